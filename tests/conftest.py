@@ -17,7 +17,7 @@ from hypothesis.internal.conjecture import providers
 
 from node.memory import collect_in_portions, keep_what_is_loaded
 from state.protocol import transaction
-from tests.helpers import called
+from tests.helpers import called, golden
 
 if TYPE_CHECKING:
     from tests.helpers.wheels import Installed
@@ -93,6 +93,11 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> "Installed":
     return installed(own.parent if "PYTEST_XDIST_WORKER" in os.environ else own)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that writes the golden file."""
+    parser.addoption("--update-golden", action="store_true", help="write tests/golden/messages.txt again for the test files that run")
+
+
 def pytest_collection_finish() -> None:
     """Collect garbage as a started node does, and none of what was loaded: a fifth of the time went to it."""
     collect_in_portions()
@@ -111,6 +116,7 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Hand on, or judge, what was called."""
     called.finish(session)
+    golden.finish(session)
     # What is frozen, duckdb would report as leaked at the end of the process. Collected here, as a worker is interrupted 5 s after it
     # has said that it is done.
     gc.unfreeze()

@@ -37,7 +37,6 @@ def plain(value: Any) -> Any:
 
 @pytest.mark.parametrize("part", PARTS)
 def test_blocks_of_the_public_chain(part: str) -> None:
-    count = 0
     for recorded in read_json_lines(MAINNET / part):
         block = PUBLIC.block_from_json(recorded)
         assert block.id.hex() == recorded["block_id"]
@@ -50,8 +49,6 @@ def test_blocks_of_the_public_chain(part: str) -> None:
         assert plain(shown) == plain({key: value for key, value in recorded.items() if key not in BESIDE_THE_BLOCK})
         condensed = PUBLIC.block_from_json(PUBLIC.block_to_json(block, True), True)
         assert PUBLIC.pack_block(condensed) == packed
-        count += 1
-    assert count == 1000
 
 
 @pytest.mark.parametrize("part", PARTS)

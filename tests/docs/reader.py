@@ -41,11 +41,6 @@ class Block:
         last = logical_lines(self.text)[-1:] if self.language == "sh" else []
         return bool(last and SERVES.match(last[0].text))
 
-    @property
-    def says_what_one_sees(self) -> bool:
-        """Whether the page shows what it prints."""
-        return self.seen is not None or any(line.seen is not None for line in logical_lines(self.text))
-
     def __str__(self) -> str:
         return f"{self.page}:{self.line}"
 

@@ -29,7 +29,6 @@ def test_a_notebook_shows_what_comes_out(notebook: Path, monkeypatch: pytest.Mon
 def test_a_notebook_is_small_and_complete(notebook: Path) -> None:
     assert notebook.stat().st_size <= SIZE_MAX
     assert all(cell["execution_count"] for cell in code_cells(notebook))
-    assert sum(bool(cell["outputs"]) for cell in code_cells(notebook)) >= 10
 
 
 def test_there_is_a_notebook() -> None:

@@ -14,6 +14,7 @@ from bin.site import staging
 from bin.site.__main__ import HERE, MARK, build
 from bin.site.staging import SiteError, page_names, spaced, stage
 from tests.conftest import ROOT
+from tests.helpers.golden import fails
 
 SITE_SIZE_MAX = 30_000_000
 # What may be left of Markdown in the text of a page, which isn't code.
@@ -125,7 +126,7 @@ def test_it_is_small(site: Path) -> None:
 def test_a_site_is_built_anew_and_another_folder_stays(site: Path, tmp_path: Path) -> None:
     assert (site / MARK).exists()
     (tmp_path / "mine").touch()
-    with pytest.raises(SiteError, match="is no site; name another folder"):
+    with fails(SiteError):
         build(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
 
@@ -136,7 +137,7 @@ def test_the_site_of_somebody_else_and_a_file_stay(tmp_path: Path) -> None:
     (other / "sitemap.xml").touch()
     file.touch()
     for place in (other, file):
-        with pytest.raises(SiteError, match="is no site; name another folder"):
+        with fails(SiteError):
             build(place)
     assert file.exists()
     assert [path.name for path in other.iterdir()] == ["sitemap.xml"]
@@ -148,18 +149,18 @@ def test_a_link_to_a_folder_stays_when_the_site_is_built_there(site: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("text", "error"),
+    "text",
     [
-        ("[a](nowhere.md)", r"docs/a\.md: there is nothing at nowhere\.md"),
-        ("[a](../../b)", r"docs/a\.md: there is nothing at \.\./\.\./b"),
-        ("[a](/etc/passwd)", r"docs/a\.md: there is nothing at /etc/passwd"),
-        ("[a](.)", r"docs/a\.md: a site has no folders to show; \. should"),
-        ("[a](big.sql)", r"docs/big\.sql is larger than 200,000 bytes"),
+        "[a](nowhere.md)",
+        "[a](../../b)",
+        "[a](/etc/passwd)",
+        "[a](.)",
+        "[a](big.sql)",
     ],
 )
-def test_a_link_that_a_site_cant_have_is_named(tmp_path: Path, text: str, error: str) -> None:
+def test_a_link_that_a_site_cant_have_is_named(tmp_path: Path, text: str) -> None:
     lay_out(tmp_path, {"docs/a.md": text, "docs/big.sql": "x" * (staging.SHOWN_SIZE_MAX + 1)})
-    with pytest.raises(SiteError, match=error):
+    with fails(SiteError):
         stage(tmp_path, tmp_path / "staged")
 
 

@@ -43,7 +43,6 @@ def sources() -> str:
 def test_each_message_stands_in_the_sources() -> None:
     text = sources()
     pieces = {(message, piece) for message in MESSAGES for piece in message.split("...") if len(piece.strip()) >= PIECE_MIN}
-    assert len(MESSAGES) > 30
     assert [message for message, piece in sorted(pieces) if piece.strip() not in text] == []
 
 

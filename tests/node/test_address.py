@@ -9,6 +9,7 @@ from node.address import Address, has_port, read_address
 from node.failures import NodeError
 from rpc.service.transport.listening import Listener
 from rpc.service.transport.rights import Access
+from tests.helpers.golden import fails, same_as_golden
 
 BOTH = ("127.0.0.1", "::1")
 
@@ -52,38 +53,36 @@ def test_host_names_are_looked_up(names: dict[str, tuple[str, ...]]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    "text",
     [
-        ("", "the host is missing"),
-        (":1", "the host is missing: 0.0.0.0:1 is at all addresses of this machine, 1 for this machine only"),
-        ("127.0.0.1:", "nothing is no port"),
-        ("127.0.0.1:-1", "-1 is no port"),
-        ("127.0.0.1:٣", "٣ is no port"),
-        ("65536", "65536 is no port; expected a number from 0, which is any that is free, to 65535"),
-        ("9" * 5000, "is no port"),
-        ("localhost:http", "http is no port"),
-        ("::1", "an IPv6 address stands in brackets"),
-        ("::1:8090", "an IPv6 address stands in brackets, so that its end is seen: [::1] or [::1]:8090"),
-        ("[::1", "is no IPv6 address in brackets"),
-        ("[::1]8090", "is no IPv6 address in brackets"),
-        ("[127.0.0.1]:1", "is no IPv6 address in brackets"),
-        ("127.1", "127.1 is no whole IPv4 address; expected four numbers"),
-        ("1.2.3.256:1", "1.2.3.256 is no whole IPv4 address"),
-        ("http://localhost:8090", "is no address but a URL or a path; expected a port (8090), a host"),
-        ("*:8090", "* is no address and no host name"),
-        ("a b", "a b is no address and no host name"),
-        ("-x", "is no address and no host name"),
-        ("x" * 300, "is no address and no host name"),
-        ("bücher", "is no address and no host name"),
-        ("nowhere:1", "the host name nowhere isn't known here (Name or service not known); give an address of this machine"),
+        "",
+        ":1",
+        "127.0.0.1:",
+        "127.0.0.1:-1",
+        "127.0.0.1:٣",
+        "65536",
+        "9" * 5000,
+        "localhost:http",
+        "::1",
+        "::1:8090",
+        "[::1",
+        "[::1]8090",
+        "[127.0.0.1]:1",
+        "127.1",
+        "1.2.3.256:1",
+        "http://localhost:8090",
+        "*:8090",
+        "a b",
+        "-x",
+        "x" * 300,
+        "bücher",
+        "nowhere:1",
     ],
 )
 @pytest.mark.usefixtures("names")
-def test_everything_else_is_refused_in_words(text: str, said: str) -> None:
-    with pytest.raises(NodeError) as refused:
+def test_everything_else_is_refused_in_words(text: str) -> None:
+    with fails(NodeError):
         read_address(text, "--serve")
-    assert str(refused.value).startswith(f"--serve: {text!r}: ")
-    assert said in str(refused.value)
 
 
 def test_whether_a_text_has_a_port() -> None:
@@ -118,7 +117,7 @@ def test_a_localhost_that_others_can_reach_has_no_local_rights(names: dict[str, 
     names["localhost"] = ("127.0.0.1", "192.0.2.7")
     where = read_address("localhost", "--http")
     assert not where.is_loopback
-    assert "which other machines can reach" in Access(where.host, addresses=where.hosts).withheld
+    same_as_golden(Access(where.host, addresses=where.hosts).withheld)
 
 
 # ------------------------------------------------------------------ sockets

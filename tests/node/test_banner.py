@@ -19,6 +19,7 @@ from node.specs import load_spec, spec_names
 from state.protocol.keys.keys import derive_secret, wif_from_secret
 from state.protocol.spec import ChainSpec
 from tests.conftest import ROOT
+from tests.helpers.golden import fails, same_as_golden
 from tests.helpers.nodes import DEV
 
 ADDRESS = "http://127.0.0.1:8090"
@@ -147,9 +148,9 @@ def test_the_file_of_another_node_stays(tmp_path: Path, text: str) -> None:
 
 def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     announcer = Announcer(ready_file=tmp_path / "nothing" / "ready.json", is_quiet=True)
-    with announcer, pytest.raises(NodeError, match=r"--ready-file .*No such file"):
+    with announcer, fails(NodeError):
         announcer.announce(DEV, [ADDRESS], "interval")
-    with pytest.raises(NodeError, match="--ready-file"), Announcer(ready_file=tmp_path):
+    with fails(NodeError), Announcer(ready_file=tmp_path):
         pass
 
 
@@ -159,11 +160,11 @@ def test_a_file_that_is_no_nodes_own_stays(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "letter")
     os.mkfifo(tmp_path / "pipe")
     for name in ("letter", "link", "pipe"):
-        with pytest.raises(NodeError, match="it stays as it is"), Announcer(ready_file=tmp_path / name):
+        with fails(NodeError), Announcer(ready_file=tmp_path / name):
             pass
     assert sorted(path.name for path in tmp_path.iterdir()) == ["letter", "link", "pipe"]
     assert (tmp_path / "letter").read_text() == "precious"
-    with pytest.raises(NodeError, match="names no file"), Announcer(ready_file=tmp_path / "a\0b"):
+    with fails(NodeError), Announcer(ready_file=tmp_path / "a\0b"):
         pass
 
 
@@ -201,10 +202,8 @@ def goodbye(data: Path | None = None, *, new: int = 1209, seconds: float = 3725,
 
 
 def test_at_the_end_a_line_says_what_was_and_how_to_go_on() -> None:
-    assert goodbye() == "Stopped after 1 h 2 min at block 1,234 (1,209 new). Everything was in memory; --data DIR keeps it.\n"
-    assert goodbye(Path("a b"), new=0) == (
-        "Stopped after 1 h 2 min at block 1,234. The blocks are in a b. Go on with: bin/coind run --data 'a b'\n"
-    )
+    same_as_golden(goodbye())
+    same_as_golden(goodbye(Path("a b"), new=0))
 
 
 def test_it_is_said_to_people_only(monkeypatch: pytest.MonkeyPatch) -> None:

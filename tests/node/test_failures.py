@@ -7,6 +7,7 @@ import pytest
 from node.failures import DiskError, FileError, NodeError, StateError, Status, last_line
 from node.history.apply import BlockRefused
 from tests.conftest import ROOT
+from tests.helpers.golden import same_as_golden
 
 NUMBERS = {
     "DONE": 0, "REFUSED": 1, "USAGE": 2, "DAMAGED": 3, "DISK": 4, "BROKEN_INVARIANT": 5, "BUG": 70, "INTERRUPTED": 130, "PIPE_CLOSED": 141,
@@ -31,4 +32,4 @@ def test_the_documentation_names_all() -> None:
 
 def test_what_a_file_says_is_no_command_for_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     last_line("coind: data holds the chain \x1b]0;owned\x07évil\ncoind: all is well")
-    assert capsys.readouterr().err == "coind: data holds the chain \\x1b]0;owned\\x07évil\\ncoind: all is well\n"
+    same_as_golden(capsys.readouterr().err)

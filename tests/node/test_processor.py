@@ -22,6 +22,7 @@ from state.chain.debug import BLOCKS_MAX, generate_blocks
 from state.protocol.errors import Refused
 from state.protocol.transaction import SignedBlock, SignedTransaction
 from tests.helpers.edits import ByFunction
+from tests.helpers.golden import fails
 from tests.helpers.nodes import DEV, START, Watch, dev_chain, json_lines, make_block, transfer, write_as
 
 
@@ -311,7 +312,7 @@ async def test_a_full_queue_is_told_at_once(nursery: trio.Nursery, monkeypatch: 
         for i in range(3):
             pushing.start_soon(processor.push_transaction, transfer(chain, str(i)))
         await trio.testing.wait_all_tasks_blocked()
-        with pytest.raises(PushFailed, match="The node is busy, 3 requests wait already"):
+        with fails(PushFailed):
             await processor.push_transaction(transfer(chain, "too much"))
         nursery.start_soon(processor.run)
     assert len(chain.pending) == 3
@@ -322,7 +323,7 @@ async def test_blocks_from_the_future_are_refused(nursery: trio.Nursery, tmp_pat
     block = make_block(maker)
     early = processor_of(chain, now=block.timestamp - 6)
     nursery.start_soon(early.run)
-    with pytest.raises(PushFailed, match="max_accept_time"):
+    with fails(PushFailed):
         await early.push_block(block)
     # A file may hold any time.
     log = BlockLog(tmp_path, chain.state.wire)
@@ -348,13 +349,13 @@ async def test_a_file_is_pushed_from_the_head_on(nursery: trio.Nursery, tmp_path
     assert await processor.push_blocks_from(path, 3, 0) == 3
     assert await processor.push_blocks_from(path, 99, 0) == 3
     assert await processor.push_blocks_from(path, 99, 0) == 0
-    with pytest.raises(Refused, match="No such file"):
+    with fails(Refused):
         await processor.push_blocks_from(path + ".none", 1, 0)
     os.mkfifo(tmp_path / "pipe")
     for other in (tmp_path, tmp_path / "pipe", "/dev/zero"):
-        with pytest.raises(Refused, match="is no regular file"):
+        with fails(Refused):
             await processor.push_blocks_from(str(other), 1, 0)
-    with pytest.raises(Refused, match="embedded null"):
+    with fails(Refused):
         await processor.push_blocks_from("a\0b", 1, 0)
 
 
@@ -463,7 +464,7 @@ async def test_only_so_many_can_wait(nursery: trio.Nursery, monkeypatch: pytest.
     async with trio.open_nursery() as waiting:
         waiting.start_soon(processor.wait_for, transfer(chain, "1"))
         await trio.testing.wait_all_tasks_blocked()
-        with pytest.raises(Refused, match="1 calls wait"):
+        with fails(Refused):
             await processor.wait_for(transfer(chain, "2"))
         waiting.cancel_scope.cancel()
 
@@ -534,9 +535,9 @@ async def test_a_block_that_cannot_be_kept_is_not_answered_for(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("node.storage.disk.SystemFile.write", full)
-    with pytest.raises(PushFailed, match="the block log can't be written: No space left on device"):
+    with fails(PushFailed):
         await processor.push_block(blocks[0])
-    with pytest.raises(PushFailed, match="the block log can't be written"):
+    with fails(PushFailed):
         await processor.push_block(blocks[1])
     await processor.broken.wait()
     assert (tmp_path / "block_log").read_bytes() == b""
@@ -556,7 +557,7 @@ async def test_a_bug_in_writing_a_block_ends_the_node_like_a_full_disk(
     with pytest.raises(IndexError):
         await processor.push_block(make_block(maker))
     assert processor.broken.is_set()
-    with pytest.raises(PushFailed, match=r"the block log can't be written: an internal error \(IndexError\)"):
+    with fails(PushFailed):
         await processor.push_block(make_block(maker))
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from node.failures import NodeError
 from node.node import Settings, Site
-from node.specs import KEY_SHOWN_MAX, SpecError, load_spec, spec_names, with_accounts, with_witnesses
+from node.specs import SpecError, load_spec, spec_names, with_accounts, with_witnesses
 from node.storage.datafolder import mark_of
 from state.chain.invariants import validate_invariants
 from state.protocol import constants
@@ -19,6 +19,7 @@ from state.protocol.keys import keys
 from state.protocol.spec import MAIN_BUILD, TEST_BUILD
 from state.protocol.values.asset import COIN, NULL_PRICE, SBD
 from tests.conftest import ROOT
+from tests.helpers.golden import fails
 
 INIT_KEY = "TST6LLegbAgLAy28EHrffBVuANFWcFgmqRMW13wBmTExqFE9SCkg4"
 DEV_NAMES = ["alice", "bob", "carol", "dave", "erin", "frank", "grace", "heidi", "ivan", "judy"]
@@ -185,55 +186,53 @@ def test_accounts_may_name_their_keys(tmp_path: Path) -> None:
 
 ACCOUNTS = "[[genesis.accounts]]\npassword = 'x'\n"
 WRONG = [
-    ("colour = 1", "colour", "unknown key; docs/chain-specs.md has all "),
-    ("chainid = 1", "chainid", "unknown key; did you mean chain_id?"),
-    ("bas = 1", "bas", "unknown key; did you mean base"),
-    ("hardfork = 1", "hardfork", "unknown key; it stands in [genesis], not here"),
-    ("COIN_GENESIS_TIME = 1", "COIN_GENESIS_TIME", "unknown key; it stands in [constants], not here"),
-    ("smt = 1", "smt", "expected bool, got int"),
-    ("block_limit = -1", "block_limit", "expected int >= 0"),
-    ("block_limit = '5'", "block_limit", "expected int, got str"),
-    ("required_participation = 10001", "required_participation", "expected int <= 10000"),
-    ("build = 'prod'", "build", "there is no build 'prod'; there are main, test"),
-    ("brand = 'Coin'", "brand", "expected a word of three to twelve lower-case letters"),
-    ("chain_id = 'abc'", "chain_id", "expected 64 lower-case hex digits"),
-    ("community_prefix = 'c-'", "community_prefix", "expected four lower-case letters and a hyphen"),
-    ("plugins = ['tags', 'no-such']", "plugins[1]", "expected the name of a plugin"),
-    ("plugins = ['tags', 'no_such']", "plugins[1]", "there is no plugin no_such; there are account_by_key, account_history"),
-    ("constants.COIN_GENESIS_TIME = 'now'", "constants.COIN_GENESIS_TIME", "expected a date and time, as 2026-01-01T00:00:00Z"),
-    ("witness_keys = ['nonsense']", "witness_keys[0]", "expected a private key in wallet import format"),
-    ("witness_keys = []", "witness_keys", "expected a private key, since genesis.witness_key is not given either"),
-    ("symbols.debt = 'COIL'", "symbols.debt", "expected a symbol that differs from symbols.coin in its first three letters"),
-    ("symbols.vests = 'SBD'", "symbols.vests", "expected a symbol of its own"),
-    ("symbols.coin = 'coin'", "symbols.coin", "expected one to six capital letters"),
-    ("symbols.smt = 'X'", "symbols.smt", "unknown key; it stands at the top of the file, not here"),
-    ("constants.COIN_CASHOUT = 1", "constants.COIN_CASHOUT", "unknown key; did you mean COIN_"),
-    ("constants.RC_START_BLOCK = 1.5", "constants.RC_START_BLOCK", "expected int, got float"),
-    ("constants.COIN_BLOCKCHAIN_VERSION = 'new'", "constants.COIN_BLOCKCHAIN_VERSION", 'expected a version, as "0.24.0"'),
-    ("genesis.hardfork = 25", "genesis.hardfork", "expected at most 24, the last hardfork of the build"),
-    ("genesis.witness = 'no'", "genesis.witness", "expected a valid account name"),
-    ("genesis.witness_key = 'STM7sw22'", "genesis.witness_key", "expected a public key that starts with TST"),
-    ("genesis.price_feed.sbd = '0.000'", "genesis.price_feed", "expected amounts above zero"),
-    ("genesis.price_feed.sbd = '1.000 SBD'", "genesis.price_feed.sbd", "expected an amount with three decimals and no symbol"),
-    (f"{ACCOUNTS}names = ['Bob']", "genesis.accounts[0].names[0]", "expected a valid account name instead of Bob"),
-    (f"{ACCOUNTS}names = ['bob', 'bob']", "genesis.accounts[0].names[1]", "expected a new account name, bob exists already"),
-    (f"{ACCOUNTS}names = ['coin.dao']", "genesis.accounts[0].names[0]", "expected a new account name, coin.dao exists already"),
-    (f"{ACCOUNTS}names = ['dan']", "genesis.accounts[0].names[0]", "expected another name, hardfork 9 or 23 takes dan away"),
-    (f"{ACCOUNTS}names = ['bob']\nvesting = '1.001'", "genesis.accounts[0].vesting", "expected a whole amount"),
-    (f"{ACCOUNTS}names = ['bob']\ncoin = '999999999999.999'", "genesis.accounts", "expected at most 1000000000000000 satoshis of COIN"),
-    ("[[genesis.accounts]]\nnames = ['bob']", "genesis.accounts[0].owner", "expected a public key, or a password that makes all four"),
-    (f"{ACCOUNTS}names = ['bob']\nage = 1", "genesis.accounts[0].age", "unknown key; there are names, coin"),
+    ("colour = 1", "colour"),
+    ("chainid = 1", "chainid"),
+    ("bas = 1", "bas"),
+    ("hardfork = 1", "hardfork"),
+    ("COIN_GENESIS_TIME = 1", "COIN_GENESIS_TIME"),
+    ("smt = 1", "smt"),
+    ("block_limit = -1", "block_limit"),
+    ("block_limit = '5'", "block_limit"),
+    ("required_participation = 10001", "required_participation"),
+    ("build = 'prod'", "build"),
+    ("brand = 'Coin'", "brand"),
+    ("chain_id = 'abc'", "chain_id"),
+    ("community_prefix = 'c-'", "community_prefix"),
+    ("plugins = ['tags', 'no-such']", "plugins[1]"),
+    ("plugins = ['tags', 'no_such']", "plugins[1]"),
+    ("constants.COIN_GENESIS_TIME = 'now'", "constants.COIN_GENESIS_TIME"),
+    ("witness_keys = ['nonsense']", "witness_keys[0]"),
+    ("witness_keys = []", "witness_keys"),
+    ("symbols.debt = 'COIL'", "symbols.debt"),
+    ("symbols.vests = 'SBD'", "symbols.vests"),
+    ("symbols.coin = 'coin'", "symbols.coin"),
+    ("symbols.smt = 'X'", "symbols.smt"),
+    ("constants.COIN_CASHOUT = 1", "constants.COIN_CASHOUT"),
+    ("constants.RC_START_BLOCK = 1.5", "constants.RC_START_BLOCK"),
+    ("constants.COIN_BLOCKCHAIN_VERSION = 'new'", "constants.COIN_BLOCKCHAIN_VERSION"),
+    ("genesis.hardfork = 25", "genesis.hardfork"),
+    ("genesis.witness = 'no'", "genesis.witness"),
+    ("genesis.witness_key = 'STM7sw22'", "genesis.witness_key"),
+    ("genesis.price_feed.sbd = '0.000'", "genesis.price_feed"),
+    ("genesis.price_feed.sbd = '1.000 SBD'", "genesis.price_feed.sbd"),
+    (f"{ACCOUNTS}names = ['Bob']", "genesis.accounts[0].names[0]"),
+    (f"{ACCOUNTS}names = ['bob', 'bob']", "genesis.accounts[0].names[1]"),
+    (f"{ACCOUNTS}names = ['coin.dao']", "genesis.accounts[0].names[0]"),
+    (f"{ACCOUNTS}names = ['dan']", "genesis.accounts[0].names[0]"),
+    (f"{ACCOUNTS}names = ['bob']\nvesting = '1.001'", "genesis.accounts[0].vesting"),
+    (f"{ACCOUNTS}names = ['bob']\ncoin = '999999999999.999'", "genesis.accounts"),
+    ("[[genesis.accounts]]\nnames = ['bob']", "genesis.accounts[0].owner"),
+    (f"{ACCOUNTS}names = ['bob']\nage = 1", "genesis.accounts[0].age"),
 ]
 
 
-@pytest.mark.parametrize(("line", "key", "expected"), WRONG, ids=[key for _, key, _ in WRONG])
-def test_what_is_wrong_is_told_by_file_and_key(tmp_path: Path, line: str, key: str, expected: str) -> None:
+@pytest.mark.parametrize(("line", "key"), WRONG, ids=[key for _, key in WRONG])
+def test_what_is_wrong_is_told_by_file_and_key(tmp_path: Path, line: str, key: str) -> None:
     path = user_spec(tmp_path, f'base = "dev"\n{line}\n')
-    with pytest.raises(SpecError) as caught:
+    with fails(SpecError) as caught:
         load_spec(path)
     assert (caught.value.file, caught.value.key) == (path, key)
-    assert caught.value.expected.startswith(expected)
-    assert str(caught.value).startswith(f"{path}: {key}: {expected}")
 
 
 def test_all_names_that_clash_are_told_at_once(tmp_path: Path) -> None:
@@ -248,14 +247,12 @@ def test_all_names_that_clash_are_told_at_once(tmp_path: Path) -> None:
 def test_accounts_that_are_added_must_have_new_names(tmp_path: Path) -> None:
     spec = load_spec(user_spec(tmp_path, f'base = "dev"\n{ACCOUNTS}names = ["user3", "user5", "user9"]\n'))
     assert len(with_accounts(spec, 4).genesis.accounts) == 4
-    with pytest.raises(NodeError) as caught:
+    with fails(NodeError):
         with_accounts(spec, 8)
-    assert "user5" in str(caught.value)
-    assert "user9" not in str(caught.value)
 
 
 def test_a_missing_key_is_told(tmp_path: Path) -> None:
-    with pytest.raises(SpecError, match="brand: expected a value, the key is missing"):
+    with fails(SpecError):
         load_spec(user_spec(tmp_path, 'key_prefix = "TST"\n'))
 
 
@@ -267,47 +264,41 @@ def test_the_file_below_is_told_when_the_fault_is_there(tmp_path: Path) -> None:
 
 
 def test_files_that_are_no_specs(tmp_path: Path) -> None:
-    with pytest.raises(SpecError, match="no such chain, and no path of a TOML file; there are dev, dev-tests, steem-mainnet"):
+    with fails(SpecError):
         load_spec("prod")
-    with pytest.raises(SpecError, match=r"absent\.toml: can't be read: No such file"):
+    with fails(SpecError):
         load_spec(str(tmp_path / "absent.toml"))
-    with pytest.raises(SpecError, match=r"mine.toml: expected TOML: .*line 1"):
+    with fails(SpecError):
         load_spec(user_spec(tmp_path, "brand =\n"))
     (tmp_path / "latin.toml").write_bytes(b'brand = "\xe9"')
-    with pytest.raises(SpecError, match="expected text in UTF-8"):
+    with fails(SpecError):
         load_spec(str(tmp_path / "latin.toml"))
-    with pytest.raises(SpecError, match="base: expected at most 8 specs on top of each other"):
+    with fails(SpecError):
         load_spec(user_spec(tmp_path, 'base = "mine.toml"\n'))
-    with pytest.raises(SpecError, match="base: expected the name or the path"):
+    with fails(SpecError):
         load_spec(user_spec(tmp_path, "base = 5\n"))
-    for base, more in (("dave", "; there are dev, dev-tests, steem-mainnet"), ("dave.toml", "; there is no ")):
-        with pytest.raises(SpecError, match=rf"mine.toml: base: expected the name or the path of a chain spec{more}"):
+    for base in ("dave", "dave.toml"):
+        with fails(SpecError):
             load_spec(user_spec(tmp_path, f'base = "{base}"\n'))
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("a = " + "[" * 10_000, "expected TOML: maximum recursion depth"),
-        ("block_limit = " + "9" * 10_000, "expected TOML: Exceeds the limit"),
-        (".".join("a" * 3000) + " = 1", "expected at most 16 tables in each other"),
-        ("k" * 1_000_000 + " = 1", f"{'k' * KEY_SHOWN_MAX}: unknown key; "),
-    ],
+    "text",
+    ["a = " + "[" * 10_000, "block_limit = " + "9" * 10_000, ".".join("a" * 3000) + " = 1", "k" * 1_000_000 + " = 1"],
 )
-def test_files_that_cost_much_are_refused_shortly(tmp_path: Path, text: str, said: str) -> None:
+def test_files_that_cost_much_are_refused_shortly(tmp_path: Path, text: str) -> None:
     with pytest.raises(SpecError) as caught:
         load_spec(user_spec(tmp_path, text))
-    assert str(caught.value).startswith(f"{tmp_path}/mine.toml: {said}")
     assert len(str(caught.value)) < 1000
 
 
 def test_a_file_without_an_end_is_refused() -> None:
-    with pytest.raises(SpecError, match=r"/dev/zero: larger than 16,777,216 bytes"):
+    with fails(SpecError):
         load_spec("/dev/zero")
 
 
 def test_a_name_longer_than_a_file_may_have_is_no_chain() -> None:
-    with pytest.raises(SpecError, match="9: no such chain, and no path of a TOML file"):
+    with fails(SpecError):
         load_spec("9" * 300)
 
 
@@ -354,21 +345,21 @@ def test_accounts_are_as_many_as_asked_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("chain", "options", "text"),
+    ("chain", "options"),
     [
-        ("dev", {"witnesses": 0}, "--witnesses 0: expected a number from 1 to 21"),
-        ("dev", {"witnesses": 22}, "--witnesses 22: expected"),
-        ("steem-mainnet", {"witnesses": 2}, "--witnesses: the chain steem-mainnet isn't made for tests"),
-        ("dev", {"accounts": 0}, "--accounts 0: expected a number from 1 to 1000"),
-        ("steem-testnet", {"accounts": 3}, "--accounts: the chain steem-testnet has no accounts whose keys are known"),
-        ("dev", {"time": 5}, "--time 1970-01-01T00:00:05: expected a time from 2026-01-01T00:00:00, the genesis of dev, to 2105-12-09T"),
-        ("dev", {"time": 2**32 - 1}, "--time 2106-02-07T06:28:15: expected a time from 2026"),
-        ("dev", {"time": 2**32}, "--time 4294967296 s after 1970: expected a time from 2026"),
-        ("dev", {"time": -1}, "--time -1 s after 1970: expected a time from 2026"),
+        ("dev", {"witnesses": 0}),
+        ("dev", {"witnesses": 22}),
+        ("steem-mainnet", {"witnesses": 2}),
+        ("dev", {"accounts": 0}),
+        ("steem-testnet", {"accounts": 3}),
+        ("dev", {"time": 5}),
+        ("dev", {"time": 2**32 - 1}),
+        ("dev", {"time": 2**32}),
+        ("dev", {"time": -1}),
     ],
 )
-def test_options_that_a_chain_can_not_have(chain: str, options: dict[str, Any], text: str) -> None:
-    with pytest.raises(NodeError, match=f"^{text}"):
+def test_options_that_a_chain_can_not_have(chain: str, options: dict[str, Any]) -> None:
+    with fails(NodeError):
         Site(Settings(spec=load_spec(chain), plugins=(), **options))
 
 

@@ -3,7 +3,6 @@
 One node serves most tests; each begins with a reset.
 """
 
-import json
 import os
 import signal
 import time
@@ -17,6 +16,7 @@ import pytest
 from state.protocol.keys.keys import derive_secret
 from state.protocol.keys.signatures import Canonical, sign
 from state.protocol.transaction import Wire
+from tests.helpers.golden import same_as_golden
 from tests.helpers.nodes import DEV
 from tests.whole.test_command import Running, later_head, node
 
@@ -164,7 +164,7 @@ def test_others_are_answered_during_a_leap_that_produces(running: Running) -> No
 def test_the_time_of_the_next_block(running: Running) -> None:
     when = do(running, "get_info")["head_block_time"][:10] + "T23:59:57"
     later = do(running, "advance_time", seconds=86_400)["head_block_time"][:10] + "T23:59:57"
-    assert "is before the next slot" in refused(running, "set_next_block_time", time=when)
+    assert refused(running, "set_next_block_time", time=when)
     assert do(running, "set_next_block_time", time=later) == {"next_block_time": later}
     assert do(running, "mine")["head_block_time"] == later
 
@@ -184,7 +184,7 @@ def test_a_revert_takes_no_time_and_can_be_done_again(running: Running) -> None:
         assert processor_seconds(running) - start < REVERT_SECONDS_MAX
         assert head["head_block_id"] == before["head_block_id"]
         assert balance(running) == "100000.000 COIN"
-    assert "there is no snapshot 77" in refused(running, "revert", id=77)
+    same_as_golden(refused(running, "revert", id=77))
 
 
 def test_who_waits_for_what_a_revert_takes_away_is_refused(running: Running) -> None:
@@ -197,14 +197,14 @@ def test_who_waits_for_what_a_revert_takes_away_is_refused(running: Running) -> 
         time.sleep(0.01)
     do(running, "revert", id=kept)
     waiting.join()
-    assert "the transaction is gone" in replies[0]["error"]["message"]
+    same_as_golden(replies[0]["error"]["message"])
 
 
 def test_popping_and_dropping(running: Running) -> None:
     broadcast(running, transfer(running))
     head = do(running, "mine")["head_block_number"]
     assert do(running, "pop_blocks")["head_block_number"] == head - 1
-    assert "can't be undone" in refused(running, "pop_blocks", count=1000)
+    same_as_golden(refused(running, "pop_blocks", count=1000))
     do(running, "mine")
     assert do(running, "drop_pending") == {"dropped": 1}
     assert balance(running) == "100000.000 COIN"
@@ -257,7 +257,7 @@ def test_edits_and_reverts_outlive_a_kill(tmp_path: Path) -> None:
         do(running, "mine", count=40)
         do(running, "revert", id=kept)
         head = do(running, "mine", count=2)
-        assert "coind snapshot load" in refused(running, "load", path="x")
+        same_as_golden(refused(running, "load", path="x"))
         running.end(signal.SIGKILL)
     with node("--data", tmp_path, "--no-produce") as again:
         assert again.head() == (head["head_block_number"], head["head_block_id"])
@@ -283,4 +283,4 @@ def test_it_is_only_there_on_chains_made_for_tests() -> None:
     with node("--chain", "steem-mainnet") as running:
         reply = running.call("dev_api.mine", {})
         assert "Could not find API dev_api" in reply["error"]["message"]
-        assert "made for tests" in json.dumps(reply["error"]["data"])
+        assert reply["error"]["data"]["hint"]

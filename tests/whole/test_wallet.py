@@ -13,6 +13,7 @@ import pytest
 from state.protocol.keys.keys import derive_secret, public_key, public_key_text, wif_from_secret
 from tests.conftest import ROOT
 from tests.helpers.commands import Done, coind
+from tests.helpers.golden import same_as_golden
 from tests.whole.test_command import Running, environment, node
 
 Command = Callable[..., Done]
@@ -64,7 +65,7 @@ def test_a_block_that_is_made_at_once_is_named(run: Command, running: Running) -
 
 
 def test_who_is_no_account_needs_no_key(run: Command) -> None:
-    assert "there is no account nobodyy on this chain. bin/coind show accounts lists" in run("tx", "vote", "nobodyy", "b", "c", "1").err
+    same_as_golden(run("tx", "vote", "nobodyy", "b", "c", "1").err)
 
 
 def test_words_without_quotes_are_named(run: Command) -> None:
@@ -101,7 +102,7 @@ def test_a_dry_run_shows_everything_and_sends_nothing(run: Command, running: Run
     assert any(line.endswith("carol (active)") for line in shown.lines)
     assert running.call("condenser_api.get_accounts", [["carol"]])["result"] == before
     refused = run("tx", "transfer", "carol", "bob", "0 COIN", "--dry-run")
-    assert "transfer would be refused: Assert Exception:amount.amount > 0" in refused.err
+    same_as_golden(refused.err)
 
 
 def test_what_is_signed_can_be_sent_later(run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,7 +150,7 @@ def test_a_file_that_is_wrong_is_named(run: Command, tmp_path: Path, given: str,
 def test_tokens_go_in_the_form_that_has_them(run: Command) -> None:
     done = run("tx", "smt-create", "alice", "@@100000006.3", "1.000 COIN")
     assert done.status == 1
-    assert "refuses network_broadcast_api.broadcast_transaction" in done.err
+    same_as_golden(done.err)
 
 
 def test_accounts_of_other_keys(run: Command, running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,7 +161,7 @@ def test_accounts_of_other_keys(run: Command, running: Running, monkeypatch: pyt
     good(run("tx", "delegate-vesting-shares", "alice", "walter", "100 VESTS"))
     refused = run("tx", "transfer", "walter", "bob", "1 COIN")
     assert refused.status == 1
-    assert f"it needs the active authority of walter ({keys['active']}). Give private keys with --key or COIND_KEY" in refused.err
+    same_as_golden(refused.err)
     assert good(run("tx", "transfer", "walter", "bob", "1 COIN", "--key", wif_from_secret(secrets["active"]))).pairs["accepted"]
     monkeypatch.setenv("COIND_KEY", " ".join(wif_from_secret(secrets[role]) for role in ("posting", "active")))
     assert good(run("tx", "transfer", "walter", "bob", "2 COIN")).pairs["accepted"]
@@ -173,13 +174,13 @@ def test_accounts_of_other_keys(run: Command, running: Running, monkeypatch: pyt
     posting = wif_from_secret(secrets["posting"])
     other = run("tx", "transfer", "alice", "bob", "1 COIN", "--key", posting)
     assert other.status == 1
-    assert "It was signed with" in other.err
+    same_as_golden(other.err)
     monkeypatch.setenv("COIND_KEY", posting)
     assert good(run("tx", "transfer", "alice", "bob", "1 COIN")).pairs["accepted"]
     monkeypatch.delenv("COIND_KEY")
     for key in ("5abc", wif_from_secret(secrets["active"])[:-1]):
         bad = run("tx", "transfer", "walter", "bob", "1 COIN", "--key", key)
-        assert "no private key in wallet import format" in bad.err
+        same_as_golden(bad.err)
         assert key not in bad.err + bad.out
 
 
@@ -197,7 +198,7 @@ def test_a_missing_key_is_asked_for_on_a_terminal(run: Command, monkeypatch: pyt
     for stream in ("stdin", "stderr"):
         monkeypatch.setattr(getattr(sys, stream), "isatty", lambda: True, raising=False)
     told = run("tx", "vote", "xavier", "bob", "nothing", "1")
-    assert f"posting authority of xavier ({key})" in asked[0]
+    same_as_golden(asked[0])
     assert "unknown key" in told.err
 
 
@@ -213,7 +214,7 @@ def test_the_first_witness_is_known(run: Command) -> None:
     assert good(run("tx", "feed-publish", "initminer", "0.3 SBD/1 COIN")).pairs["accepted"] == "feed_publish"
     key = public_key_text(public_key(derive_secret("initminer", "x", "")), "TST")
     done = run("tx", "witness-set-properties", "initminer", json.dumps({"key": key, "url": "https://x"}), "--dry-run")
-    assert "it needs the authority TST" in done.err
+    same_as_golden(done.err)
     for props in ('{"url": "https://x"}', "[]"):
         assert "PROPS" in run("tx", "witness-set-properties", "initminer", props, "--dry-run").err
 
@@ -315,8 +316,7 @@ def test_what_is_not_there_is_named(run: Command, words: tuple[str, ...], said: 
 def test_nobody_answers(capsys: pytest.CaptureFixture[str]) -> None:
     done = coind(capsys, "show", "chain", "--url", "127.0.0.1:9")
     assert done.status == 1
-    assert "no node answers at 127.0.0.1:9" in done.err
-    assert "Start one with bin/coind run" in done.err
+    same_as_golden(done.err)
 
 
 def test_a_start_does_not_load_the_wallet() -> None:

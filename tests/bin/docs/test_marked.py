@@ -12,6 +12,7 @@ from node.commands.app import app
 from node.commands.running import GROUPS
 from node.specs import KNOWN_KEYS
 from state.protocol.spec import BuildConstants
+from tests.helpers.golden import fails
 
 AGAIN = "write them again: .venv/bin/python -m bin.docs"
 
@@ -28,7 +29,6 @@ def test_every_option_is_on_the_page_of_its_group() -> None:
         if f"| `{each.option.word}` |" not in (marked.DOCS / "options" / f"{pages[each.option.option.group]}.md").read_text()
     ]
     assert missing == []
-    assert len({each.option.word for each in declared()}) >= 30
 
 
 def test_every_key_and_constant_has_a_meaning() -> None:
@@ -51,14 +51,14 @@ def test_every_command_has_its_section() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "error"),
+    "text",
     [
-        ("<!-- made: commmands -->\n<!-- end -->\n", "nothing is made for 'commmands'; there are all options"),
-        ("<!-- made: commands -->\n<!-- end -->\n", "no page has a place for all options, constants, keys of a spec, options of"),
+        "<!-- made: commmands -->\n<!-- end -->\n",
+        "<!-- made: commands -->\n<!-- end -->\n",
     ],
 )
-def test_a_mark_that_is_wrong_or_missing_is_named(text: str, error: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mark_that_is_wrong_or_missing_is_named(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.md").write_text(text)
     monkeypatch.setattr(marked, "DOCS", tmp_path)
-    with pytest.raises(marked.PlaceError, match=error):
+    with fails(marked.PlaceError):
         marked.pages()

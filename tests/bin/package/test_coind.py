@@ -77,7 +77,6 @@ def test_no_name_of_the_checkout_is_left(package: Installed) -> None:
         for alias in node.names
     }
     assert [(name, top) for name, top in tops if top in MODULES] == []
-    assert len([name for name, top in tops if top == "coind"]) > 300
     assert [name for name, text in texts.items() if re.search(r"[\"'](node|state|rpc)(\.[a-z_]+)+:[a-z_]+[\"']", text)] == []
 
 

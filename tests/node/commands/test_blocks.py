@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from node.storage.datafolder import DataFolder
 from state.protocol.transaction import Wire
 from tests.helpers.commands import coind
+from tests.helpers.golden import same_as_golden
 from tests.helpers.nodes import DEV
 
 SPEC = 'base = "dev"\nname = "other"\n'
@@ -21,5 +22,5 @@ def test_a_folder_names_a_chain_and_no_file(command: str, tmp_path: Path, capsys
     DataFolder(folder, replace(DEV, name=str(file)), Wire(DEV)).close()
     done = coind(capsys, "blocks", command, str(folder))
     assert done.status == 1
-    assert done.err == f"coind: {folder} holds the chain {file}, which doesn't come with coind; name its spec by --chain\n"
+    same_as_golden(done.err)
     assert coind(capsys, "blocks", command, str(folder), "--chain", str(file)).status == 0

@@ -12,6 +12,7 @@ from node.commands import client as module
 from node.commands.client import Client, NoNode, RefusedCall, Unreachable, parts_of
 from node.failures import NodeError
 from tests.helpers.answering import Answering, answering
+from tests.helpers.golden import fails
 
 
 @pytest.fixture
@@ -35,7 +36,7 @@ def test_a_refusal_carries_what_the_node_says(server: Answering) -> None:
         "a.c": {"code": -32601, "message": "Could not find API a", "data": "text"},
     }
     client = Client(server.url)
-    with pytest.raises(RefusedCall, match=r"a\.b is refused: no") as refused:
+    with fails(RefusedCall) as refused:
         client.call("a.b")
     assert refused.value.explanation == {"why": "because"}
     assert refused.value.hint == "do this"
@@ -51,14 +52,14 @@ def test_a_refusal_carries_what_the_node_says(server: Answering) -> None:
 @pytest.mark.parametrize("raw", [b"<html>hello</html>", b"[]", b"{}", b"", b"\xff\xfe", b'{"result":' + b"[" * 200_000])
 def test_another_program_is_no_node(server: Answering, raw: bytes) -> None:
     server.raw = raw
-    with pytest.raises(NoNode, match="answers, but not as a node of this chain family"):
+    with fails(NoNode):
         Client(server.url).call("a.b")
 
 
 def test_a_reply_has_a_bound(server: Answering, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "REPLY_BYTES_MAX", 100)
     server.results = {"a.b": "x" * 100}
-    with pytest.raises(NoNode, match="answers with more than"):
+    with fails(NoNode):
         Client(server.url).call("a.b")
 
 
@@ -66,14 +67,14 @@ def test_nobody_answers() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}"
-        with pytest.raises(Unreachable, match=r"no node answers at .*Connection refused.*Start one with bin/coind run.*--url"):
+        with fails(Unreachable):
             Client(url).call("a.b")
-    with pytest.raises(Unreachable, match=r"no node answers at http://nowhere\.invalid:1"):
+    with pytest.raises(Unreachable):
         Client("http://nowhere.invalid:1").call("a.b")
 
 
 def test_who_keeps_silent_is_left() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(Unreachable, match="gives no answer within"):
+    with socket.create_server(("127.0.0.1", 0)) as silent, fails(Unreachable):
         Client(f"127.0.0.1:{silent.getsockname()[1]}").call("a.b", seconds_max=0.1)
 
 
@@ -81,7 +82,7 @@ def test_who_keeps_silent_is_left() -> None:
     "url", ["", "ftp://x", "http://", "http://x:99999", "http://x:0", "ht tp://x", "http://x/\n", "http://[x", "http://a..b", "x" * 64]
 )
 def test_what_is_no_address_is_named(url: str) -> None:
-    with pytest.raises(NodeError, match="is no address of a node; expected one like"):
+    with fails(NodeError):
         parts_of(url)
 
 
@@ -118,6 +119,6 @@ def test_a_reply_that_drips_is_left(begin: bytes, part: bytes) -> None:
 
         threading.Thread(target=drip, daemon=True).start()
         start = time.monotonic()
-        with pytest.raises(Unreachable, match=r"gives no answer within 0\.5 s"):
+        with fails(Unreachable):
             Client(f"127.0.0.1:{listening.getsockname()[1]}").call("a.b", seconds_max=0.5)
         assert time.monotonic() - start < 30

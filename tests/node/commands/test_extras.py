@@ -10,6 +10,7 @@ import pytest
 from node.commands import extras
 from node.commands.extras import install, installer, packages_of
 from node.failures import NodeError
+from tests.helpers.golden import fails
 
 REQUIRES = [
     "trio<1,>=0.31",
@@ -43,11 +44,11 @@ def test_modules_of_the_callers_folder_are_not_run(monkeypatch: pytest.MonkeyPat
 def test_without_pip_and_uv_the_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extras, "find_spec", lambda name: None)
     monkeypatch.setattr(shutil, "which", lambda name: None)
-    with pytest.raises(NodeError, match=r"has no pip, and there is no uv; .* install this by other means: 'duckdb<3,>=1.4'$"):
+    with fails(NodeError):
         installer(["duckdb<3,>=1.4"])
 
 
 def test_an_installer_that_fails_is_shown_as_one_can_type_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extras, "installer", lambda packages: [sys.executable, "-c", "raise SystemExit(3)", *packages])
-    with pytest.raises(NodeError, match=r"ended with status 3; .* To try once more: .*'duckdb<3'$"):
+    with fails(NodeError):
         install(["duckdb<3"])

@@ -25,6 +25,7 @@ from node.driving.modes import BlockMode, block_mode
 from node.failures import NodeError
 from node.node import Settings
 from tests.conftest import ROOT
+from tests.helpers.golden import fails, same_as_golden
 
 Started = Callable[..., Settings]
 
@@ -141,8 +142,8 @@ def test_workers(started: Started, monkeypatch: pytest.MonkeyPatch) -> None:
     for command in (("run",), ("replay", "file", "--chain", "dev")):
         found = [started(*command, *words).workers for words in ((), ("--workers", "0"), ("--workers", "64"))]
         assert found == [2, 0, 64]
-        for text, bound in (("65", "<= 64"), ("-1", ">= 0")):
-            with pytest.raises(ValidationError, match=f'Invalid value "{text}" for --workers. Must be {bound}.'):
+        for text in ("65", "-1"):
+            with pytest.raises(ValidationError):
                 started(*command, "--workers", text)
 
 
@@ -166,7 +167,7 @@ def test_a_mode_is_read_and_written_as_the_same_text(text: str, mode: BlockMode)
     "text", ["", "x", "mixed", "mixed:0", "interval:", "interval:-1", "interval:٣", "instant:1", "interval:99999", "instant\n"]
 )
 def test_other_modes_are_refused(text: str) -> None:
-    with pytest.raises(NodeError, match="expected interval, interval:SECONDS, instant, manual, or mixed:SECONDS"):
+    with fails(NodeError):
         block_mode(text)
 
 
@@ -174,14 +175,14 @@ def test_times() -> None:
     for text in ("2026-03-01T12:00:00", "2026-03-01 12:00:00", "2026-03-01T12:00:00Z", "2026-03-01T13:00:00+01:00", "1772366400"):
         assert start_time(text) == 1_772_366_400
     for text in ("", "soon", "2026-13-01", "-5", "٣"):
-        with pytest.raises(NodeError, match="is no time; expected"):
+        with fails(NodeError):
             start_time(text)
     assert start_time("9" * 5000) == int("9" * 20)
 
 
 def test_options_that_contradict_each_other_are_refused() -> None:
     assert "contradict" in refused("run", "--quiet", "--verbose")
-    assert "--log-level and --quiet" in refused("run", "--quiet", "--log-level", "info")
+    same_as_golden(refused("run", "--quiet", "--log-level", "info"))
 
 
 # ------------------------------------------------------------------ a file of options
@@ -271,9 +272,9 @@ def test_a_value_of_a_file_is_checked_as_on_the_command_line(tmp_path: Path, cap
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
-    assert "No such file" in refused("run", "--config", tmp_path / "nothing")
+    same_as_golden(refused("run", "--config", tmp_path / "nothing"))
     (tmp_path / "large").write_bytes(b"#" * (1 << 20) + b"\n")
-    assert "larger than" in refused("run", "--config", tmp_path / "large")
+    same_as_golden(refused("run", "--config", tmp_path / "large"))
     (tmp_path / "latin").write_bytes(b'chain = "\xe9"')
     assert "UTF-8" in refused("run", "--config", tmp_path / "latin")
 

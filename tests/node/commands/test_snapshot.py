@@ -12,6 +12,7 @@ from node.snapshots.file import Snapshot
 from node.specs import load_spec
 from node.storage.blocklog import LOG_NAME
 from node.storage.disk import SystemDisk
+from tests.helpers.golden import fails, same_as_golden
 from tests.helpers.nodes import case_log
 from tests.node.snapshots.test_file import rewritten
 
@@ -74,7 +75,7 @@ def test_a_damaged_one_is_named_and_counted(data: Path, tmp_path: Path, capsys: 
     damaged[1000] ^= 1
     (tmp_path / "damaged").write_bytes(damaged)
     assert coind("verify", tmp_path / "damaged", *CHAIN) == 1
-    assert "damaged in state/" in capsys.readouterr().err
+    same_as_golden(capsys.readouterr().err)
 
 
 def test_a_folder_can_be_made_of_one_file(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -92,14 +93,14 @@ def test_a_folder_can_be_made_of_one_file(data: Path, tmp_path: Path, capsys: py
 
 
 def test_without_blocks_it_needs_a_log_that_has_them(data: Path, tmp_path: Path) -> None:
-    with pytest.raises(NodeError, match=r"holds no blocks.*--with-blocks"):
+    with fails(NodeError):
         coind("load", only(data), "--data", tmp_path / "new", *CHAIN)
     assert not list(tmp_path.glob("new/snapshots/*"))
 
 
 def test_a_log_that_nobody_has_checked_is_not_adopted(data: Path, tmp_path: Path) -> None:
     (tmp_path / LOG_NAME).write_bytes((data / LOG_NAME).read_bytes())
-    with pytest.raises(NodeError, match="have not been checked"):
+    with fails(NodeError):
         coind("load", only(data), "--data", tmp_path, *CHAIN)
 
 
@@ -119,23 +120,23 @@ def test_diff_shows_rows_and_fields(data: Path, tmp_path: Path, capsys: pytest.C
 
 
 @pytest.mark.parametrize(
-    ("words", "reason"),
+    "words",
     [
-        (("verify",), "name a snapshot"),
-        (("verify", "FILE", "--replay"), "--replay needs the blocks"),
-        (("verify", "--data", "EMPTY"), "no snapshots"),
-        (("list", "--data", "ABSENT"), "is no folder"),
-        (("list", "--data", ""), "name one, or . for the current one"),
-        (("load", "FILE", "--data", "", *CHAIN), "name one, or . for the current one"),
-        (("save", "--data", "ABSENT"), "is no folder"),
-        (("load", "FILE", "--data", "EMPTY"), "is of the chain steem-testnet"),
-        (("diff", "FILE", "ABSENT", *CHAIN), "No such file"),
+        ("verify",),
+        ("verify", "FILE", "--replay"),
+        ("verify", "--data", "EMPTY"),
+        ("list", "--data", "ABSENT"),
+        ("list", "--data", ""),
+        ("load", "FILE", "--data", "", *CHAIN),
+        ("save", "--data", "ABSENT"),
+        ("load", "FILE", "--data", "EMPTY"),
+        ("diff", "FILE", "ABSENT", *CHAIN),
     ],
 )
-def test_a_mistake_is_explained(data: Path, tmp_path: Path, words: tuple[str, ...], reason: str) -> None:
+def test_a_mistake_is_explained(data: Path, tmp_path: Path, words: tuple[str, ...]) -> None:
     (tmp_path / "empty").mkdir()
     places = {"FILE": only(data), "EMPTY": tmp_path / "empty", "ABSENT": tmp_path / "absent"}
-    with pytest.raises(NodeError, match=reason):
+    with fails(NodeError):
         coind(*(places.get(word, word) for word in words))
     assert list((tmp_path / "empty").iterdir()) == []
 
@@ -151,5 +152,5 @@ def test_a_list_of_several_has_a_line_between_them(data: Path, tmp_path: Path, c
 
 def test_an_empty_list_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert coind("list", "--data", tmp_path) == 0
-    assert "no snapshots" in capsys.readouterr().out
+    same_as_golden(capsys.readouterr().out)
     assert load_spec("dev").name == "dev"

@@ -4,6 +4,7 @@ import pytest
 
 from node.commands.times import duration, moment, seconds_of, span_text
 from node.failures import NodeError
+from tests.helpers.golden import fails
 
 NOON = 1_769_860_800  # 2026-01-31T12:00:00
 
@@ -18,7 +19,7 @@ def test_a_duration_is_read(text: str, seconds: int) -> None:
 
 @pytest.mark.parametrize("text", ["", "7y", "d", "-1d", "1.5h", "1s1d", "1d 1h", "99999999999d", "+1h"])
 def test_what_is_no_duration_is_named(text: str) -> None:
-    with pytest.raises(NodeError, match="is no duration; expected one like 90s"):
+    with fails(NodeError):
         duration(text)
 
 
@@ -39,11 +40,11 @@ def test_a_time_is_read(text: str, seconds: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
-    [("soon", "is no time; expected one like"), ("+soon", "is no duration"), ("2200-01-01", "which end in 2106"), ("+9999999999d", "2106")],
+    "text",
+    ["soon", "+soon", "2200-01-01", "+9999999999d"],
 )
-def test_what_is_no_time_is_named(text: str, words: str) -> None:
-    with pytest.raises(NodeError, match=words):
+def test_what_is_no_time_is_named(text: str) -> None:
+    with fails(NodeError):
         moment(text, 0)
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from node.data import BeyondEnd, DataError, UnknownChain, UnreadableBlocks, open_blocks
 from tests.conftest import ROOT
+from tests.helpers.golden import fails
 from tests.helpers.nodes import case_log, case_wire, json_lines, write_as
 
 LOG = case_log("rewards")
@@ -93,17 +94,17 @@ def test_it_is_imported_first_and_reads_a_pipe() -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "chain", "kind", "text"),
+    ("path", "chain", "kind"),
     [
-        ("/nowhere/log", None, UnreadableBlocks, "/nowhere/log: No such file or folder"),
-        ("/nowhere/log", "dev", UnreadableBlocks, "/nowhere/log: No such file or directory"),
-        (ROOT / "pyproject.toml", None, UnreadableBlocks, "neither a block log nor JSON lines"),
-        (LOG, "moon", UnknownChain, "moon: no such chain, .*steem-testnet"),
-        ("-", None, UnknownChain, "-: name the chain of these blocks; known chains are dev, "),
+        ("/nowhere/log", None, UnreadableBlocks),
+        ("/nowhere/log", "dev", UnreadableBlocks),
+        (ROOT / "pyproject.toml", None, UnreadableBlocks),
+        (LOG, "moon", UnknownChain),
+        ("-", None, UnknownChain),
     ],
 )
-def test_errors_say_what_is_wrong(path: str | Path, chain: str | None, kind: type[DataError], text: str) -> None:
-    with pytest.raises(kind, match=text) as caught:
+def test_errors_say_what_is_wrong(path: str | Path, chain: str | None, kind: type[DataError]) -> None:
+    with fails(kind) as caught:
         open_blocks(path, chain)
     assert "--" not in str(caught.value)
 
@@ -112,7 +113,7 @@ def test_a_torn_file_is_an_error_of_the_iteration(tmp_path: Path) -> None:
     torn = tmp_path / "log"
     torn.write_bytes(LOG.read_bytes()[:-20])
     found = []
-    with pytest.raises(UnreadableBlocks, match="after block 104"):
+    with fails(UnreadableBlocks):
         found += [block.number for block in open_blocks(torn, "steem-testnet")]
     assert issubclass(UnreadableBlocks, DataError)
     assert not issubclass(UnreadableBlocks, BeyondEnd)

@@ -17,6 +17,7 @@ from state.chain.skip import Skip
 from state.protocol.errors import Refused
 from state.protocol.keys.keys import secret_from_seed
 from state.protocol.spec import ChainSpec
+from tests.helpers.golden import same_as_golden
 from tests.helpers.logs import capture_logs
 from tests.helpers.nodes import DEV, SECRET, START, make_block, transfer, trio_clock
 
@@ -198,13 +199,13 @@ async def test_a_leap_of_the_chain_is_seen_at_once_and_logged_once(nursery: trio
         await trio.sleep(4)
         assert producer.trouble() == ""
         make_block(yard.chain, 20)
-        assert producer.trouble() == ("the head, which is from elsewhere, is 62 s ahead of the clock; blocks are produced again in 65 s")
+        same_as_golden(producer.trouble())
         assert producer.seconds_until_next() == 65
         await trio.sleep(56)
         await trio.sleep(13)
         assert producer.trouble() == ""
     assert [line["event"] for line in events(lines, "not producing", "producing again")] == ["not producing", "producing again"]
-    assert events(lines, "not producing")[0]["why"].endswith("blocks are produced again in 63 s")
+    same_as_golden(events(lines, "not producing")[0]["why"])
     assert [(line["log_level"], line["head_block_number"]) for line in events(lines, "not producing")] == [("warning", 2)]
     assert [when for _, when in yard.made[-2:]] == [69, 72]
 
@@ -213,7 +214,7 @@ async def test_a_chain_that_has_not_begun_says_when(autojump_clock: MockClock) -
     genesis = DEV.constants.COIN_GENESIS_TIME
     yard = Yard(autojump_clock)
     producer = Producer(yard.processor, Driver(yard.chain, ChainClock(lambda: (genesis - 60) * 1000), [SECRET]), is_stale_allowed=True)
-    assert producer.trouble() == "the chain begins in 63 s"
+    same_as_golden(producer.trouble())
 
 
 async def test_three_failures_in_a_row_are_trouble(
@@ -270,7 +271,7 @@ async def test_slots_of_others_are_no_trouble(autojump_clock: MockClock) -> None
     stranger = Yard(autojump_clock, secret=secret_from_seed("somebody else")).producer
     for _ in range(SLOTS_MISSED_MAX + 1):
         stranger.note(Outcome.NO_PRIVATE_KEY)
-    assert stranger.trouble() == "no witness of this round signs with a key of this node"
+    same_as_golden(stranger.trouble())
 
 
 async def test_a_block_that_takes_for_ever_is_trouble(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
@@ -279,4 +280,4 @@ async def test_a_block_that_takes_for_ever_is_trouble(nursery: trio.Nursery, aut
     await trio.sleep(9)
     assert yard.producer.trouble() == ""
     await trio.sleep(1)
-    assert yard.producer.trouble() == "a block is being made for 10 s already"
+    same_as_golden(yard.producer.trouble())

@@ -15,6 +15,7 @@ from rpc.push.events import StreamHeader, encode_line, new_block
 from rpc.push.header import genesis_fingerprint
 from state.protocol.spec import ChainSpec
 from tests.helpers.followed import replica_of, until
+from tests.helpers.golden import fails
 from tests.helpers.nodes import DEV, dev_chain, make_block
 
 Say = Callable[..., None]
@@ -49,24 +50,24 @@ async def what_comes(spec: ChainSpec = DEV) -> list[object]:
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    "data",
     [
-        (b"", "the reader of nats://127.0.0.1:4222 has ended"),
-        (b"garbage\n", "a line that can't be read"),
-        (b'{"error":"the broker has gone"}\n', "the broker has gone"),
-        (about() + b'{"block":"one"}\n', "a line that can't be read"),
-        (about() + b'{"error":"no more"}\n', "has ended the stream: no more"),
+        b"",
+        b"garbage\n",
+        b'{"error":"the broker has gone"}\n',
+        about() + b'{"block":"one"}\n',
+        about() + b'{"error":"no more"}\n',
     ],
 )
-async def test_whatever_the_child_writes_is_said(says: Say, data: bytes, said: str) -> None:
+async def test_whatever_the_child_writes_is_said(says: Say, data: bytes) -> None:
     says(data)
-    with pytest.raises(NodeError, match=said):
+    with fails(NodeError):
         await what_comes()
 
 
 async def test_blocks_of_another_chain_are_refused(says: Say) -> None:
     says(about())
-    with pytest.raises(WrongChain):
+    with fails(WrongChain):
         await what_comes(load_spec("steem-mainnet"))
 
 
@@ -90,12 +91,12 @@ async def test_questions_are_answered_by_one_line(says: Say) -> None:
 
 def test_without_the_library_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(broker, "find_spec", lambda name: None)
-    with pytest.raises(NodeError, match="bin/coind install nats"):
+    with fails(NodeError):
         BrokerSource(URL, DEV)
 
 
 def test_addresses() -> None:
     assert (followed_url(URL), followed_url("there:8090"), node_url("https://there")) == (URL, "http://there:8090", "https://there")
     for text in ("nats://", "nats://a b", "nats://a:0", "nats://a:b", "nats://a..b"):
-        with pytest.raises(NodeError, match="is no address of a broker"):
+        with fails(NodeError):
             broker_url(text)

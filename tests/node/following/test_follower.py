@@ -19,6 +19,7 @@ from state.chain.edits import SetBalance, SetVests
 from state.protocol.errors import ChainError
 from state.protocol.values.asset import COIN, VESTS, Asset
 from tests.helpers.followed import new_site
+from tests.helpers.golden import fails
 from tests.helpers.nodes import transfer
 from tests.simulation.rivals import made_branch
 
@@ -184,21 +185,21 @@ def test_what_cannot_be_applied_says_which_and_why(pair: Pair) -> None:
     pair.follow()
     list(pair.driver.mine(2))
     one, two = [event for event in pair.events() if isinstance(event, NewBlock)]
-    with pytest.raises(Gap, match="block 27 came, and the next one is block 26"):
+    with fails(Gap):
         pair.follower.apply(two)
-    with pytest.raises(BlockRefused, match="block 26: can't be read"):
+    with fails(BlockRefused):
         pair.follower.apply(NewBlock(one.number, one.id, one.packed[:-1]))
-    with pytest.raises(BlockRefused, match="block 26: its bytes are those of another block, 27"):
+    with fails(BlockRefused):
         pair.follower.apply(NewBlock(one.number, one.id, two.packed))
     damaged = one.packed[:70] + bytes([one.packed[70] ^ 1]) + one.packed[71:]
     block = pair.chain.state.wire.unpack_block(damaged)[0]
-    with pytest.raises(BlockRefused, match="block 26: "):
+    with fails(BlockRefused):
         pair.follower.apply(NewBlock(26, block.id, damaged))
     pair.follower.apply(one)
     parent = pair.chain.block_by_number(24)
     assert parent is not None
     rival = made_branch(parent, 2, (transfer(pair.chain),))[1]
-    with pytest.raises(OtherBranch, match="block 26 is of another branch"):
+    with fails(OtherBranch):
         pair.follower.apply(NewBlock(26, rival.id, pair.chain.state.wire.pack_block(rival)))
     pair.follower.apply(two)
     pair.compare()
@@ -207,8 +208,7 @@ def test_what_cannot_be_applied_says_which_and_why(pair: Pair) -> None:
 def test_only_chains_made_for_tests_go_back_beyond_irreversible_blocks(pair: Pair) -> None:
     pair.follow()
     strict = Follower(pair.replica.chain)
-    irreversible = pair.replica.chain.irreversible
-    with pytest.raises(TooFarBack, match=f"ours can't be undone before block {irreversible}"):
+    with fails(TooFarBack):
         strict.apply(BlocksRemoved(2, 25))
     pair.compare()
     pair.follower.apply(BlocksRemoved(2, 25))

@@ -22,6 +22,7 @@ from state.chain.edits import SetBalance
 from state.protocol.errors import Refused
 from state.protocol.values.asset import COIN, Asset
 from tests.helpers.followed import Replica, answering, answers, replica_of, reply, until
+from tests.helpers.golden import fails, same_as_golden
 from tests.helpers.nodes import DEV, dev_chain, make_block, transfer
 from tests.helpers.push import Pushing, pushing
 
@@ -118,11 +119,10 @@ async def test_another_chain_is_said_at_once() -> None:
         other = load_spec("dev-tests")
         async with replica_of(url_of(world), other) as replica:
             await until(lambda: bool(replica.failures))
-        assert "the chain dev" in str(replica.failures[0])
-        assert "this node" in str(replica.failures[0])
+        same_as_golden(str(replica.failures[0]))
         async with replica_of(url_of(world), with_witnesses(DEV, 3)) as replica:
             await until(lambda: bool(replica.failures))
-        assert "1 witnesses and 10 accounts, here 3 witnesses and 10 accounts" in str(replica.failures[0])
+        same_as_golden(str(replica.failures[0]))
 
 
 # ------------------------------------------------------------------ nodes that send anything
@@ -189,7 +189,7 @@ async def test_a_line_without_an_end_is_cut(monkeypatch: pytest.MonkeyPatch) -> 
 async def test_a_node_that_does_not_answer_is_waited_for() -> None:
     async with replica_of("http://127.0.0.1:9") as replica:
         await until(lambda: replica.following.attempts > 1)
-        assert "no node answers at http://127.0.0.1:9" in replica.following.trouble()
+        same_as_golden(replica.following.trouble())
 
 
 # ------------------------------------------------------------------ what clients of a replica may do
@@ -226,14 +226,14 @@ async def test_nothing_else_changes_a_replica() -> None:
     async def reached(number: int) -> None: ...
 
     passing = Passing(replica.processor, replica.chain.state.wire, "nats://there", "", reached)
-    with pytest.raises(Refused, match="follows nats://there and changes nothing by itself"):
+    with fails(Refused):
         await passing.in_turn(lambda: None)
-    with pytest.raises(Refused, match="follows nats://there and changes nothing by itself"):
+    with fails(Refused):
         await debug_set_hardfork(replica.chain, passing, 23)
-    with pytest.raises(Refused, match="--broadcast-to URL"):
+    with fails(Refused):
         await passing.push_transaction(transfer(dev_chain_with_blocks()))
     unreachable = Passing(replica.processor, replica.chain.state.wire, "http://127.0.0.1:9", "http://127.0.0.1:9", reached)
-    with pytest.raises(Refused, match="nobody knows whether it has taken this"):
+    with fails(Refused):
         await unreachable.push_transaction(transfer(dev_chain_with_blocks()))
 
 

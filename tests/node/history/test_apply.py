@@ -26,6 +26,7 @@ from state.plugins.registry import enable
 from state.protocol.errors import ChainError, Refused
 from state.protocol.transaction import frame
 from tests.conftest import CASES, MAINNET, read_json
+from tests.helpers.golden import fails, same_as_golden
 from tests.helpers.nodes import DEV, case_log, case_wire, dev_chain, empty_blocks, json_lines, make_block, transfer, write_as
 
 HEAD_100 = "00000064"
@@ -83,7 +84,7 @@ async def test_a_replay_can_end_inside_of_a_block() -> None:
         assert not chain.pending
         assert state_digest(chain.state) == state_digest((await replayed(case_log("tx_validity"), until=block.number)).state)
     assert len(set(digests)) == most + 1
-    with pytest.raises(NodeError, match=f"--until {block.number}:{most + 1}: block {block.number} has {most} transactions"):
+    with fails(NodeError):
         await replayed(case_log("tx_validity"), until=Point(block.number, most + 1))
 
 
@@ -129,8 +130,8 @@ def with_flipped_bit(path: Path) -> int:
 
 
 async def test_a_flipped_bit_in_a_signature_is_refused(tmp_path: Path) -> None:
-    number = with_flipped_bit(tmp_path / "log")
-    with pytest.raises(BlockRefused, match=f"^block {number}: .*Merkle check failed"):
+    with_flipped_bit(tmp_path / "log")
+    with fails(BlockRefused):
         await replayed(tmp_path / "log")
 
 
@@ -140,17 +141,17 @@ async def test_a_flipped_bit_in_a_block_signature_is_refused(tmp_path: Path) -> 
     bad = bytes((*good[:50], good[50] ^ 4, *good[51:]))
     lines = json_lines(wire, blocks).replace(good.hex().encode(), bad.hex().encode())
     (tmp_path / "lines").write_bytes(lines)
-    with pytest.raises(BlockRefused, match=r"^block 3: "):
+    with fails(BlockRefused):
         await replayed(tmp_path / "lines", "dev")
     # Who trusts the file doesn't see the signature, but the next block doesn't follow any more.
-    with pytest.raises(BlockRefused, match=r"^block 4: doesn't follow the head, block 3 \("):
+    with fails(BlockRefused):
         await replayed(tmp_path / "lines", "dev", skip=TRUSTED)
 
 
 async def test_blocks_must_follow_one_another(tmp_path: Path) -> None:
     wire, blocks = empty_blocks(4)
     (tmp_path / "lines").write_bytes(json_lines(wire, blocks[1:]))
-    with pytest.raises(BlockRefused, match=r"^block 2: doesn't follow the head, block 0"):
+    with fails(BlockRefused):
         await replayed(tmp_path / "lines", "dev")
 
 
@@ -158,20 +159,20 @@ def test_blocks_of_a_log_are_numbered_one_after_the_other(tmp_path: Path) -> Non
     (tmp_path / "zeros").write_bytes(bytes(10_000))  # which read as one block 1 after the other
     blocks = iter(BlockFile(tmp_path / "zeros", case_wire()))
     assert next(blocks).number == 1
-    with pytest.raises(FileError, match="damaged at byte"):
+    with fails(FileError):
         next(blocks)
     first, second, third = list(BlockFile(case_log("tx_validity"), case_wire()))[:3]
     data = b""
     for block in (first, third, second):
         data += frame(case_wire().pack_block(block), len(data))
     (tmp_path / "gap").write_bytes(data)
-    with pytest.raises(FileError, match="block 3 follows block 1"):
+    with fails(FileError):
         list(BlockFile(tmp_path / "gap", case_wire()))
 
 
 async def test_a_torn_file_is_applied_up_to_its_end(tmp_path: Path) -> None:
     (tmp_path / "log").write_bytes(case_log("tx_validity").read_bytes()[:-20])
-    with pytest.raises(BlockRefused, match=r"^block 108: .*no whole block at byte"):
+    with fails(BlockRefused):
         await replayed(tmp_path / "log")
 
 
@@ -249,8 +250,7 @@ def test_the_time_left_counts_to_the_end_that_is_wanted() -> None:
     for number in range(1, 11):
         now += 1
         progress.count(number, 0, number * 50)
-    assert progress.line().startswith("block 10 of 20, ")
-    assert progress.line().endswith(", 10 s left")
+    same_as_golden(progress.line())
 
 
 def test_the_time_left_leaves_out_what_was_there_before() -> None:
@@ -260,7 +260,7 @@ def test_the_time_left_leaves_out_what_was_there_before() -> None:
     for number in range(11, 16):
         now += 1
         progress.count(number, 0, number * 50)
-    assert progress.line().endswith(", 5 s left")
+    same_as_golden(progress.line())
     progress.begin(11, 1000)
     assert "left" not in progress.line()
 
@@ -301,7 +301,7 @@ def test_what_does_not_add_up_stops_the_node() -> None:
     state.accounts.modify(alice, balance=alice.balance + 1)
     make_block(site.chain)
     assert site.stop.is_set()
-    with pytest.raises(NodeError, match="after block 4 the state doesn't add up: current_supply"):
+    with fails(NodeError):
         site.require_sound()
 
 
@@ -314,5 +314,5 @@ def test_a_refused_replay_shows_how_far_it_got(tmp_path: Path, capsys: pytest.Ca
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     settings = Settings(spec=msgspec.structs.replace(DEV), plugins=())
-    with pytest.raises(NodeError, match="none: No such file"):
+    with fails(NodeError):
         replay_file(settings, Replay(source=tmp_path / "none"))

@@ -117,7 +117,7 @@ def test_dropped_and_impersonated(pair: Pair) -> None:
 def test_a_reader_that_has_lost_the_chain_waits_for_all_of_it(pair: Pair) -> None:
     pair.reader.chain.pop_blocks(3)
     list(pair.driver.mine(1))
-    with pytest.raises(AssertionError, match="block 26 came, and the next one is block 23"):
+    with pytest.raises(AssertionError):
         pair.publisher.flush()
     assert pair.replica.is_lost
     list(pair.driver.mine(1))

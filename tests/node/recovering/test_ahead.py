@@ -25,6 +25,7 @@ from state.protocol.keys.keys import derive_secret
 from state.protocol.keys.records import RECORD_SIZE
 from state.protocol.keys.signatures import Canonical, sign
 from state.protocol.transaction import SignedBlock, SignedTransaction, Wire, frame
+from tests.helpers.golden import fails, same_as_golden
 from tests.helpers.nodes import SECRET, case_log, dev_chain, json_lines, make_block, transfer
 from tests.node.recovering.test_pool import PATIENCE, PROGRAM, records
 from tests.state.protocol.test_recovered import WAYS
@@ -217,7 +218,7 @@ def test_a_wrong_key_refuses_no_valid_block(tmp_path: Path, monkeypatch: pytest.
     expected = state_digest(replayed(tmp_path / "log", 0).state)
     assert state_digest(replayed(tmp_path / "log", 2).state) == expected
     (reason,) = {record.values["reason"] for record in caplog.records if hasattr(record, "values")}
-    assert reason == "block 3, which is valid, was refused with its keys"
+    same_as_golden(reason)
 
 
 @pytest.mark.usefixtures("eager")
@@ -271,7 +272,7 @@ def test_reading_ahead_is_bounded(monkeypatch: pytest.MonkeyPatch, bound: str) -
         # Two blocks of three signatures are a batch; that in progress counts.
         assert source.read - number <= 10
         assert number != 4 or source.read >= 8
-    with pytest.raises(FileError, match="the rest is torn"):
+    with fails(FileError):
         next(following)
     # No process while it might not pay; then all batches in their order.
     assert pool.given[0] + sum(pool.given[1:]) < sum(1 + len(block.transactions) for block in blocks)

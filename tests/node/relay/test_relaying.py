@@ -27,6 +27,7 @@ from state.protocol.values.asset import COIN, Asset
 from tests.helpers.broker import Broker, NodeServer, Stored, broker_running, node_running, node_world
 from tests.helpers.followed import replica_of
 from tests.helpers.followed import until as followed_until
+from tests.helpers.golden import fails
 from tests.helpers.logs import capture_logs
 from tests.helpers.nodes import make_block, transfer
 
@@ -357,7 +358,7 @@ def test_the_beginning_of_a_block_may_be_dropped() -> None:
         await world.relayed()
         stream = world.broker.streams[NAMES.blocks_stream]
         stream.drop(4)
-        with pytest.raises(NodeError, match="has blocks from 2 on only"):
+        with fails(NodeError):
             await Reader(world.broker.url, "dev", BytesIO()).run("lines", 1)
         reader = Reading(world, 3)
         await reader.until(lambda lines: [line["block"] for line in lines if "block" in line] == [3])
@@ -373,10 +374,10 @@ def test_parts_that_make_no_block_are_said() -> None:
         await world.relayed()
         stored = world.broker.streams[NAMES.blocks_stream].messages
         stored[2].data = stored[2].data[:-1] + b"!"
-        with pytest.raises(NodeError, match="are damaged"):
+        with fails(NodeError):
             await Reader(world.broker.url, "dev", BytesIO()).run("lines", 1)
         stored[2] = stored[1]
-        with pytest.raises(NodeError, match="lacks a part"):
+        with fails(NodeError):
             await Reader(world.broker.url, "dev", BytesIO()).run("lines", 1)
 
     run(scenario)
@@ -544,7 +545,7 @@ def test_numbers_are_served() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        with pytest.raises(NodeError, match="can't listen on"):
+        with fails(NodeError):
             RelayCounters().serve(Address("127.0.0.1", taken.getsockname()[1]))
     with capture_logs() as lines:
         stop = RelayCounters().serve(Address("127.0.0.1", 0))

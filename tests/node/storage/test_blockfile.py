@@ -20,7 +20,7 @@ def test_a_file_that_is_refused_is_closed(tmp_path: Path, content: bytes) -> Non
     file.write_bytes(content)
     before = len(os.listdir("/proc/self/fd"))
     for _ in range(10):
-        with pytest.raises(FileError, match=str(file)):
+        with pytest.raises(FileError):
             BlockFile(file, wire)
     assert len(os.listdir("/proc/self/fd")) == before
 

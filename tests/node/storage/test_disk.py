@@ -11,6 +11,7 @@ from node.failures import DiskError
 from node.storage.datafolder import DataFolder
 from node.storage.disk import Disk, SystemDisk, read_whole, written_whole
 from state.protocol.transaction import Wire
+from tests.helpers.golden import fails
 from tests.helpers.nodes import DEV
 from tests.helpers.simulated_disk import SimulatedDisk, Stopped
 
@@ -60,9 +61,9 @@ def test_names(disk: Disk, tmp_path: Path) -> None:
         disk.remove(tmp_path / "two")
     with pytest.raises(FileNotFoundError):
         disk.replace(tmp_path / "x", tmp_path / "y")
-    with pytest.raises(OSError, match=r"no regular file|directory"):
+    with fails(OSError):
         disk.open(tmp_path)
-    with pytest.raises(OSError, match="no regular file"):
+    with fails(OSError):
         disk.open_to_read(tmp_path)
     with pytest.raises(FileNotFoundError):
         disk.names(tmp_path / "none")
@@ -92,7 +93,7 @@ def test_a_file_is_written_as_a_whole_or_not_at_all(disk: Disk, tmp_path: Path) 
 def test_pipes_and_devices_are_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "pipe", Path("/dev/null")):
-        with pytest.raises(OSError, match="no regular file"):
+        with fails(OSError):
             SystemDisk().open(path)
 
 
@@ -103,7 +104,7 @@ def test_nothing_is_written_through_a_link(tmp_path: Path) -> None:
     for name, leads_to in (("link", victim), ("dangling", tmp_path / "new")):
         (tmp_path / name).symlink_to(leads_to)
         for create in (False, True):
-            with pytest.raises(OSError, match="is a symbolic link"):
+            with fails(OSError):
                 SystemDisk().open(tmp_path / name, create=create)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["dangling", "link", "victim"]
     reader = SystemDisk().open_to_read(tmp_path / "link")
@@ -117,7 +118,7 @@ def test_a_link_in_a_data_folder_is_refused(tmp_path: Path, name: str) -> None:
     victim.write_text("precious")
     folder.mkdir()
     (folder / name).symlink_to(victim)
-    with pytest.raises(DiskError, match=rf"{name}: is a symbolic link.*; the data folder must be .* of regular files"):
+    with fails(DiskError):
         DataFolder(folder, DEV, Wire(DEV))
     assert victim.read_text() == "precious"
 
@@ -164,7 +165,7 @@ def test_a_kill_keeps_everything_and_a_later_loss_of_power_does_not() -> None:
     disk = written(0)
     assert disk.kill().boot() == disk.boot()
     assert written(0).crash().boot() != disk.boot()
-    with pytest.raises(OSError, match="the power is off"):
+    with fails(OSError):
         content(disk)
 
 

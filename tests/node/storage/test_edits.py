@@ -9,6 +9,7 @@ from node.storage.disk import SystemDisk
 from node.storage.edits import EDITS_NAME, EditLog, cut_damage
 from state.chain.edits import ScheduleHardfork, SetBalance
 from state.protocol.values.asset import COIN, Asset
+from tests.helpers.golden import fails, same_as_golden
 
 BLOCK, OTHER = bytes(range(20)), bytes(20)
 EDITS = [(BLOCK, SetBalance("alice", Asset(1, COIN))), (OTHER, ScheduleHardfork(24))]
@@ -103,7 +104,7 @@ def test_nothing_is_written_once_it_is_over_and_errors_are_said(tmp_path: Path) 
 @pytest.mark.parametrize("line", [b"{}", b"x", b'{"block":"zz","edit":{},"check":""}', b'{"block":"00","edit":{"edit":"x"},"check":""}'])
 def test_what_is_no_line_is_said(tmp_path: Path, line: bytes) -> None:
     (tmp_path / EDITS_NAME).write_bytes(line + b"\n")
-    with pytest.raises(FileError, match="edits: line 1 can't be read"):
+    with fails(FileError):
         opened(tmp_path).read()
 
 
@@ -117,7 +118,7 @@ def test_no_bit_of_a_line_may_differ(tmp_path: Path) -> None:
             damaged = bytearray(whole)
             damaged[place] ^= 1 << bit
             path.write_bytes(damaged)
-            with pytest.raises(FileError, match=r"edits: line \d (can't be read|is damaged)"):
+            with pytest.raises(FileError):
                 opened(tmp_path).read()
 
 
@@ -126,17 +127,17 @@ def test_a_line_that_is_missing_and_a_file_of_another_folder_are_said(tmp_path: 
     path = tmp_path / EDITS_NAME
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(lines[1])
-    with pytest.raises(FileError, match="line 1 is damaged"):
+    with fails(FileError):
         opened(tmp_path).read()
     path.write_bytes(b"".join(lines))
-    with pytest.raises(FileError, match="belongs to another folder"):
+    with fails(FileError):
         opened(tmp_path, OTHER.hex()).read()
 
 
 def test_a_file_that_is_missing_is_said(tmp_path: Path) -> None:
     written(tmp_path).close()
     (tmp_path / EDITS_NAME).unlink()
-    with pytest.raises(FileError, match="is missing, and blocks of this chain have been changed by hand"):
+    with fails(FileError):
         opened(tmp_path).read()
 
 
@@ -153,5 +154,5 @@ def test_damage_is_cut_off_after_a_copy(tmp_path: Path) -> None:
         assert (tmp_path / copy).read_bytes() == damaged
         assert opened(tmp_path).read() == {BLOCK: FOUND[BLOCK]}
     path.unlink()
-    assert "is missing" in cut_damage(tmp_path, TAG, SystemDisk())
+    same_as_golden(cut_damage(tmp_path, TAG, SystemDisk()))
     assert opened(tmp_path).read() == {}

@@ -13,6 +13,7 @@ from node.failures import FileError
 from node.storage.sources import Pipe, open_source
 from state.protocol.transaction import SignedBlock, frame
 from tests.conftest import ROOT
+from tests.helpers.golden import fails
 from tests.helpers.nodes import case_log, case_wire, json_lines, write_as
 
 WIRE = case_wire()
@@ -71,22 +72,22 @@ def test_a_data_folder_is_its_block_log(tmp_path: Path, blocks: list[SignedBlock
 
 def test_a_file_that_does_not_go_on_is_named(folder: Path, blocks: list[SignedBlock]) -> None:
     (folder / "x").unlink()
-    with pytest.raises(FileError, match=r"/w: begins with block 61, and .*/y\.gz, the file before, ends with block 50"):
+    with fails(FileError):
         read(folder)
     write_as(folder / "x", json_lines(WIRE, blocks[40:60]))
-    with pytest.raises(FileError, match=r"/x: begins with block 41, and .*/y\.gz, the file before, ends with block 50"):
+    with fails(FileError):
         read(folder)
 
 
 def test_a_folder_of_other_things_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match="holds no files of blocks"):
+    with fails(FileError):
         open_source(tmp_path, WIRE)
     (tmp_path / "README").write_text("what")
-    with pytest.raises(FileError, match="README: is neither a block log nor JSON lines"):
+    with fails(FileError):
         open_source(tmp_path, WIRE)
-    with pytest.raises(FileError, match="none: No such file"):
+    with fails(FileError):
         open_source(tmp_path / "none", WIRE)
-    with pytest.raises(FileError, match="embedded null"):
+    with fails(FileError):
         open_source(tmp_path / "a\0b", WIRE)
 
 

@@ -17,6 +17,7 @@ from state.chain.chain import Chain
 from state.chain.genesis import new_state
 from state.protocol.spec import ChainSpec
 from state.protocol.transaction import Wire
+from tests.helpers.golden import fails, same_as_golden
 from tests.helpers.nodes import DEV
 from tests.node.snapshots.test_folder import saved
 
@@ -45,10 +46,7 @@ def test_the_kept_bytes_are_those_of_the_mark(tmp_path: Path) -> None:
 def test_a_refusal_names_the_constants_and_the_ways_out(tmp_path: Path) -> None:
     opened(tmp_path, DEV)
     other = replace(DEV, constants=replace(DEV.constants, COIN_GENESIS_TIME=1_735_689_600, COIN_CASHOUT_WINDOW_SECONDS=60), block_limit=5)
-    assert refusal(tmp_path, other).endswith(
-        "(COIN_CASHOUT_WINDOW_SECONDS: there 3600, here 60; COIN_GENESIS_TIME: there 2026-01-01T00:00:00Z, here 2025-01-01T00:00:00Z;"
-        f" block_limit: there {DEV.block_limit}, here 5){WAYS_OUT}"
-    )
+    same_as_golden(refusal(tmp_path, other))
     opened(tmp_path, DEV)
 
 
@@ -73,38 +71,38 @@ def test_values_of_the_genesis_are_named_as_in_a_file() -> None:
 def test_of_many_only_the_first_are_named() -> None:
     text = told(DEV, with_accounts(DEV, 30))
     assert text.count("there") == NAMED_MAX
-    assert text.endswith(f"; and {21 - NAMED_MAX} more")
+    same_as_golden(text)
 
 
 def test_a_folder_of_before_says_that_it_is_not_known_and_keeps_it_from_its_next_start_on(tmp_path: Path) -> None:
     opened(tmp_path, DEV)
     (tmp_path / SPEC_NAME).unlink()
     other = replace(DEV, block_limit=5)
-    assert f"(which ones isn't known: an older version of coind has made the folder){WAYS_OUT}" in refusal(tmp_path, other)
+    same_as_golden(refusal(tmp_path, other))
     assert not (tmp_path / SPEC_NAME).exists()
     opened(tmp_path, DEV)
-    assert f"(block_limit: there {DEV.block_limit}, here 5)" in refusal(tmp_path, other)
+    same_as_golden(refusal(tmp_path, other))
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"\xff", decisive(load_spec("testnet"))])
 def test_what_is_not_of_the_folder_is_left_out(tmp_path: Path, content: bytes) -> None:
     opened(tmp_path, DEV)
     (tmp_path / SPEC_NAME).write_bytes(content)
-    assert "which ones isn't known" in refusal(tmp_path, replace(DEV, block_limit=5))
+    same_as_golden(refusal(tmp_path, replace(DEV, block_limit=5)))
     opened(tmp_path, DEV)
     assert (tmp_path / SPEC_NAME).read_bytes() == decisive(DEV)
 
 
 def test_tools_refuse_alike(tmp_path: Path) -> None:
     opened(tmp_path, DEV)
-    with pytest.raises(NodeError, match="block_limit: there"):
+    with fails(NodeError):
         require_chain(tmp_path, mark_of(DEV), replace(DEV, block_limit=5))
 
 
 def test_a_snapshot_names_them_too(tmp_path: Path) -> None:
     (path,) = saved(tmp_path, 25)
     other = Chain(new_state(replace(DEV, block_limit=5)))
-    with pytest.raises(Unfit, match=rf"than dev has now \(block_limit: there {DEV.block_limit}, here 5"):
+    with fails(Unfit):
         load(other, path, SystemDisk())
 
 
@@ -126,7 +124,7 @@ def test_a_kept_spec_that_a_stranger_made_up_is_an_unknown_one(kept: bytes, tmp_
     opened(tmp_path, DEV)
     (tmp_path / SPEC_NAME).write_bytes(kept)
     made_up = replace(mark_of(DEV), genesis=digest_of(kept))
-    with pytest.raises(NodeError, match=r"with another genesis or other constants than dev has now \(\w.*\)\. Start with"):
+    with fails(NodeError):
         require_chain(tmp_path, made_up, DEV)
     assert len(difference(kept, digest_of(kept), DEV)) < 1000
 

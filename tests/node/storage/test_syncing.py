@@ -14,6 +14,7 @@ from node.storage.blocklog import BlockLog
 from node.storage.syncing import SyncPolicy, sync_policy
 from rpc.service.refusal import PushFailed
 from state.chain.debug import generate_blocks
+from tests.helpers.golden import fails, same_as_golden
 from tests.helpers.nodes import DEV, dev_chain, make_block
 from tests.helpers.simulated_disk import SimulatedDisk
 
@@ -47,7 +48,7 @@ def test_policies(text: str, seconds: float | None) -> None:
 
 @pytest.mark.parametrize("text", ["", "0", "-1", "1e-9", "nan", "inf", "blocks"])
 def test_what_is_no_policy(text: str) -> None:
-    with pytest.raises(NodeError, match=rf"--sync {text!r}: expected block, never, or a number of seconds from 0.1 on"):
+    with fails(NodeError):
         sync_policy(text)
 
 
@@ -112,7 +113,7 @@ async def test_a_failed_sync_is_no_answer(nursery: trio.Nursery) -> None:
     nursery.start_soon(processor.run)
     # Three writes for a block, then the sync.
     disk.fail_after(3, 5)
-    with pytest.raises(PushFailed, match="the block log can't be written: Input/output error"):
+    with fails(PushFailed):
         await processor.push_block(make_block(maker))
     assert processor.broken.is_set()
 
@@ -124,4 +125,4 @@ async def test_a_log_that_is_removed_ends_an_idle_node(autojump_clock: trio.test
     disk.remove(FOLDER / "block_log")
     with trio.fail_after(10):
         await processor.broken.wait()
-    assert "removed or replaced while the node ran" in processor.failure
+    same_as_golden(processor.failure)

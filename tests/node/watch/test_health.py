@@ -13,6 +13,7 @@ from node.driving.producer import SLOTS_MISSED_MAX, Outcome, Producer
 from node.processor import Processor
 from node.watch.counters import Counters
 from node.watch.health import Parts, health
+from tests.helpers.golden import same_as_golden
 from tests.helpers.logs import capture_logs
 from tests.helpers.nodes import DEV, SECRET, START, dev_chain, make_block, transfer, trio_clock
 
@@ -87,9 +88,7 @@ async def test_a_block_from_elsewhere_that_is_far_ahead_is_an_error(nursery: tri
     status, members = shown(node)
     assert status == 503
     assert members["producing"] is False
-    assert members["reason"] == f"no block is produced: {members['not_producing_because']}"
-    assert "is 3603 s ahead of the clock" in members["reason"]
-    assert members["reason"].endswith("produced again in 3606 s")
+    same_as_golden(members["reason"])
     assert members["seconds_until_next_block"] == 3606
     assert members["head_block_age_seconds"] == -3603
     await trio.sleep(3600)
@@ -107,7 +106,7 @@ async def test_missed_slots_are_an_error(autojump_clock: MockClock) -> None:
         node.producer.note(Outcome.LAG)
     status, members = shown(node)
     assert (status, members["last_slot"]) == (503, "lag")
-    assert "too busy" in members["reason"]
+    same_as_golden(members["reason"])
 
 
 async def test_the_end_is_an_error(autojump_clock: MockClock) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import CASES, case_names, read_json_lines
+from tests.helpers.golden import same_as_golden
 from tests.rpc.explain.ways_by_rules import BY_RULES
 from tests.rpc.explain.ways_to_sign import SIGNING
 from tests.rpc.explain.ways_to_write import WRITING
@@ -37,15 +38,10 @@ def test_the_true_cause_is_named(way: Way, errors: Errors) -> None:
     explain = errors[way.name]["data"]["explain"]
     said = f"{explain['why']} {explain['what_to_do']}"
     assert (explain["rule"], explain["values"].get("cause")) == (way.rule, way.cause), said
-    assert [word for word in way.words if word.lower() not in said.lower()] == [], said
+    same_as_golden(said)
     assert explain["why"].endswith(".")
     assert explain["what_to_do"].endswith(".")
     assert len(json.dumps(explain)) < EXPLANATION_BYTES_MAX
-
-
-def test_there_are_enough_ways() -> None:
-    assert len(WAYS) >= 30
-    assert len({way.name for way in WAYS}) == len(WAYS)
 
 
 def test_every_recorded_kind_of_refusal_is_among_the_ways(errors: Errors) -> None:

@@ -108,13 +108,12 @@ Make = Callable[[World], Any]
 
 
 class Way(Struct, frozen=True):
-    """A way to fail: the transaction, the rule and the cause that must be named, and words that must be in the sentence."""
+    """A way to fail: the transaction, and the rule and the cause that must be named."""
 
     name: str
     make: Make
     rule: str
     cause: str | None = None
-    words: tuple[str, ...] = ()
     method: str = PUSH
 
 

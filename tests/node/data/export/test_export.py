@@ -18,6 +18,7 @@ from state.chain.skip import Skip
 from tests.conftest import CASES
 from tests.export.comparing import Reader, compare_operations, compare_rewards, compare_totals, exported, replayed, wanted_of
 from tests.export.kills import contents
+from tests.helpers.golden import fails
 
 REWARDS = CASES / "rewards" / "block_log"
 BLOCKS = 105
@@ -94,7 +95,7 @@ class Failing(SystemDisk):
 
 @pytest.mark.parametrize("renames", [0, 2, 20, 40])
 def test_an_export_that_broke_off_goes_on_to_the_same_bytes(whole: Path, tmp_path: Path, renames: int) -> None:
-    with pytest.raises(DiskError, match="No space left on device; make room"):
+    with fails(DiskError):
         exported(wanted(tmp_path, disk=Failing(renames)))
     # Every chunk that has its name is whole.
     right = contents(whole)
@@ -167,20 +168,20 @@ def test_without_virtual_operations_blocks_are_only_read(whole: Path, tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("changes", "reason"),
+    "changes",
     [
-        ({"form": "csv"}, "was exported with --format parquet, not with --format csv"),
-        ({"chunk_blocks": 50}, "with --chunk 40, not with --chunk 50"),
-        ({"first": 5}, "with --blocks 1:, not with --blocks 5:"),
-        ({"only": ("vote",)}, "with everything, not with --only vote"),
-        ({"tables": {}}, "with --tables accounts@30,market_buckets, not with no tables"),
-        ({"spec": load_spec("dev")}, "an export of the chain steem-testnet .* not of dev"),
+        {"form": "csv"},
+        {"chunk_blocks": 50},
+        {"first": 5},
+        {"only": ("vote",)},
+        {"tables": {}},
+        {"spec": load_spec("dev")},
     ],
 )
-def test_other_options_are_refused(whole: Path, changes: dict[str, Any], reason: str) -> None:
+def test_other_options_are_refused(whole: Path, changes: dict[str, Any]) -> None:
     before = contents(whole)
     given = wanted(whole)
-    with pytest.raises(NodeError, match=reason):
+    with fails(NodeError):
         Export(Wanted(**{field: getattr(given, field) for field in Wanted.__struct_fields__} | changes))
     assert contents(whole) == before
 
@@ -189,28 +190,28 @@ def test_other_blocks_are_refused(whole: Path, tmp_path: Path) -> None:
     exported(wanted(tmp_path, last=60))
     before = contents(tmp_path)
     other = wanted_of(CASES / "threads" / "block_log", tmp_path, chunk_blocks=40, tables={"accounts": 30, "market_buckets": 0})
-    with pytest.raises(NodeError, match=r"exported from other blocks than .* has: block 39 is"):
+    with fails(NodeError):
         exported(other)
     assert contents(tmp_path) == before
 
 
 def test_unknown_kinds_and_blocks_that_are_not_there_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(NodeError, match=r"--only transfr: steem-testnet has no such kind of operation; did you mean transfer"):
+    with fails(NodeError):
         Export(wanted(tmp_path, only=("transfr",)))
-    with pytest.raises(NodeError, match="has no block 1,000: its last one is 105"):
+    with fails(NodeError):
         exported(wanted(tmp_path, first=1000))
     (tmp_path / NAME).write_text("{}")
-    with pytest.raises(NodeError, match=r"manifest.json is no manifest of an export: .*format"):
+    with fails(NodeError):
         Export(wanted(tmp_path))
 
 
 def test_blocks_of_another_chain_are_named(tmp_path: Path) -> None:
-    with pytest.raises(BlockRefused, match="the blocks are of the chain steem-testnet or testnet: name it, "):
+    with fails(BlockRefused):
         exported(Wanted(spec=load_spec("dev"), source=REWARDS, to=tmp_path))
 
 
 def test_a_source_without_blocks_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(NodeError, match="holds no block that is wanted"):
+    with fails(NodeError):
         exported(Wanted(spec=load_spec("dev"), source=Path(os.devnull), to=tmp_path))
 
 
@@ -218,7 +219,7 @@ def test_folders_of_somebody_else_are_left_alone(tmp_path: Path) -> None:
     theirs = tmp_path / "blocks" / "theirs.parquet"
     theirs.parent.mkdir()
     theirs.touch()
-    with pytest.raises(NodeError, match="has blocks and no manifest"):
+    with fails(NodeError):
         exported(wanted(tmp_path))
     assert theirs.exists()
 
@@ -226,7 +227,7 @@ def test_folders_of_somebody_else_are_left_alone(tmp_path: Path) -> None:
 def test_two_exports_do_not_write_into_one_folder(tmp_path: Path) -> None:
     from node.data.export.running import locked
 
-    with locked(tmp_path), pytest.raises(NodeError, match="another export writes there"):
+    with locked(tmp_path), fails(NodeError):
         exported(wanted(tmp_path))
 
 

@@ -22,6 +22,7 @@ from node.specs import load_spec
 from state.chain.skip import TRUSTED
 from state.protocol.spec import ChainSpec
 from tests.helpers.exported import CHAIN, WORKLOAD, exported
+from tests.helpers.golden import fails
 
 
 @pytest.fixture(scope="session")
@@ -84,7 +85,7 @@ def test_a_report_up_to_a_block_says_nothing_of_later_ones(workload: tuple[Path,
     assert sum(column(found["missed"], "Blocks")) == 100
     assert max(block for part in found.values() if part.picture.is_by_block for block in column(part, "Block")) <= 100
     for at in (0, 100_000):
-        with pytest.raises(NodeError, match=rf"^--at {at}: the blocks end with \d+, and begin with 1$"):
+        with fails(NodeError):
             span_of(connection, at)
 
 
@@ -120,7 +121,7 @@ def test_what_an_export_has_not_is_said(workload: tuple[Path, Export], spec: Cha
     picture = PICTURES[-1]
     assert "Not in this export: accounts." in part_text(Answered(picture, missing="accounts"))
     assert "There was nothing of this." in part_text(Answered(picture))
-    with pytest.raises(NodeError, match=r"^--to .*: there is no folder .*$"):
+    with fails(NodeError):
         report(WORKLOAD, spec, tmp_path / "no" / "report.html", at=1)
 
 

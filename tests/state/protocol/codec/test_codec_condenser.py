@@ -72,7 +72,7 @@ def test_unknown_names(first: Any) -> None:
     assert caught.value.message() == f"Assert Exception:itr != to_full_tag.end(): Invalid operation name: {to_text(first)}"
 
 
-@pytest.mark.parametrize("first", [66, 72, 1 << 40])
+@pytest.mark.parametrize("first", [len(OPERATIONS) - len(SMT_TAGS), len(OPERATIONS) - 1, 1 << 40])
 def test_indices_beyond_the_list(first: int) -> None:
     with pytest.raises(Refused, match=r"w < count\(\) && w >= 0: "):
         READ([first, {}])

@@ -28,9 +28,7 @@ def rows_of(wire_vectors: Any, name: str) -> Any:
 
 
 def test_the_reference_s_table_of_number_texts(wire_vectors: Any) -> None:
-    rows = rows_of(wire_vectors, "number.table")
-    assert len(rows) == 18
-    for row in rows:
+    for row in rows_of(wire_vectors, "number.table"):
         for signed, key in ((False, "as_uint64"), (True, "as_int64")):
             if row[key] is None:
                 with pytest.raises(ParseError, match=f"Couldn't parse {'int64_t' if signed else 'uint64_t'}"):

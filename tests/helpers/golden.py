@@ -1,0 +1,75 @@
+"""The wording of our own messages. Tests assert the class and the values of an error; its text is in tests/golden/messages.txt, below the
+test that sees it. After a change of words, `.venv/bin/python -m pytest --update-golden PATH` writes the texts of whole test files again.
+"""
+
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+E = TypeVar("E", bound=BaseException)
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+FILE = ROOT / "tests" / "golden" / "messages.txt"
+INDENT = "    "
+# What differs between runs and machines: the folder of a test, ports, process ids; and what other changes move: digests, places in files.
+FOLDER = re.compile(rf"{re.escape(tempfile.gettempdir())}/pytest-of-[^/]+/pytest-\d+/(popen-gw\d+/)?[\w-]+")
+VARYING = re.compile(r"\b[0-9a-f]{16,}\b|(?<=:)\d{4,5}\b|(?<=process )\d+|(?<=bytes )\d+ to \d+")
+
+SEEN: dict[str, list[str]] = {}
+UPDATING = "--update-golden" in sys.argv
+
+
+@contextmanager
+def fails(kind: type[E]) -> Iterator[pytest.ExceptionInfo[E]]:
+    """Demand that the block raises an error of ours, with the text that the golden file has."""
+    with pytest.raises(kind) as caught:
+        yield caught
+    same_as_golden(str(caught.value))
+
+
+def same_as_golden(text: str) -> None:
+    """Demand that a text is the next one of the running test in the golden file."""
+    test = os.environ["PYTEST_CURRENT_TEST"].rpartition(" ")[0]
+    shown = VARYING.sub("#", FOLDER.sub("/...", text.strip().replace(str(ROOT), ".")))
+    texts = SEEN.setdefault(test, [])
+    texts.append(shown)
+    if not UPDATING:
+        known = golden().get(test, [])[len(texts) - 1 : len(texts)]
+        assert [shown] == known, "the wording has changed: pytest --update-golden"
+
+
+@cache
+def golden() -> dict[str, list[str]]:
+    """The texts of the golden file by test."""
+    found: dict[str, list[str]] = {}
+    test = ""
+    for line in FILE.read_text(encoding="utf-8").splitlines():
+        if not line.startswith(INDENT):
+            test = line
+        elif line.startswith(f"{INDENT}- "):
+            found.setdefault(test, []).append(line[len(INDENT) + 2 :])
+        else:
+            found[test][-1] += "\n" + line[len(INDENT) + 2 :]
+    return found
+
+
+def finish(session: pytest.Session) -> None:
+    """At the end of a run that updates, write what its files have seen, and leave the texts of other files as they are."""
+    if UPDATING:
+        files = {item.nodeid.partition("::")[0] for item in session.items}
+        texts = {test: known for test, known in golden().items() if test.partition("::")[0] not in files} | SEEN
+        lines = [line for test in sorted(texts) for line in (test, *map(entry, texts[test]))]
+        FILE.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def entry(text: str) -> str:
+    """A text as it stands in the file."""
+    return f"{INDENT}- " + text.replace("\n", f"\n{INDENT}  ")
