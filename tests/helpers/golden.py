@@ -43,7 +43,7 @@ def same_as_golden(text: str) -> None:
     texts.append(shown)
     if not UPDATING:
         known = golden().get(test, [])[len(texts) - 1 : len(texts)]
-        assert [shown] == known, "the wording has changed: pytest --update-golden"
+        assert [shown] == known, f"{shown!r} in place of {known}; if that is better: pytest --update-golden"
 
 
 @cache
