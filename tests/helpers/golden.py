@@ -64,8 +64,9 @@ def golden() -> dict[str, list[str]]:
 def finish(session: pytest.Session) -> None:
     """At the end of a run that updates, write what its files have seen, and leave the texts of other files as they are."""
     if UPDATING:
-        files = {item.nodeid.partition("::")[0] for item in session.items}
-        texts = {test: known for test, known in golden().items() if test.partition("::")[0] not in files} | SEEN
+        gone = {item.nodeid.partition("::")[0] for item in session.items}
+        gone |= {file for test in golden() if not (ROOT / (file := test.partition("::")[0])).exists()}
+        texts = {test: known for test, known in golden().items() if test.partition("::")[0] not in gone} | SEEN
         lines = [line for test in sorted(texts) for line in (test, *map(entry, texts[test]))]
         FILE.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
