@@ -142,23 +142,23 @@ def test_version_tells_the_chains() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    "arguments",
     [
-        (["run", "--enable", "nothing"], "--enable: there is no plugin nothing; there are account_by_key, account_history"),
-        (["run", "--disable", "tgas"], "--disable: there is no plugin tgas; did you mean tags?"),
-        (["run", "--enable", "tags", "--disable", "tags"], "tags can't be both"),
-        (["run", "--chain", "nothing"], "--chain: nothing: no such chain, and no path of a TOML file; there are dev"),
-        (["run", "--http", "8090x:1:2"], "--http: '8090x:1:2': an IPv6 address stands in brackets"),
-        (["run", "--http", "127.0.0.1:99999"], "99999 is no port; expected a number from 0"),
-        (["run", "--chain", "steem-mainnet", "--produce"], "the chain steem-mainnet has no witness_keys"),
-        (["replay", "/nowhere/log"], "/nowhere/log: No such file"),
-        (["keys", "Not-A-Name"], "is no valid account name"),
+        ["run", "--enable", "nothing"],
+        ["run", "--disable", "tgas"],
+        ["run", "--enable", "tags", "--disable", "tags"],
+        ["run", "--chain", "nothing"],
+        ["run", "--http", "8090x:1:2"],
+        ["run", "--http", "127.0.0.1:99999"],
+        ["run", "--chain", "steem-mainnet", "--produce"],
+        ["replay", "/nowhere/log"],
+        ["keys", "Not-A-Name"],
     ],
 )
-def test_mistakes_are_told(arguments: list[str], said: str) -> None:
+def test_mistakes_are_told(arguments: list[str]) -> None:
     done = coind(*arguments)
     assert done.returncode == 1
-    assert said in done.stdout + done.stderr
+    same_as_golden(done.stdout + done.stderr)
     assert "Traceback" not in done.stderr
 
 

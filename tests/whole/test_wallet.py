@@ -126,25 +126,25 @@ def test_several_operations_go_together(run: Command, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    "given",
     [
-        ("{", "expected JSON"),
-        ("[]", "expected a list of operations, at least one"),
-        ('["transfers", {}]', "operation 0: there is no operation 'transfers'"),
-        ('["transfer", {"form": "alice"}]', "operation 0: transfer has no field 'form'; it has from, to, amount, memo"),
-        ('["transfer", {"amount": 5}]', "operation 0, transfer: "),
-        ('["transfer", []]', "expected an object with the fields of transfer"),
-        ("[7]", 'operation 0: expected \\["transfer", {...}\\]'.replace("\\", "")),
-        ('{"operations": [["vote", {}]], "signatures": [7, {}]}', "this is no transaction"),
-        ('[["vote", {"voter": "alice"}], ["transfer", {"from": "alice"}]]', "posting authority can't stand in one transaction with others"),
+        "{",
+        "[]",
+        '["transfers", {}]',
+        '["transfer", {"form": "alice"}]',
+        '["transfer", {"amount": 5}]',
+        '["transfer", []]',
+        "[7]",
+        '{"operations": [["vote", {}]], "signatures": [7, {}]}',
+        '[["vote", {"voter": "alice"}], ["transfer", {"from": "alice"}]]',
     ],
 )
-def test_a_file_that_is_wrong_is_named(run: Command, tmp_path: Path, given: str, said: str) -> None:
+def test_a_file_that_is_wrong_is_named(run: Command, tmp_path: Path, given: str) -> None:
     file = tmp_path / "wrong.json"
     file.write_text(given)
     done = run("tx", "send", str(file))
     assert done.status == 1
-    assert said in done.err
+    same_as_golden(done.err)
 
 
 def test_tokens_go_in_the_form_that_has_them(run: Command) -> None:
@@ -291,26 +291,26 @@ def test_each_command_shows(lived: Running, run: Command, words: tuple[str, ...]
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    "words",
     [
-        (("account", "nix"), "there is no account nix on this chain"),
-        (("account",), "name an account"),
-        (("block", "99999999"), "there is no block 99999999"),
-        (("block", "x"), "'x' is no block"),
-        (("tx", "12"), "'12' is no id of a transaction; expected 40 hex digits"),
-        (("tx", "00" * 20), "Unknown Transaction"),
-        (("post", "erin"), "'erin' is no post; expected AUTHOR/PERMLINK"),
-        (("post", "erin/nix"), "there is no post erin/nix"),
-        (("posts", "--by", "blog"), "--by blog needs the name of an account"),
-        (("witness", "alice"), "there is no witness alice"),
-        (("history", "nix"), "there is no account nix"),
-        (("key", "TST1"), "KEY is 'TST1'; expected a public key that starts with TST"),
+        ("account", "nix"),
+        ("account",),
+        ("block", "99999999"),
+        ("block", "x"),
+        ("tx", "12"),
+        ("tx", "00" * 20),
+        ("post", "erin"),
+        ("post", "erin/nix"),
+        ("posts", "--by", "blog"),
+        ("witness", "alice"),
+        ("history", "nix"),
+        ("key", "TST1"),
     ],
 )
-def test_what_is_not_there_is_named(run: Command, words: tuple[str, ...], said: str) -> None:
+def test_what_is_not_there_is_named(run: Command, words: tuple[str, ...]) -> None:
     done = run("show", *words)
     assert done.status == 1
-    assert said in done.err
+    same_as_golden(done.err)
 
 
 def test_nobody_answers(capsys: pytest.CaptureFixture[str]) -> None:

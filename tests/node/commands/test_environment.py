@@ -162,25 +162,25 @@ def test_flags_can_be_off_and_negatives_on(started: Started, monkeypatch: pytest
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "said"),
+    ("name", "text"),
     [
-        ("COIND_QUIET", "yes", "COIND_QUIET: expected true or false, or 1 or 0, got 'yes'"),
-        ("COIND_PORT", "x", "COIND_PORT: expected a whole number from 0 to 65535, got 'x'"),
-        ("COIND_WITNESSES", "0", "COIND_WITNESSES: expected a whole number from 1 to 21, got '0'"),
-        ("COIND_LEAP", "often", "COIND_LEAP: expected missed or produced, got 'often'"),
-        ("COIND_HTTP", "host:x", "COIND_HTTP: 'host:x': x is no port"),
-        ("COIND_CHAIN", "de", "COIND_CHAIN: de: no such chain"),
-        ("COIND_ENABLE", "tags,tgas", "COIND_ENABLE: there is no plugin tgas; did you mean tags?"),
-        ("COIND_BLOCKS", "often", "COIND_BLOCKS: 'often' is no block mode"),
-        ("COIND_SYNC", "often", "COIND_SYNC 'often': expected block, never"),
-        ("COIND_TIME", "soon", "COIND_TIME 'soon' is no time"),
-        ("COIND_CORS", "x", "COIND_CORS x is no origin"),
-        ("COIND_TRUST", "1", "COIND_TRUST is for a node that follows another one; name that with --follow"),
+        ("COIND_QUIET", "yes"),
+        ("COIND_PORT", "x"),
+        ("COIND_WITNESSES", "0"),
+        ("COIND_LEAP", "often"),
+        ("COIND_HTTP", "host:x"),
+        ("COIND_CHAIN", "de"),
+        ("COIND_ENABLE", "tags,tgas"),
+        ("COIND_BLOCKS", "often"),
+        ("COIND_SYNC", "often"),
+        ("COIND_TIME", "soon"),
+        ("COIND_CORS", "x"),
+        ("COIND_TRUST", "1"),
     ],
 )
-def test_a_wrong_value_is_told_by_the_name_of_the_variable(monkeypatch: pytest.MonkeyPatch, name: str, text: str, said: str) -> None:
+def test_a_wrong_value_is_told_by_the_name_of_the_variable(monkeypatch: pytest.MonkeyPatch, name: str, text: str) -> None:
     monkeypatch.setenv(name, text)
-    assert refused().startswith(said)
+    same_as_golden(refused())
 
 
 def test_contradictions_are_told_by_their_places(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ import pytest
 from node.failures import Status
 from tests.conftest import CASES
 from tests.helpers.commands import coind
+from tests.helpers.golden import same_as_golden
 
 LOG = str(CASES / "rewards" / "block_log")
 
@@ -24,15 +25,15 @@ def test_an_export_by_its_command(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.parametrize(
-    ("words", "reason"),
+    "words",
     [
-        (("--only", "vote,,transfer"), "--only 'vote,,transfer' has an empty name"),
-        (("--tables", "accounts@x"), "--tables accounts@ 'x' is no number of blocks"),
-        (("--chunk", "0"), "--chunk '0' is no number of blocks; expected a whole number from 1"),
-        (("--blocks", "7"), "--blocks '7' is no range"),
+        ("--only", "vote,,transfer"),
+        ("--tables", "accounts@x"),
+        ("--chunk", "0"),
+        ("--blocks", "7"),
     ],
 )
-def test_mistakes_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], reason: str) -> None:
+def test_mistakes_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]) -> None:
     done = coind(capsys, "export", LOG, "--chain", "steem-testnet", "--to", str(tmp_path), *words)
     assert done.status == Status.REFUSED
-    assert reason in done.err
+    same_as_golden(done.err)

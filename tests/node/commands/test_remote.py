@@ -98,19 +98,19 @@ def test_another_chain_than_was_meant_is_refused(hive: Answering, capsys: pytest
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    "changed",
     [
-        ({"condenser_api.get_config": None}, "get_config is no object"),
-        ({"condenser_api.get_config": {}}, "its constants have no address prefix"),
-        ({"condenser_api.get_config": {"HIVE_ADDRESS_PREFIX": "STM"}, "condenser_api.get_version": {}}, "doesn't say its chain id"),
-        ({"condenser_api.get_dynamic_global_properties": {}}, "it shows no supplies"),
+        {"condenser_api.get_config": None},
+        {"condenser_api.get_config": {}},
+        {"condenser_api.get_config": {"HIVE_ADDRESS_PREFIX": "STM"}, "condenser_api.get_version": {}},
+        {"condenser_api.get_dynamic_global_properties": {}},
     ],
 )
-def test_another_family_is_named(hive: Answering, changed: dict[str, object], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_another_family_is_named(hive: Answering, changed: dict[str, object], capsys: pytest.CaptureFixture[str]) -> None:
     hive.results |= changed
     done = coind(capsys, "show", "chain", "--url", hive.url)
     assert done.status == 1
-    assert said in done.err
+    same_as_golden(done.err)
     del hive.results["condenser_api.get_config"]
     same_as_golden(coind(capsys, "show", "chain", "--url", hive.url).err)
 

@@ -209,18 +209,18 @@ def test_a_node_that_follows_another_one(started: Started) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    "words",
     [
-        (("--follow", "http://a:1", "--produce"), "--produce and --follow contradict each other"),
-        (("--follow", "http://a:1", "--time", "2026-03-01"), "--time and --follow contradict each other"),
-        (("--follow", "ftp://a"), "is no address of a node"),
-        (("--follow", "nats://"), "is no address of a broker"),
-        (("--broadcast-to", "http://a:1"), "--broadcast-to is for a node that follows another one"),
-        (("--trust",), "--trust is for a node that follows another one"),
+        ("--follow", "http://a:1", "--produce"),
+        ("--follow", "http://a:1", "--time", "2026-03-01"),
+        ("--follow", "ftp://a"),
+        ("--follow", "nats://"),
+        ("--broadcast-to", "http://a:1"),
+        ("--trust",),
     ],
 )
-def test_what_a_node_that_follows_does_not_take(words: tuple[str, ...], said: str) -> None:
-    assert said in refused("run", *words)
+def test_what_a_node_that_follows_does_not_take(words: tuple[str, ...]) -> None:
+    same_as_golden(refused("run", *words))
 
 
 def test_the_command_line_counts_more_than_the_file(started: Started, tmp_path: Path) -> None:
@@ -257,8 +257,7 @@ def test_the_command_line_counts_more_than_the_file(started: Started, tmp_path: 
 def test_what_a_file_may_not_say_is_refused_by_its_key(tmp_path: Path, text: str, said: str) -> None:
     file = tmp_path / "options.toml"
     file.write_text(text)
-    assert refused("run", "--config", file).startswith(f"--config {file}: ")
-    assert said in refused("run", "--config", file)
+    assert refused("run", "--config", file).startswith(f"--config {file}: {said}")
 
 
 def test_a_value_of_a_file_is_checked_as_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -241,20 +241,20 @@ async def test_three_failures_in_a_row_are_trouble(
 
 
 @pytest.mark.parametrize(
-    ("outcome", "words"),
+    "outcome",
     [
-        (Outcome.LAG, "the node is too busy"),
-        (Outcome.LOW_PARTICIPATION, "too few of the last slots"),
-        (Outcome.NOT_SYNCED, "the chain is behind the clock"),
+        Outcome.LAG,
+        Outcome.LOW_PARTICIPATION,
+        Outcome.NOT_SYNCED,
     ],
 )
-async def test_each_reason_has_words(autojump_clock: MockClock, outcome: Outcome, words: str) -> None:
+async def test_each_reason_has_words(autojump_clock: MockClock, outcome: Outcome) -> None:
     producer = Yard(autojump_clock).producer
     with capture_logs() as lines:
         for _ in range(SLOTS_MISSED_MAX + 1):
             assert producer.trouble() == ""
             producer.note(outcome)
-    assert words in producer.trouble()
+    same_as_golden(producer.trouble())
     assert len(events(lines, "not producing")) == 1
     assert len(events(lines, "slot missed")) == (SLOTS_MISSED_MAX + 1 if outcome is Outcome.LAG else 0)
     producer.note(Outcome.PRODUCED)

@@ -5,8 +5,9 @@ import trio
 import trio.testing
 
 from rpc.push import session as session_module
-from rpc.push.session import LET_GO_SECONDS_MAX, NO_PLACE, SUBSCRIPTIONS_MAX, TOO_SLOW, Kind
+from rpc.push.session import LET_GO_SECONDS_MAX, SUBSCRIPTIONS_MAX, TOO_SLOW, Kind
 from state.protocol.errors import ChainError
+from tests.helpers.golden import fails
 from tests.helpers.push import Pushing, notices
 
 
@@ -29,7 +30,7 @@ async def test_a_reader_for_whom_too_much_waits_is_let_go(world: Pushing, monkey
     assert (quick.reason, slow.reason, slow.size) == ("", TOO_SLOW, 0)
     assert await slow.next() is None
     assert slow.patience.deadline == pytest.approx(trio.current_time() + LET_GO_SECONDS_MAX, abs=5)
-    with pytest.raises(ChainError, match=NO_PLACE):
+    with fails(ChainError):
         slow.subscribe(Kind.blocks)
     assert len(slow.reason) <= 123
 
@@ -45,13 +46,13 @@ async def test_a_single_notice_may_be_larger_than_the_bound(world: Pushing, monk
 async def test_subscriptions_have_a_bound_and_numbers_of_their_own(world: Pushing) -> None:
     session = world.session()
     assert [session.subscribe(Kind.blocks) for _ in range(SUBSCRIPTIONS_MAX)] == list(range(1, SUBSCRIPTIONS_MAX + 1))
-    with pytest.raises(ChainError, match="at most 64 subscriptions"):
+    with fails(ChainError):
         session.subscribe(Kind.blocks)
-    with pytest.raises(ChainError, match="at most 64 subscriptions"):
+    with fails(ChainError):
         session.set_callback(Kind.headers, 1)
     session.unsubscribe(5)
     assert session.subscribe(Kind.blocks) == SUBSCRIPTIONS_MAX + 1
-    with pytest.raises(ChainError, match="there is no subscription 5 on this connection"):
+    with fails(ChainError):
         session.unsubscribe(5)
 
 
@@ -68,7 +69,7 @@ async def test_places_are_asked_for_and_given_back(world: Pushing) -> None:
     session = world.hub.session(take, give_back)
     session.subscribe(Kind.blocks)
     session.set_callback(Kind.headers, 1)
-    with pytest.raises(ChainError, match=NO_PLACE):
+    with fails(ChainError):
         session.subscribe(Kind.blocks)
     places[0] = 0
     session.close()

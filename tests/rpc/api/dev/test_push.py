@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from rpc.service.caller import Caller
+from tests.helpers.golden import same_as_golden
 from tests.helpers.push import Pushing, notices
 
 
@@ -38,19 +39,19 @@ async def test_names_of_operations_are_taken_in_both_forms(world: Pushing) -> No
 
 
 @pytest.mark.parametrize(
-    ("params", "said"),
+    "params",
     [
-        ({}, "there is no kind ; the kinds are blocks, irreversible_blocks, operations, transactions, refusals"),
-        ({"kind": "headers"}, "there is no kind headers; the kinds are"),
-        ({"kind": "blocks", "accounts": ["alice"]}, "accounts and operations are for the kind operations"),
-        ({"kind": "operations", "operations": ["transfers"]}, "there is no operation transfers"),
-        ({"kind": "operations", "accounts": ["alice"] * 101}, "accounts and operations may have at most 100 members each"),
+        {},
+        {"kind": "headers"},
+        {"kind": "blocks", "accounts": ["alice"]},
+        {"kind": "operations", "operations": ["transfers"]},
+        {"kind": "operations", "accounts": ["alice"] * 101},
     ],
 )
-async def test_what_makes_no_sense_is_refused(world: Pushing, params: dict[str, Any], said: str) -> None:
+async def test_what_makes_no_sense_is_refused(world: Pushing, params: dict[str, Any]) -> None:
     session = world.session()
-    assert said in world.call(session, "dev_api.subscribe", params)["error"]["message"]
-    assert "there is no subscription 7" in world.call(session, "dev_api.unsubscribe", {"subscription": 7})["error"]["message"]
+    same_as_golden(world.call(session, "dev_api.subscribe", params)["error"]["message"])
+    same_as_golden(world.call(session, "dev_api.unsubscribe", {"subscription": 7})["error"]["message"])
     assert world.hub.count == 0
 
 

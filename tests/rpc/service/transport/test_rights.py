@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from rpc.service.transport.rights import Access, read_networks, read_origins
+from tests.helpers.golden import fails
 from tests.rpc.service.transport.test_asgi import PING, PONG, ask, opens, server, socket
 
 HOST = (b"host", b"127.0.0.1:8090")
@@ -90,7 +91,7 @@ def test_a_proxy_elsewhere_is_believed_where_a_setting_says_so(client: str, *, i
 
 
 def test_a_setting_that_is_no_network_is_refused() -> None:
-    with pytest.raises(ValueError, match="proxy_lan is no address"):
+    with fails(ValueError):
         read_networks(["proxy_lan"])
 
 
@@ -168,9 +169,9 @@ def test_origins_are_read(texts: list[str], origins: tuple[str, ...] | None) -> 
     "text", ["", "x", "localhost:3000", "http://", "http://x/", "http://x/y", "http://x:y", "http://a@x", "http://é", "null"]
 )
 def test_what_is_no_origin_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="no origin; expected"):
+    with fails(ValueError):
         read_origins([text])
-    with pytest.raises(ValueError, match="stands alone"):
+    with fails(ValueError):
         read_origins(["http://x", "*"])
 
 

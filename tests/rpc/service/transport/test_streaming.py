@@ -20,6 +20,7 @@ from rpc.service.transport.sockets.talk import TRY_AGAIN_LATER
 from rpc.service.transport.streaming import BadQuery, read_query
 from state.protocol.values.integers import UINT32_MAX
 from tests.helpers.attackers import h2_request, h2_start
+from tests.helpers.golden import fails
 from tests.helpers.nodes import transfer
 from tests.helpers.push import Client, Lines, Pushing, lines, pushing, websocket
 from tests.rpc.service.transport.test_asgi import ask
@@ -51,25 +52,18 @@ def test_queries(query: bytes, read: tuple[int | None, bool, bool]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "said"),
+    "query",
     [
-        (b"from=0", "from must be the number of a block, from 1 to 4294967295"),
-        (b"from=4294967296", "from must be"),
-        (b"from=", "from must be"),
-        (b"from=-1", "from must be"),
-        (b"from=%C2%B2", "from must be"),
-        (b"irreversible=yes", "irreversible must be true or false"),
-        (b"form=xml", "form must be json or packed"),
-        (b"until=3", "a stream takes from=N, irreversible=true and form=packed"),
-        (b"from=" + b"1" * 300, "the query may have at most 200 letters"),
+        *(b"from=0", b"from=4294967296", b"from=", b"from=-1", b"from=%C2%B2", b"from=" + b"1" * 300),
+        *(b"irreversible=yes", b"form=xml", b"until=3"),
     ],
 )
-async def test_bad_queries_are_refused(query: bytes, said: str) -> None:
-    with pytest.raises(BadQuery, match=said):
+async def test_bad_queries_are_refused(query: bytes) -> None:
+    with fails(BadQuery) as caught:
         read_query(query)
     async with pushing() as world:
         status, _, body = await ask(world.port, "GET", f"/stream/blocks?{query.decode()}", None)
-        assert (status, said.encode() in body) == (400, True)
+        assert (status, str(caught.value).encode() in body) == (400, True)
 
 
 async def test_a_stream_begins_in_the_past_and_goes_on() -> None:
