@@ -29,49 +29,22 @@ WHOLE_SIZE_MAX = 16 << 20  # bytes of a message that comes in parts
 NO_ID = "0" * 40
 
 
-class Names(Struct, frozen=True):
-    """The names of a chain's streams and subjects."""
+class Names:
+    """The names of a chain's streams and subjects.
 
-    chain: str
+    The subject `blocks` has blocks and the removals of blocks, `operations` all kinds of operations, and `undone` the removals among them.
+    What the node says of its head is on the subject `head`, which belongs to no stream.
+    """
 
-    @property
-    def token(self) -> str:
-        """The chain's name as a part of others."""
-        return _NO_TOKEN.sub("_", self.chain)
-
-    @property
-    def blocks(self) -> str:
-        """The subject of blocks, and of what says that blocks are undone."""
-        return f"coind.{self.token}.blocks"
-
-    @property
-    def head(self) -> str:
-        """The subject of what the node says of its head, which stands in no stream."""
-        return f"coind.{self.token}.head"
-
-    @property
-    def undone(self) -> str:
-        """The subject of what says that blocks are undone, among operations."""
-        return f"coind.{self.token}.undone"
-
-    @property
-    def operations(self) -> str:
-        """The subjects of all kinds of operations."""
-        return f"coind.{self.token}.operations.*"
-
-    @property
-    def blocks_stream(self) -> str:
-        """The stream of blocks."""
-        return f"coind-{self.token}-blocks"
-
-    @property
-    def operations_stream(self) -> str:
-        """The stream of operations."""
-        return f"coind-{self.token}-operations"
+    def __init__(self, chain: str) -> None:
+        token = _NO_TOKEN.sub("_", chain)
+        self.blocks_stream, self.operations_stream = f"coind-{token}-blocks", f"coind-{token}-operations"
+        self.blocks, self.head, self.undone = f"coind.{token}.blocks", f"coind.{token}.head", f"coind.{token}.undone"
+        self.operations = f"coind.{token}.operations.*"
 
     def kind(self, operation: str) -> str:
         """Return the subject of a kind of operations, by the name in its JSON."""
-        return f"coind.{self.token}.operations.{operation.removesuffix('_operation')}"
+        return self.operations.replace("*", operation.removesuffix("_operation"))
 
 
 Size = Annotated[int, Meta(ge=0, le=WHOLE_SIZE_MAX)]

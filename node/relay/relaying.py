@@ -18,10 +18,10 @@ from node.commands.client import PORTS, Client, NoNode, RefusedCall, Unreachable
 from node.extras import load_extra
 from node.failures import NodeError
 from node.following.lines import read_header, read_packed
+from node.following.parsing import Cutter
 from node.relay.connecting import run_connected
 from node.relay.history import (
     PART_HEADER,
-    WHOLE_SIZE_MAX,
     Message,
     Names,
     Part,
@@ -42,7 +42,7 @@ from rpc.push.events import BlocksRemoved, Heartbeat, StreamHeader, encode_line
 
 PAUSE_SECONDS_MIN, PAUSE_SECONDS_MAX = 0.2, 10.0
 SILENCE_SECONDS_MAX = 30
-PART_SIZE, LINE_SIZE_MAX = 1 << 16, WHOLE_SIZE_MAX
+PART_SIZE = 1 << 16
 ACK_SECONDS_MAX = 10
 AT_ONCE_MAX, AT_ONCE_SIZE_MAX = 256, 4 << 20  # messages that wait for the broker's word, and their bytes
 # A larger message comes in parts. Brokers take messages of 1 MB, their headers included, unless they are set up otherwise.
@@ -317,13 +317,10 @@ async def stream_lines(url: str, first: int) -> AsyncGenerator[bytes]:
         response = await asyncio.to_thread(begin)
         if response.status != http.client.OK:
             raise NoNode(f"{url} gives no packed stream of blocks (status {response.status}); is it a node of coind?")
-        rest = b""
+        cutter = Cutter()
         while part := await asyncio.to_thread(response.read1, PART_SIZE):
-            *lines, rest = (rest + part).split(b"\n")
-            for line in lines:
+            for line in cutter.add(part):
                 yield line
-            if len(rest) > LINE_SIZE_MAX:
-                raise NoNode(f"a line of the stream has more than {LINE_SIZE_MAX >> 20} MiB")
         raise Unreachable(f"{url} has ended the stream")
     except (OSError, http.client.HTTPException) as error:
         raise Unreachable(f"{url} gives no answer ({error or type(error).__name__})") from None

@@ -1,10 +1,11 @@
 """What users of a chain do over a connection, whichever process it leads to: `owner` is the node that makes the blocks."""
 
+from contextlib import AsyncExitStack
 from typing import Any
 
 import trio
 
-from tests.helpers.ways import Here, Way, call, http1, result
+from tests.helpers.ways import WAYS, Here, Socket, Way, call, http1, result
 
 ASYNC, SYNC = "broadcast_transaction", "broadcast_transaction_synchronous"
 
@@ -12,6 +13,21 @@ ASYNC, SYNC = "broadcast_transaction", "broadcast_transaction_synchronous"
 def request(method: str, params: Any, request_id: int = 1) -> dict[str, Any]:
     """A request of JSON-RPC."""
     return {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
+
+
+async def uses_each_way(owner: Here, port: int, processes: int) -> None:
+    """A client does all of the below over each way in, and hears of blocks; the processes behind a port get connections in turns."""
+    async with AsyncExitStack() as stack:
+        ways = [await stack.enter_async_context(open_(port)) for open_ in WAYS for _ in range(processes)]
+        subscribed = [way for way in ways if isinstance(way, Socket)]
+        for listening in subscribed:
+            await result(listening, "dev_api.subscribe", {"kind": "blocks"})
+        for way in ways:
+            await broadcasts(owner, way)
+            await waits(owner, way)
+            await sends_a_batch(owner, way)
+        for listening in subscribed:
+            assert (await listening.notice())["kind"] == "blocks"
 
 
 async def broadcasts(owner: Here, way: Way) -> None:

@@ -12,8 +12,8 @@ import trio
 from node.following import passing
 from node.following.sources import WrongChain
 from tests.helpers.followed import reply, until
-from tests.helpers.users import ASYNC, SYNC, balance, broadcasts, sends_a_batch, waits
-from tests.helpers.ways import WAYS, Here, Open, Socket, Way, call, http1, node_here, result, socket
+from tests.helpers.users import ASYNC, SYNC, balance, broadcasts, uses_each_way, waits
+from tests.helpers.ways import WAYS, Here, Open, Way, call, http1, node_here, result, socket
 
 
 @asynccontextmanager
@@ -31,19 +31,11 @@ def is_like(replica: Here, owner: Here) -> bool:
 
 @pytest.mark.parametrize("readers", [0, 1])
 async def test_what_users_do(readers: int) -> None:
-    async with pair(readers) as (owner, replica), AsyncExitStack() as stack:
-        # With a reader its process and the owner of the replica's chain get them in turns.
-        ways = [await stack.enter_async_context(open_(replica.port)) for open_ in WAYS for _ in range(1 + readers)]
-        subscribed = [way for way in ways if isinstance(way, Socket)]
-        for listening in subscribed:
-            await result(listening, "dev_api.subscribe", {"kind": "blocks"})
-        for way in ways:
-            await broadcasts(owner, way)
-            await waits(owner, way)
-            await sends_a_batch(owner, way)
-            assert "error" in await call(way, "dev_api.mine")
-        for listening in subscribed:
-            assert (await listening.notice())["kind"] == "blocks"
+    async with pair(readers) as (owner, replica):
+        await uses_each_way(owner, replica.port, 1 + readers)
+        for open_ in WAYS:
+            async with open_(replica.port) as way:
+                assert "error" in await call(way, "dev_api.mine")
 
 
 # ------------------------------------------------------------------ owners that are away, slow or strange
