@@ -19,7 +19,7 @@ comprehension for each column. It knows no file.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache
+from functools import cache, singledispatch
 from typing import Any
 
 import pyarrow as pa
@@ -29,7 +29,7 @@ from rpc.service.encoding import encoded, scrubbed
 from rpc.service.show import record_codecs
 from rpc.service.shown import Always, Amount, At, Whole
 from state.operations.content import CommentOptions, CommentPayoutBeneficiaries
-from state.protocol.codec.fields import BUILT_IN, wire_fields
+from state.protocol.codec.fields import kind_of, wire_fields
 from state.protocol.codec.kinds import (
     AssetKind,
     Blob,
@@ -128,7 +128,7 @@ class Shapes:
         if cls not in self._made:
             fields = [(self.codecs.spec.spell(field.json), f"v.{field.name}", field.kind) for field in wire_fields(cls)]
             if cls is CommentOptions:
-                fields.append(("beneficiaries", f"{self._bound(beneficiaries)}(v.extensions)", BENEFICIARIES))
+                fields.append(("beneficiaries", f"{self.bound(beneficiaries)}(v.extensions)", BENEFICIARIES))
             self._made[cls] = self.columns(fields)
         return self._made[cls]
 
@@ -147,70 +147,15 @@ class Shapes:
         return Columns(pa.schema(schema), compiled("lists", ["values"], lines, dict(self._names)))
 
     def parts(self, kind: Any) -> list[Part]:
-        """Return the columns of a kind of field."""
-        kind = BUILT_IN.get(kind, kind) if isinstance(kind, type) else kind
-        if isinstance(kind, Maybe):
-            return [optional(part) for part in self.parts(kind.element)]
-        if isinstance(kind, AssetKind):
-            return [Part("", INT64, AMOUNT), Part("_symbol", TEXT, AMOUNT_SYMBOL)]
-        if isinstance(kind, CoinFeeKind):
-            return [Part("", INT64, AMOUNT), Part("_symbol", TEXT, "coin")]
-        if isinstance(kind, Amount):
-            return [Part("", INT64), Part("_symbol", TEXT, repr(self.symbol_text(kind.symbol)))]
-        if isinstance(kind, PriceKind):
-            sides = [("base", self.parts(AssetKind())), ("quote", self.parts(AssetKind()))]
-            return [Part(f"_{side}{part.suffix}", part.type, inner(part, side)) for side, parts in sides for part in parts]
-        found = self._typed(kind)
-        if found is None or (found.is_nested and self.is_flat):
+        """Return the columns of a kind of field; JSON where nothing else holds all of its values."""
+        kind = kind_of(kind)
+        found = parts_of(kind, self)
+        if found is None or (self.is_flat and any(part.is_nested for part in found)):
             dump = self.codecs.dumper(kind) or as_it_is
-            return [Part("", TEXT, f"{self._bound(lambda value: encoded(dump(value)).decode())}({{0}})")]
-        return [found]
+            return [Part("", TEXT, f"{self.bound(lambda value: encoded(dump(value)).decode())}({{0}})")]
+        return found
 
-    def _typed(self, kind: Any) -> Part | None:
-        """Return the one column of a kind that has one; None where only JSON can hold all of its values."""
-        match kind:
-            case Int():
-                return Part("", int_type(kind.bits, kind.signed))
-            case String():
-                return Part("", TEXT)
-            case Flag():
-                return Part("", BOOL)
-            case Seconds():
-                return Part("", TIME, f"{{0}} * {MILLISECONDS}")
-            case Hash() | Blob():
-                return Part("", TEXT, "{0}.hex()")
-            case SymbolKind():
-                return Part("", TEXT, "symbol({0})")
-            case Key() | Release() | Choice() | Wide():
-                return Part("", TEXT, f"{self._bound(self.codecs.dumper(kind))}({{0}})")
-            case Many():
-                return self._many(kind)
-            case Pairs():
-                return self._map(kind)
-            case Whole():
-                return Part("", INT64)
-            case Record():
-                return self._struct(kind.fields)
-            case type():
-                return self._struct(members(kind))
-        # A kind that only changes the condenser's form of another one.
-        element = getattr(kind, "element", None)
-        return None if element is None else self._typed(element)
-
-    def _many(self, kind: Many) -> Part | None:
-        """Return the column of a list; one whose members only JSON can hold is JSON as a whole."""
-        if isinstance(kind.element, (type, AssetKind, PriceKind)) or self._typed(kind.element) is not None:
-            of, value = self._member(kind.element)
-            return Part("", pa.list_(of), value if value == AS_IT_IS else f"[{value.format('e')} for e in {{0}}]", is_nested=True)
-        return None
-
-    def _map(self, kind: Pairs) -> Part:
-        (key_type, key), (value_type, value) = self._member(kind.key), self._member(kind.value)
-        is_plain = key == value == AS_IT_IS
-        pairs = AS_IT_IS if is_plain else f"[({key.format('k')}, {value.format('e')}) for k, e in {{0}}]"
-        return Part("", pa.map_(key_type, value_type), pairs, is_nested=True)
-
-    def _member(self, kind: Any) -> tuple[Any, str]:
+    def member(self, kind: Any) -> tuple[Any, str]:
         """Return type and expression of a member of a list or a map; an asset is a struct of amount and symbol."""
         parts = self.parts(kind)
         if len(parts) == 1:
@@ -218,7 +163,7 @@ class Shapes:
         fields = [pa.field(part.suffix[1:] or "amount", part.type) for part in parts]
         return pa.struct(fields), f"({', '.join(part.value for part in parts)})"
 
-    def _struct(self, members: Iterable[tuple[str, str, Any]]) -> Part:
+    def struct(self, members: Iterable[tuple[str, str, Any]]) -> Part:
         """Return the column of a struct, filled with tuples; its members are given by name, attribute and kind."""
         fields, values = [], []
         for name, attribute, kind in members:
@@ -227,11 +172,116 @@ class Shapes:
                 values.append(inner(part, attribute))
         return Part("", pa.struct(fields), f"({', '.join(values)},)", is_nested=True)
 
-    def _bound(self, value: Any) -> str:
+    def bound(self, value: Any) -> str:
         """Return the name by which the generated code finds an object."""
         name = f"o{len(self._names)}"
         self._names[name] = value
         return name
+
+
+@singledispatch
+def parts_of(kind: object, shapes: Shapes) -> list[Part] | None:
+    """Return the columns of a kind or a declared class; None where only JSON can hold all of its values."""
+    # A kind that only changes the condenser's form of another one.
+    element = getattr(kind, "element", None)
+    return None if element is None else parts_of(kind_of(element), shapes)
+
+
+@parts_of.register
+def _declared(kind: type, shapes: Shapes) -> list[Part]:
+    return [shapes.struct(members(kind))]
+
+
+@parts_of.register
+def _record(kind: Record, shapes: Shapes) -> list[Part]:
+    return [shapes.struct(kind.fields)]
+
+
+@parts_of.register
+def _maybe(kind: Maybe, shapes: Shapes) -> list[Part]:
+    return [optional(part) for part in shapes.parts(kind.element)]
+
+
+@parts_of.register
+def _asset(kind: AssetKind, shapes: Shapes) -> list[Part]:
+    return [Part("", INT64, AMOUNT), Part("_symbol", TEXT, AMOUNT_SYMBOL)]
+
+
+@parts_of.register
+def _fee(kind: CoinFeeKind, shapes: Shapes) -> list[Part]:
+    return [Part("", INT64, AMOUNT), Part("_symbol", TEXT, "coin")]
+
+
+@parts_of.register
+def _amount(kind: Amount, shapes: Shapes) -> list[Part]:
+    return [Part("", INT64), Part("_symbol", TEXT, repr(shapes.symbol_text(kind.symbol)))]
+
+
+@parts_of.register
+def _price(kind: PriceKind, shapes: Shapes) -> list[Part]:
+    sides = [("base", shapes.parts(AssetKind())), ("quote", shapes.parts(AssetKind()))]
+    return [Part(f"_{side}{part.suffix}", part.type, inner(part, side)) for side, parts in sides for part in parts]
+
+
+@parts_of.register
+def _int(kind: Int, shapes: Shapes) -> list[Part]:
+    return [Part("", int_type(kind.bits, kind.signed))]
+
+
+@parts_of.register
+def _whole(kind: Whole, shapes: Shapes) -> list[Part]:
+    return [Part("", INT64)]
+
+
+@parts_of.register
+def _string(kind: String, shapes: Shapes) -> list[Part]:
+    return [Part("", TEXT)]
+
+
+@parts_of.register
+def _flag(kind: Flag, shapes: Shapes) -> list[Part]:
+    return [Part("", BOOL)]
+
+
+@parts_of.register
+def _seconds(kind: Seconds, shapes: Shapes) -> list[Part]:
+    return [Part("", TIME, f"{{0}} * {MILLISECONDS}")]
+
+
+@parts_of.register(Hash)
+@parts_of.register(Blob)
+def _bytes(kind: Kind, shapes: Shapes) -> list[Part]:
+    return [Part("", TEXT, "{0}.hex()")]
+
+
+@parts_of.register
+def _symbol(kind: SymbolKind, shapes: Shapes) -> list[Part]:
+    return [Part("", TEXT, "symbol({0})")]
+
+
+@parts_of.register(Key)
+@parts_of.register(Release)
+@parts_of.register(Choice)
+@parts_of.register(Wide)
+def _text(kind: Kind, shapes: Shapes) -> list[Part]:
+    return [Part("", TEXT, f"{shapes.bound(shapes.codecs.dumper(kind))}({{0}})")]
+
+
+@parts_of.register
+def _many(kind: Many, shapes: Shapes) -> list[Part] | None:
+    """A list whose members only JSON can hold is JSON as a whole."""
+    if parts_of(kind_of(kind.element), shapes) is None:
+        return None
+    of, value = shapes.member(kind.element)
+    return [Part("", pa.list_(of), value if value == AS_IT_IS else f"[{value.format('e')} for e in {{0}}]", is_nested=True)]
+
+
+@parts_of.register
+def _pairs(kind: Pairs, shapes: Shapes) -> list[Part]:
+    (key_type, key), (value_type, value) = shapes.member(kind.key), shapes.member(kind.value)
+    is_plain = key == value == AS_IT_IS
+    pairs = AS_IT_IS if is_plain else f"[({key.format('k')}, {value.format('e')}) for k, e in {{0}}]"
+    return [Part("", pa.map_(key_type, value_type), pairs, is_nested=True)]
 
 
 BENEFICIARIES = next(field.kind for field in wire_fields(CommentPayoutBeneficiaries))

@@ -2,14 +2,15 @@
 
 from collections.abc import Iterator
 from difflib import get_close_matches
+from functools import singledispatch
 from typing import Any
 
 from msgspec import Struct
 
 from rpc.explain.case import Case, Explanation, Room, shortened
 from rpc.explain.general import any_refusal
-from state.protocol.codec.fields import BUILT_IN, shown_fields, wire_fields
-from state.protocol.codec.kinds import AssetKind, Bounded, Flag, Hash, Int, Key, Many, Pairs, Seconds, String
+from state.protocol.codec.fields import BUILT_IN, kind_of, shown_fields, wire_fields
+from state.protocol.codec.kinds import AssetKind, Bounded, Flag, Hash, Int, Key, Kind, Many, Pairs, Seconds, String
 from state.protocol.errors import ChainError
 from state.protocol.operation import OPERATIONS, Operation
 from state.protocol.transaction import SignedTransaction
@@ -144,37 +145,68 @@ def faults_of(case: Case, path: str, kind: Any, value: Any, depth: int = 0) -> I
         if inner:
             yield inner[0]
         else:
-            yield Found(path, value, rule_of(case, kind, value, error), takes_of(case, kind))
+            yield Found(path, value, rule_of(kind_of(kind), case, value, error), accepted(kind_of(kind), case))
 
 
-def takes_of(case: Case, kind: Any) -> str:
-    """Say what is taken for a field of a kind."""
-    kind = BUILT_IN.get(kind, kind) if isinstance(kind, type) else kind
-    if isinstance(kind, AssetKind):
-        return amounts(case, kind)
-    if isinstance(kind, Key):
-        return f"a public key that begins with {case.spec.key_prefix}"
-    if isinstance(kind, Seconds):
-        return 'a time in UTC, as "2026-01-31T12:00:00"'
-    if isinstance(kind, Flag):
-        return "true or false"
-    if isinstance(kind, Int):
-        return f"a whole number of {kind.bits} bits{'' if kind.signed else ', not negative'}"
-    if isinstance(kind, Hash):
-        return f"{2 * kind.size} hex digits"
-    if isinstance(kind, Bounded):
-        return f"a text of at most {kind.size} bytes"
-    if isinstance(kind, String):
-        return "a text"
-    if isinstance(kind, Many):
-        return "a list in ascending order, each member once" if kind.strict else "a list"
-    if isinstance(kind, Pairs):
-        return "a list of pairs"
-    return "an object" if isinstance(kind, type) else "another form, see docs/api/operations.md"
+@singledispatch
+def accepted(kind: object, case: Case) -> str:
+    """Say what a field of a kind accepts."""
+    return "another form, see docs/api/operations.md"
 
 
-def amounts(case: Case, kind: AssetKind) -> str:
-    """Say how amounts are written in this form, with the symbols of the chain."""
+@accepted.register
+def _class(kind: type, case: Case) -> str:
+    return "an object"
+
+
+@accepted.register
+def _key(kind: Key, case: Case) -> str:
+    return f"a public key that begins with {case.spec.key_prefix}"
+
+
+@accepted.register
+def _seconds(kind: Seconds, case: Case) -> str:
+    return 'a time in UTC, as "2026-01-31T12:00:00"'
+
+
+@accepted.register
+def _flag(kind: Flag, case: Case) -> str:
+    return "true or false"
+
+
+@accepted.register
+def _int(kind: Int, case: Case) -> str:
+    return f"a whole number of {kind.bits} bits{'' if kind.signed else ', not negative'}"
+
+
+@accepted.register
+def _hash(kind: Hash, case: Case) -> str:
+    return f"{2 * kind.size} hex digits"
+
+
+@accepted.register
+def _bounded(kind: Bounded, case: Case) -> str:
+    return f"a text of at most {kind.size} bytes"
+
+
+@accepted.register
+def _string(kind: String, case: Case) -> str:
+    return "a text"
+
+
+@accepted.register
+def _many(kind: Many, case: Case) -> str:
+    return "a list in ascending order, each member once" if kind.strict else "a list"
+
+
+@accepted.register
+def _pairs(kind: Pairs, case: Case) -> str:
+    return "a list of pairs"
+
+
+@accepted.register
+def _amount(kind: AssetKind, case: Case) -> str:
+    """How amounts are written in this form, with the symbols of the chain."""
     spec = case.spec
     if case.is_legacy and not kind.nai_only:
         return (
@@ -185,22 +217,35 @@ def amounts(case: Case, kind: AssetKind) -> str:
     return f'an amount in the smallest unit: {{"amount": "1000", "precision": 3, "nai": "{NAIS[0]}"}}, not negative; {named}'
 
 
-def rule_of(case: Case, kind: Any, value: Any, error: ChainError) -> str:
-    """Return a stable name for what is wrong with a value."""
-    kind = BUILT_IN.get(kind, kind) if isinstance(kind, type) else kind
-    if isinstance(kind, AssetKind):
-        return rule_of_amount(case, kind, value, error)
-    if isinstance(kind, Key):
-        return "damaged_key" if isinstance(value, str) and value.startswith(case.spec.key_prefix) else "wrong_key_prefix"
-    if isinstance(kind, Seconds):
-        return "unreadable_time"
-    if isinstance(kind, (Int, Flag)):
-        return "unreadable_number"
-    return "unreadable_signature" if isinstance(kind, Hash) else "unreadable_field"
+@singledispatch
+def rule_of(kind: object, case: Case, value: Any, error: ChainError) -> str:
+    """Return the stable name of the rule that a value of a kind breaks."""
+    return "unreadable_field"
 
 
-def rule_of_amount(case: Case, kind: AssetKind, value: Any, error: ChainError) -> str:
-    """Return a stable name for what is wrong with an amount."""
+@rule_of.register
+def _rule_of_key(kind: Key, case: Case, value: Any, error: ChainError) -> str:
+    return "damaged_key" if isinstance(value, str) and value.startswith(case.spec.key_prefix) else "wrong_key_prefix"
+
+
+@rule_of.register
+def _rule_of_time(kind: Seconds, case: Case, value: Any, error: ChainError) -> str:
+    return "unreadable_time"
+
+
+@rule_of.register(Int)
+@rule_of.register(Flag)
+def _rule_of_number(kind: Kind, case: Case, value: Any, error: ChainError) -> str:
+    return "unreadable_number"
+
+
+@rule_of.register
+def _rule_of_signature(kind: Hash, case: Case, value: Any, error: ChainError) -> str:
+    return "unreadable_signature"
+
+
+@rule_of.register
+def _rule_of_amount(kind: AssetKind, case: Case, value: Any, error: ChainError) -> str:
     is_text = case.is_legacy and not kind.nai_only
     if isinstance(value, str) != is_text:
         return "wrong_form_of_amount"

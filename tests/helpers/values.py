@@ -5,14 +5,14 @@ Not every value survives every form: JSON knows no negative assets and no histor
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import singledispatch
 from typing import Any, Literal
 
 from hypothesis import strategies as st
 
 from state.operations.mining import SharedForm
 from state.protocol.codec.codecs import ChainCodecs
-from state.protocol.codec.fields import BUILT_IN, wire_fields
+from state.protocol.codec.fields import kind_of, wire_fields
 from state.protocol.codec.kinds import (
     AssetKind,
     Blob,
@@ -60,42 +60,8 @@ class Values:
     def of(self, kind: Any) -> st.SearchStrategy[Any]:
         """Values of a kind or a declared class; made once."""
         if kind not in self._made:
-            self._made[kind] = self._make(BUILT_IN.get(kind, kind) if isinstance(kind, type) else kind)
+            self._made[kind] = values_of(kind_of(kind), self)
         return self._made[kind]
-
-    def _make(self, kind: Any) -> st.SearchStrategy[Any]:
-        if isinstance(kind, type):
-            fields = {field.name: self.of(field.kind) for field in wire_fields(kind)}
-            return st.fixed_dictionaries(fields).map(lambda given: kind(**given))
-        return next(make(kind) for types, make in self.makers() if isinstance(kind, types))
-
-    def makers(self) -> list[tuple[Any, Callable[[Any], st.SearchStrategy[Any]]]]:
-        """How values of each kind are made; the first type that fits decides."""
-        return [
-            (Int, integers),
-            (Wide, lambda _: st.integers(0, 2**128 - 1)),
-            (Flag, lambda _: st.booleans()),
-            (Seconds, lambda _: st.integers(0, 2**32 - 1)),
-            (Choice, lambda kind: st.integers(0, len(kind.names) - 1)),
-            (Hash, lambda kind: st.binary(min_size=kind.size, max_size=kind.size)),
-            (Key, lambda _: st.binary(min_size=33, max_size=33)),
-            (Release, lambda kind: st.integers(0, 2**32 - 1).map(lambda number: number & kind.mask)),
-            (Bounded, lambda kind: texts().map(lambda text: cut(text, kind.size))),
-            (String, lambda _: texts()),
-            (Blob, lambda _: st.binary(max_size=200)),
-            (SymbolKind, lambda _: symbols(smt=True)),
-            (AssetKind, lambda kind: self.amounts(smt=self.form != "legacy" or kind.nai_only)),
-            (PriceKind, lambda _: self.prices()),
-            (CoinFeeKind, lambda _: self.fees()),
-            (Many, self.many),
-            (Pairs, self.pairs),
-            (Maybe, lambda kind: st.none() | self.of(kind.element)),
-            (Variant, self.variants),
-            (type(HardforkVoteKind), lambda _: self.of(HardforkVote)),
-            (SharedForm, lambda kind: self.of(kind.element)),
-            (ChainVariant, lambda kind: self.variants(kind.variant(self.codecs))),
-            (OperationKind, lambda _: st.sampled_from(self.operations()).flatmap(self.of)),
-        ]
 
     def operations(self) -> list[Any]:
         """The operations that the form can carry."""
@@ -119,20 +85,63 @@ class Values:
         spellings = (b"", *HISTORIC_SYMBOLS, *(bytes((n,)) + letters for n in (1, 2, 5)))
         return st.builds(CoinFee, st.integers(-(2**63), 2**63 - 1), st.sampled_from(spellings))
 
-    def many(self, kind: Many) -> st.SearchStrategy[Any]:
-        members = st.lists(self.of(kind.element), max_size=MEMBERS_MAX)
-        return members.map(lambda values: ordered(values, sort_key)) if kind.ascending else members.map(tuple)
 
-    def pairs(self, kind: Pairs) -> st.SearchStrategy[Any]:
-        entries = st.tuples(self.of(kind.key), self.of(kind.value))
-        return st.lists(entries, max_size=MEMBERS_MAX).map(lambda pairs: ordered(pairs, pair_key))
+@singledispatch
+def values_of(kind: Any, values: Values) -> st.SearchStrategy[Any]:
+    """Values of a kind or a declared class."""
+    raise TypeError(f"no values of {type(kind).__name__} are declared")
 
-    def variants(self, kind: Variant) -> st.SearchStrategy[Any]:
-        def member(tag: int, of: Any) -> st.SearchStrategy[Any]:
-            values = self.of(of)
-            return values if isinstance(of, type) else values.map(lambda value: Tagged(tag, value))
 
-        return st.one_of([member(tag, of) for tag, (_, of) in enumerate(kind.members)])
+@values_of.register
+def _declared(kind: type, values: Values) -> st.SearchStrategy[Any]:
+    fields = {field.name: values.of(field.kind) for field in wire_fields(kind)}
+    return st.fixed_dictionaries(fields).map(lambda given: kind(**given))
+
+
+@values_of.register
+def _many(kind: Many, values: Values) -> st.SearchStrategy[Any]:
+    members = st.lists(values.of(kind.element), max_size=MEMBERS_MAX)
+    return members.map(lambda found: ordered(found, sort_key)) if kind.ascending else members.map(tuple)
+
+
+@values_of.register
+def _pairs(kind: Pairs, values: Values) -> st.SearchStrategy[Any]:
+    entries = st.tuples(values.of(kind.key), values.of(kind.value))
+    return st.lists(entries, max_size=MEMBERS_MAX).map(lambda pairs: ordered(pairs, pair_key))
+
+
+@values_of.register
+def _variant(kind: Variant, values: Values) -> st.SearchStrategy[Any]:
+    def member(tag: int, of: Any) -> st.SearchStrategy[Any]:
+        found = values.of(of)
+        return found if isinstance(of, type) else found.map(lambda value: Tagged(tag, value))
+
+    return st.one_of([member(tag, of) for tag, (_, of) in enumerate(kind.members)])
+
+
+for _of, _make in (
+    (Int, lambda kind, _: integers(kind)),
+    (Wide, lambda kind, _: st.integers(0, 2**128 - 1)),
+    (Flag, lambda kind, _: st.booleans()),
+    (Seconds, lambda kind, _: st.integers(0, 2**32 - 1)),
+    (Choice, lambda kind, _: st.integers(0, len(kind.names) - 1)),
+    (Hash, lambda kind, _: st.binary(min_size=kind.size, max_size=kind.size)),
+    (Key, lambda kind, _: st.binary(min_size=33, max_size=33)),
+    (Release, lambda kind, _: st.integers(0, 2**32 - 1).map(lambda number: number & kind.mask)),
+    (Bounded, lambda kind, _: texts().map(lambda text: cut(text, kind.size))),
+    (String, lambda kind, _: texts()),
+    (Blob, lambda kind, _: st.binary(max_size=200)),
+    (SymbolKind, lambda kind, _: symbols(smt=True)),
+    (AssetKind, lambda kind, values: values.amounts(smt=values.form != "legacy" or kind.nai_only)),
+    (PriceKind, lambda kind, values: values.prices()),
+    (CoinFeeKind, lambda kind, values: values.fees()),
+    (Maybe, lambda kind, values: st.none() | values.of(kind.element)),
+    (type(HardforkVoteKind), lambda kind, values: values.of(HardforkVote)),
+    (SharedForm, lambda kind, values: values.of(kind.element)),
+    (ChainVariant, lambda kind, values: values_of(kind.variant(values.codecs), values)),
+    (OperationKind, lambda kind, values: st.sampled_from(values.operations()).flatmap(values.of)),
+):
+    values_of.register(_of, _make)
 
 
 def integers(kind: Int) -> st.SearchStrategy[int]:

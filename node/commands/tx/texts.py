@@ -5,8 +5,8 @@ Readers refuse what would not arrive as it was written: where the chain cuts a l
 
 import json
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import singledispatch
 from typing import Any
 
 from node.commands.times import moment
@@ -75,35 +75,47 @@ class BadText(Exception):
     """A text can't be read; the message says what was expected."""
 
 
-Read = Callable[[str, Context], Any]
-
-
-def words(kind: Any) -> str:
+@singledispatch
+def words(kind: object) -> str:
     """Return the words for a kind of field, as help shows them."""
-    if kind is Authority:
-        return "authority: a public key, or JSON"
-    if isinstance(kind, type):
-        return "JSON object with " + ", ".join(field.json for field in shown_fields(kind, True))
-    for test, text in PLAIN_WORDS:
-        if isinstance(kind, test):
-            return text
-    if isinstance(kind, Bounded):
-        return "account name" if kind.size == NAME_BYTES else f"text of at most {kind.size} bytes"
-    if isinstance(kind, String):
-        return "text"
-    if isinstance(kind, Int):
-        low, high = bounds(kind)
-        return f"number from {low} to {high}" + (", or percent as 50%" if kind.bits == 16 else "")
-    if isinstance(kind, Hash):
-        return f"{kind.size} bytes in hex"
-    if isinstance(kind, Maybe):
-        return words(kind.element)
-    if isinstance(kind, Many):
-        return "JSON list" if is_nested(kind.element) else f"{words(kind.element)}; several with commas between"
     return "JSON"
 
 
-PLAIN_WORDS: tuple[tuple[type, str], ...] = (
+@words.register
+def _class_words(kind: type) -> str:
+    if kind is Authority:
+        return "authority: a public key, or JSON"
+    return "JSON object with " + ", ".join(field.json for field in shown_fields(kind, True))
+
+
+@words.register
+def _bounded_words(kind: Bounded) -> str:
+    return "account name" if kind.size == NAME_BYTES else f"text of at most {kind.size} bytes"
+
+
+@words.register
+def _int_words(kind: Int) -> str:
+    low, high = bounds(kind)
+    return f"number from {low} to {high}" + (", or percent as 50%" if kind.bits == 16 else "")
+
+
+@words.register
+def _hash_words(kind: Hash) -> str:
+    return f"{kind.size} bytes in hex"
+
+
+@words.register
+def _maybe_words(kind: Maybe) -> str:
+    return words(kind.element)
+
+
+@words.register
+def _many_words(kind: Many) -> str:
+    return "JSON list" if is_nested(kind.element) else f"{words(kind.element)}; several with commas between"
+
+
+for _of, _words in (
+    (String, "text"),
     (AssetKind, 'amount, as "1.000 COIN"'),
     (PriceKind, 'price, as "0.250 SBD/1.000 COIN"'),
     (SymbolKind, "symbol, as COIN or @@100000006.3"),
@@ -113,7 +125,8 @@ PLAIN_WORDS: tuple[tuple[type, str], ...] = (
     (Wide, "number up to 2^128-1"),
     (Blob, "bytes in hex"),
     (Pairs, 'JSON object by name, as {"key": "TST...", "url": "https://..."}'),
-)
+):
+    words.register(_of, lambda kind, text=_words: text)
 
 
 def is_nested(kind: Any) -> bool:
@@ -162,26 +175,35 @@ def is_private_key(text: str) -> bool:
     return True
 
 
+@singledispatch
 def read_kind(kind: Any, text: str, context: Context) -> Any:
     """Return the value of a text by its kind; anything that has no form of its own is JSON as the condenser writes it."""
+    return read_json(kind, text, context)
+
+
+@read_kind.register
+def read_declared(kind: type, text: str, context: Context) -> Any:
+    """Read JSON of a declared class; an authority may be one public key."""
     if kind is Authority and not text.lstrip().startswith("{"):
         return key_authority(context.codecs.parser(PUBLIC_KEY)(text))
-    if isinstance(kind, Maybe):
-        return read_kind(kind.element, text, context)
-    if isinstance(kind, Many) and not text.lstrip().startswith("["):
-        if is_nested(kind.element):
-            raise BadText(f"expected {words(kind)}")
-        items = [part.strip() for part in text.split(",")] if text.strip() else []
-        values = [read_kind(kind.element, item, context) for item in items]
-        return collected(kind, values)
-    if isinstance(kind, Many) and not is_nested(kind.element):
-        return read_listed(kind, text, context)
-    if isinstance(kind, Pairs) and text.lstrip().startswith("{"):
-        return read_properties(kind, text, context)
-    for test, reader in READERS:
-        if isinstance(kind, test):
-            return reader(kind, text, context)
     return read_json(kind, text, context)
+
+
+@read_kind.register
+def read_maybe(kind: Maybe, text: str, context: Context) -> Any:
+    """Read a value that may be left out."""
+    return read_kind(kind.element, text, context)
+
+
+@read_kind.register
+def read_many(kind: Many, text: str, context: Context) -> Any:
+    """Read plain values with commas between them, or a JSON list."""
+    if text.lstrip().startswith("["):
+        return read_json(kind, text, context) if is_nested(kind.element) else read_listed(kind, text, context)
+    if is_nested(kind.element):
+        raise BadText(f"expected {words(kind)}")
+    items = [part.strip() for part in text.split(",")] if text.strip() else []
+    return collected(kind, [read_kind(kind.element, item, context) for item in items])
 
 
 def read_listed(kind: Many, text: str, context: Context) -> Any:
@@ -198,8 +220,11 @@ def collected(kind: Many, values: list[Any]) -> tuple[Any, ...]:
     return ordered(values, sort_key) if kind.ascending or kind.strict else tuple(values)
 
 
+@read_kind.register
 def read_properties(kind: Pairs, text: str, context: Context) -> Any:
     """Read witness properties by name and pack them; a list of pairs has them packed already, in hex."""
+    if not text.lstrip().startswith("{"):
+        return read_json(kind, text, context)
     given = parsed_json(text)
     pairs = []
     for name, value in given.items():
@@ -211,6 +236,7 @@ def read_properties(kind: Pairs, text: str, context: Context) -> Any:
     return context.codecs.parser(kind)(pairs)
 
 
+@read_kind.register
 def read_bounded(kind: Bounded, text: str, context: Context) -> str:
     """Read a text that the chain would cut."""
     if size(text) > kind.size:
@@ -220,11 +246,13 @@ def read_bounded(kind: Bounded, text: str, context: Context) -> str:
     return text
 
 
+@read_kind.register
 def read_text(kind: String, text: str, context: Context) -> str:
     """Read a text of any length."""
     return text
 
 
+@read_kind.register
 def read_int(kind: Int, text: str, context: Context) -> int:
     """Read a number; one of 16 bits may be in percent, since those count in basis points."""
     low, high = bounds(kind)
@@ -241,6 +269,7 @@ def read_int(kind: Int, text: str, context: Context) -> int:
     return number
 
 
+@read_kind.register
 def read_wide(kind: Wide, text: str, context: Context) -> int:
     """Read a number of 128 bits."""
     if not NUMBER.fullmatch(text) or not 0 <= int(text) < 1 << 128:
@@ -248,6 +277,7 @@ def read_wide(kind: Wide, text: str, context: Context) -> int:
     return int(text)
 
 
+@read_kind.register
 def read_asset(kind: AssetKind, text: str, context: Context) -> Asset:
     """Read an amount: text of the chain's symbols or a NAI, or the JSON of the NAI form. Missing decimals are zeros."""
     if text.lstrip().startswith("{"):
@@ -291,6 +321,7 @@ def nai_symbol(nai: str, places: int) -> int:
     return asset_from_nai({"amount": "0", "precision": places, "nai": nai}).symbol
 
 
+@read_kind.register
 def read_symbol(kind: SymbolKind, text: str, context: Context) -> int:
     """Read a symbol: letters of the chain, a NAI with its decimals, or JSON."""
     if text.lstrip().startswith("{"):
@@ -300,6 +331,7 @@ def read_symbol(kind: SymbolKind, text: str, context: Context) -> int:
     return nai_symbol(match[1], int(match[2])) if match else fixed_symbol(text, context)
 
 
+@read_kind.register
 def read_price(kind: PriceKind, text: str, context: Context) -> Price:
     """Read a price: two amounts with a slash between them, or the JSON of its base and quote."""
     if text.lstrip().startswith("{"):
@@ -319,6 +351,7 @@ def price_of(given: Any, context: Context) -> Price:
     return Price(base, quote)
 
 
+@read_kind.register
 def read_flag(kind: Flag, text: str, context: Context) -> bool:
     """Read a yes or no where it stands in a list or alone."""
     if text not in ("true", "false"):
@@ -326,11 +359,13 @@ def read_flag(kind: Flag, text: str, context: Context) -> bool:
     return text == "true"
 
 
+@read_kind.register
 def read_time(kind: Seconds, text: str, context: Context) -> int:
     """Read a point of time."""
     return moment(text, context.now)
 
 
+@read_kind.register
 def read_hash(kind: Hash, text: str, context: Context) -> bytes:
     """Read a hash with all of its bytes."""
     data = read_blob(Blob(), text, context)
@@ -339,6 +374,7 @@ def read_hash(kind: Hash, text: str, context: Context) -> bytes:
     return data
 
 
+@read_kind.register
 def read_blob(kind: Blob, text: str, context: Context) -> bytes:
     """Read bytes in hex."""
     try:
@@ -347,6 +383,7 @@ def read_blob(kind: Blob, text: str, context: Context) -> bytes:
         raise BadText("expected bytes in hex, two digits each") from None
 
 
+@read_kind.register
 def read_key(kind: Key, text: str, context: Context) -> bytes:
     """Read a public key."""
     key: bytes = context.codecs.parser(kind)(text)
@@ -380,20 +417,3 @@ def parsed_json(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise BadText(f"expected JSON: {error}") from None
-
-
-# Subclasses stand in front of their bases.
-READERS: tuple[tuple[type, Callable[[Any, str, Context], Any]], ...] = (
-    (Bounded, read_bounded),
-    (String, read_text),
-    (Int, read_int),
-    (Wide, read_wide),
-    (AssetKind, read_asset),
-    (SymbolKind, read_symbol),
-    (PriceKind, read_price),
-    (Flag, read_flag),
-    (Seconds, read_time),
-    (Hash, read_hash),
-    (Blob, read_blob),
-    (Key, read_key),
-)

@@ -6,6 +6,7 @@ twice, that of the condenser with `Condenser` in front (operations: under the na
 
 import inspect
 from collections.abc import Callable
+from functools import singledispatch
 from typing import Any, get_args, get_origin, get_type_hints
 
 from msgspec import Struct
@@ -13,7 +14,7 @@ from msgspec import Struct
 from rpc.service.describe.shape import Anything, Declared, Listed, Mapped, Members, Names, Nullable, Number, OneOf, Row, Shape
 from rpc.service.show import blank, record_codecs
 from rpc.service.shown import Always, Amount, At, Real, Whole
-from state.protocol.codec.fields import BUILT_IN, shown_fields
+from state.protocol.codec.fields import kind_of, shown_fields
 from state.protocol.codec.kinds import (
     AssetKind,
     Blob,
@@ -25,6 +26,7 @@ from state.protocol.codec.kinds import (
     Hash,
     Int,
     Key,
+    Kind,
     Many,
     Maybe,
     Pairs,
@@ -87,28 +89,26 @@ class Schemas:
 
     def declared(self, of: Any, legacy: bool) -> Schema:
         """The schema of a declared class or a kind."""
-        of = BUILT_IN.get(of, of) if isinstance(of, type) else of
-        if isinstance(of, type):
-            name = of.__name__.removesuffix(RECORD)
-            return self._form((name, CONDENSER + name), of, legacy, lambda form: self._record(of, form))
-        return self._named(of, legacy) or self._plain(of) or self._holding(of, legacy)
+        return schema_of(kind_of(of), self, legacy)
 
     # -------------------------------------------------------------- components
 
-    def _component(self, name: str, of: Any, schema: Schema) -> Schema:
+    def component(self, name: str, of: Any, schema: Schema) -> Schema:
+        """Add a component under a name, and return the reference to it."""
         known = self._made.setdefault(name, (of, schema))
         assert known[0] is of or known[1] == schema, f"{of} and {known[0]} are both called {name}"
         return {"$ref": COMPONENTS + name}
 
-    def _form(self, names: tuple[str, str], of: Any, legacy: bool, make: Callable[[bool], Schema]) -> Schema:
+    def form(self, names: tuple[str, str], of: Any, legacy: bool, make: Callable[[bool], Schema]) -> Schema:
         """A component that may look different in the condenser, where it then has the other name."""
         if (of, legacy) not in self._references:
             appbase = make(False)
             schema = make(True) if legacy else appbase
-            self._references[of, legacy] = self._component(names[schema != appbase], of, schema)
+            self._references[of, legacy] = self.component(names[schema != appbase], of, schema)
         return self._references[of, legacy]
 
-    def _record(self, cls: Any, legacy: bool) -> Schema:
+    def record(self, cls: Any, legacy: bool) -> Schema:
+        """Return the schema of the fields of a declared class."""
         fields = shown_fields(cls, legacy)
         properties = {self.spell(field.json): self.declared(field.kind, legacy) for field in fields}
         optional = {self.spell(field.json) for field in fields if isinstance(field.kind, Maybe)}
@@ -118,99 +118,181 @@ class Schemas:
                 properties[name] = array(self.declared(SignedTransaction, legacy))
         return described(cls, record(properties, optional))
 
-    def _operations(self, legacy: bool) -> Schema:
+    def operations(self, legacy: bool) -> Schema:
         """Every operation that the chain has, each a component of its own."""
         classes = by_wire_tag(self.codecs.spec.smt).values()
         return one_of(*[self._operation(cls, legacy) for cls in classes]) | {"description": "An operation of the chain."}
 
     def _operation(self, cls: type[Operation], legacy: bool) -> Schema:
         name, full = self.spell(cls.NAME), self.spell(f"{cls.NAME}_operation")
-        value = self._form((full, name), cls, legacy and cls.TAG not in SMT_TAGS, lambda form: self._record(cls, form))
+        value = self.form((full, name), cls, legacy and cls.TAG not in SMT_TAGS, lambda form: self.record(cls, form))
         if legacy:
             return row({"const": name}, value)
         return record({"type": {"const": full}, "value": value})
 
-    # -------------------------------------------------------------- kinds
-
-    def _plain(self, kind: Any) -> Schema | None:
-        """Return the schema of a kind that is a JSON type with limits."""
-        match kind:
-            case Int(bits=bits, signed=signed):
-                low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
-                return {"type": "integer", "minimum": low, "maximum": high}
-            case Flag():
-                return {"type": "boolean"}
-            case Choice(names=names):
-                return {"type": "string", "enum": list(names)}
-            case Hash(size=size):
-                return text(f"{2 * size} hex digits", f"^[0-9a-f]{{{2 * size}}}$")
-            case Blob():
-                return text("bytes as hex digits", "^([0-9a-f]{2})*$")
-            case Release():
-                return text("a version like 0.23.1", r"^\d+\.\d+\.\d+$")
-            case Bounded(size=size):
-                return {"type": "string", "maxLength": size}
-            case String():
-                return {"type": "string"}
-            case Real():
-                return text("a real number as text", r"^-?\d+\.\d{17}$")
-            case Always(value=value):
-                return {"const": value}
-        return None
-
-    def _named(self, kind: Any, legacy: bool) -> Schema | None:
-        """Return a reference to the component of a kind that is one."""
-        match kind:
-            case Bounded(size=16):
-                return self._component("AccountName", Bounded, NAME)
-            case Seconds():
-                return self._component("Time", Seconds, TIME)
-            case Key():
-                pattern = f"^{self.codecs.spec.key_prefix}[1-9A-HJ-NP-Za-km-z]+$"
-                return self._component("PublicKey", Key, text("A public key: prefix and base58.", pattern))
-            case Whole(always=True) | Wide():
-                return self._component("IntegerText", Wide, INTEGER_TEXT)
-            case Int(bits=64) | Whole():
-                return self._component("Integer", Int, INTEGER)
-            case AssetKind() | CoinFeeKind() | Amount():
-                is_text = isinstance(blank(kind, self.codecs, legacy), str)
-                return self._component(CONDENSER * is_text + "Asset", is_text, self._asset_text() if is_text else ASSET)
-            case PriceKind():
-                return self._form(("Price", CONDENSER + "Price"), PriceKind, legacy, self._price)
-            case SymbolKind():
-                return self._component("Symbol", SymbolKind, SYMBOL)
-            case OperationKind():
-                return self._form(("Operation", CONDENSER + "Operation"), OperationKind, legacy, self._operations)
-        return None
-
-    def _holding(self, kind: Any, legacy: bool) -> Schema:
-        """Kinds that hold others; of any further one, what its default value looks like."""
-        match kind:
-            case At(kind=inner) | Maybe(element=inner):
-                return self.declared(inner, legacy)
-            case Many(element=element):
-                return array(self.declared(element, legacy))
-            case Pairs(key=key, value=value):
-                return array(row(self.declared(key, legacy), self.declared(value, legacy)))
-            case Variant():
-                return self._variant(kind, legacy and kind.legacy_pairs)
-            case ChainVariant():
-                return self._holding(kind.variant(self.codecs), legacy)
-        return alike(blank(kind, self.codecs, legacy))
-
-    def _variant(self, kind: Variant, pairs: bool) -> Schema:
-        values = [(self.spell(name), self.declared(inner, pairs)) for name, inner in kind.members]
-        if pairs:
-            return one_of(*[row({"const": tag}, value) for tag, (_, value) in enumerate(values)])
-        return one_of(*[record({"type": {"const": name}, "value": value}) for name, value in values])
-
-    def _asset_text(self) -> Schema:
+    def asset_text(self) -> Schema:
+        """Return the schema of the condenser's amounts."""
         letters = sorted(self.codecs.symbols.letters.values())
         return text(f"An amount with its symbol ({', '.join(letters)}).", rf"^-?\d+\.\d+ ({'|'.join(letters)})$")
 
-    def _price(self, legacy: bool) -> Schema:
+    def price(self, legacy: bool) -> Schema:
+        """Return the schema of a price."""
         amount = self.declared(AssetKind(), legacy)
         return record({"base": amount, "quote": amount}) | {"description": "What `quote` costs, in `base`."}
+
+
+# ------------------------------------------------------------------ kinds
+
+
+@singledispatch
+def schema_of(kind: object, schemas: Schemas, legacy: bool) -> Schema:
+    """Return the schema of a kind or a declared class, in one of the two forms."""
+    raise TypeError(f"{type(kind).__name__} is no kind of field")
+
+
+@schema_of.register
+def _kind(kind: Kind, schemas: Schemas, legacy: bool) -> Schema:
+    """A kind without a schema of its own has that of its default value."""
+    return alike(blank(kind, schemas.codecs, legacy))
+
+
+@schema_of.register
+def _declared(kind: type, schemas: Schemas, legacy: bool) -> Schema:
+    name = kind.__name__.removesuffix(RECORD)
+    return schemas.form((name, CONDENSER + name), kind, legacy, lambda form: schemas.record(kind, form))
+
+
+@schema_of.register
+def _int(kind: Int, schemas: Schemas, legacy: bool) -> Schema:
+    if kind.bits == 64:
+        return schemas.component("Integer", Int, INTEGER)
+    low, high = (-(1 << kind.bits - 1), (1 << kind.bits - 1) - 1) if kind.signed else (0, (1 << kind.bits) - 1)
+    return {"type": "integer", "minimum": low, "maximum": high}
+
+
+@schema_of.register
+def _wide(kind: Wide, schemas: Schemas, legacy: bool) -> Schema:
+    return schemas.component("IntegerText", Wide, INTEGER_TEXT)
+
+
+@schema_of.register
+def _whole(kind: Whole, schemas: Schemas, legacy: bool) -> Schema:
+    return schema_of(Wide() if kind.always else Int(64), schemas, legacy)
+
+
+@schema_of.register
+def _real(kind: Real, schemas: Schemas, legacy: bool) -> Schema:
+    return text("a real number as text", r"^-?\d+\.\d{17}$")
+
+
+@schema_of.register
+def _flag(kind: Flag, schemas: Schemas, legacy: bool) -> Schema:
+    return {"type": "boolean"}
+
+
+@schema_of.register
+def _choice(kind: Choice, schemas: Schemas, legacy: bool) -> Schema:
+    return {"type": "string", "enum": list(kind.names)}
+
+
+@schema_of.register
+def _hash(kind: Hash, schemas: Schemas, legacy: bool) -> Schema:
+    return text(f"{2 * kind.size} hex digits", f"^[0-9a-f]{{{2 * kind.size}}}$")
+
+
+@schema_of.register
+def _blob(kind: Blob, schemas: Schemas, legacy: bool) -> Schema:
+    return text("bytes as hex digits", "^([0-9a-f]{2})*$")
+
+
+@schema_of.register
+def _release(kind: Release, schemas: Schemas, legacy: bool) -> Schema:
+    return text("a version like 0.23.1", r"^\d+\.\d+\.\d+$")
+
+
+@schema_of.register
+def _string(kind: String, schemas: Schemas, legacy: bool) -> Schema:
+    return {"type": "string"}
+
+
+@schema_of.register
+def _bounded(kind: Bounded, schemas: Schemas, legacy: bool) -> Schema:
+    if kind.size == NAME["maxLength"]:
+        return schemas.component("AccountName", Bounded, NAME)
+    return {"type": "string", "maxLength": kind.size}
+
+
+@schema_of.register
+def _seconds(kind: Seconds, schemas: Schemas, legacy: bool) -> Schema:
+    return schemas.component("Time", Seconds, TIME)
+
+
+@schema_of.register
+def _key(kind: Key, schemas: Schemas, legacy: bool) -> Schema:
+    pattern = f"^{schemas.codecs.spec.key_prefix}[1-9A-HJ-NP-Za-km-z]+$"
+    return schemas.component("PublicKey", Key, text("A public key: prefix and base58.", pattern))
+
+
+@schema_of.register(AssetKind)
+@schema_of.register(CoinFeeKind)
+@schema_of.register(Amount)
+def _amount(kind: Kind, schemas: Schemas, legacy: bool) -> Schema:
+    is_text = isinstance(blank(kind, schemas.codecs, legacy), str)
+    return schemas.component(CONDENSER * is_text + "Asset", is_text, schemas.asset_text() if is_text else ASSET)
+
+
+@schema_of.register
+def _price(kind: PriceKind, schemas: Schemas, legacy: bool) -> Schema:
+    return schemas.form(("Price", CONDENSER + "Price"), PriceKind, legacy, schemas.price)
+
+
+@schema_of.register
+def _symbol(kind: SymbolKind, schemas: Schemas, legacy: bool) -> Schema:
+    return schemas.component("Symbol", SymbolKind, SYMBOL)
+
+
+@schema_of.register
+def _operation(kind: OperationKind, schemas: Schemas, legacy: bool) -> Schema:
+    return schemas.form(("Operation", CONDENSER + "Operation"), OperationKind, legacy, schemas.operations)
+
+
+@schema_of.register
+def _always(kind: Always, schemas: Schemas, legacy: bool) -> Schema:
+    return {"const": kind.value}
+
+
+@schema_of.register
+def _at(kind: At, schemas: Schemas, legacy: bool) -> Schema:
+    return schemas.declared(kind.kind, legacy)
+
+
+@schema_of.register
+def _maybe(kind: Maybe, schemas: Schemas, legacy: bool) -> Schema:
+    return schemas.declared(kind.element, legacy)
+
+
+@schema_of.register
+def _many(kind: Many, schemas: Schemas, legacy: bool) -> Schema:
+    return array(schemas.declared(kind.element, legacy))
+
+
+@schema_of.register
+def _pairs(kind: Pairs, schemas: Schemas, legacy: bool) -> Schema:
+    return array(row(schemas.declared(kind.key, legacy), schemas.declared(kind.value, legacy)))
+
+
+@schema_of.register
+def _variant(kind: Variant, schemas: Schemas, legacy: bool) -> Schema:
+    pairs = legacy and kind.legacy_pairs
+    values = [(schemas.spell(name), schemas.declared(inner, pairs)) for name, inner in kind.members]
+    if pairs:
+        return one_of(*[row({"const": tag}, value) for tag, (_, value) in enumerate(values)])
+    return one_of(*[record({"type": {"const": name}, "value": value}) for name, value in values])
+
+
+@schema_of.register
+def _chain_variant(kind: ChainVariant, schemas: Schemas, legacy: bool) -> Schema:
+    return schema_of(kind.variant(schemas.codecs), schemas, legacy)
 
 
 def reachable(of: Any, components: dict[str, Schema]) -> dict[str, Schema]:

@@ -10,7 +10,7 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
-from state.protocol.codec.fields import BUILT_IN, field_default, wire_fields
+from state.protocol.codec.fields import BUILT_IN, field_default, kind_of, wire_fields
 from state.protocol.codec.kinds import Codecs, CoinFee, CoinFeeKind, Dump, Kind, Pack, Parse, Unpack, as_it_is
 from state.protocol.codec.straight import struct_dumper, struct_packer, struct_parser, struct_unpacker
 from state.protocol.errors import OutOfRange, require
@@ -69,7 +69,7 @@ class ChainCodecs:
         """Make one of the functions of a type, unless it has been made; a dumper may be None."""
         key = (what, of)
         if key not in self._made:
-            of = BUILT_IN.get(of, of) if isinstance(of, type) else of
+            of = kind_of(of)
             self._made[key] = self._of_kind(what, of) if isinstance(of, Kind) else self._of_class(what, of)
         return self._made[key]
 

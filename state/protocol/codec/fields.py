@@ -19,6 +19,11 @@ MISSING: Any = type("Missing", (), {"__repr__": lambda _: "missing"})()
 BUILT_IN: dict[Any, Kind] = {Asset: AssetKind(), Price: PriceKind(), CoinFee: CoinFeeKind()}
 
 
+def kind_of(of: Any) -> Any:
+    """Return a kind as it is, and the kind of a class that stands for one; any other declared class as it is."""
+    return BUILT_IN.get(of, of) if isinstance(of, type) else of
+
+
 class Field(Struct, frozen=True):
     """One wire field of a declared type: its name in Python, its name in JSON (product form), and its kind."""
 
