@@ -214,9 +214,7 @@ class Service:
             except RefusedTooOften as error:
                 return self._unread(error, body)
         if len(body) <= WHOLE_SIZE_MAX:
-            if self.gate.is_shut and (found := await self.gate.answer(body, caller)):
-                return found
-            return await self._turns.take(partial(self.answer, body, caller, True))
+            return await self._turns.take(partial(self.answer, body, caller, True), partial(self.gate.answer, body, caller))
         steps = read_in_slices(body, caller.is_local)
 
         def advance() -> Reply | None:

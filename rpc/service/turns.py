@@ -94,18 +94,15 @@ class Turns:
         """Whether the next reply waits for nobody."""
         return not (self._lock.locked() or self.gate.is_shut)
 
-    async def take(self, work: Callable[[], Value]) -> Value:
-        """Run something when it is its turn; a checkpoint only where it has to wait for others, or lets them in."""
+    async def take(self, work: Callable[[], Value], instead: Callable[[], Awaitable[Value]] | None = None) -> Value:
+        """Run something when it is its turn; a checkpoint only where it has to wait for others, or lets them in.
+
+        While the gate is shut, `instead` may return the value, or what counts as false for none once the gate is open.
+        """
         is_held = self._lock.locked() or self.gate.is_shut
-        if is_held:
-            self.gate.readers += 1
-            try:
-                await self._lock.acquire()
-            finally:
-                self.gate.readers -= 1
+        if is_held and (found := await self._wait(instead)):
+            return found
         try:
-            if self.gate.is_shut:
-                await self.gate.opened()
             start = self._stopwatch()
             value = work()
             if self._is_used_up(self._stopwatch() - start):
@@ -118,6 +115,21 @@ class Turns:
             if is_held:
                 self._lock.release()
         return value
+
+    async def _wait(self, instead: Callable[[], Awaitable[Value]] | None) -> Value | None:
+        """Take the lock while the gate is open. Nobody holds it while the gate is shut, so that all who wait can be answered instead."""
+        self.gate.readers += 1
+        try:
+            while True:
+                if self.gate.is_shut and instead is not None and (found := await instead()):
+                    return found
+                await self.gate.opened()
+                await self._lock.acquire()
+                if not self.gate.is_shut:
+                    return None
+                self._lock.release()
+        finally:
+            self.gate.readers -= 1
 
     async def take_steps(self, steps: Generator[None, None, Value]) -> Value:
         """Take the steps of something, each when it is its turn; returns its result."""

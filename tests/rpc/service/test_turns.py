@@ -1,6 +1,9 @@
 """Turns: replies one after the other, and what is due between them."""
 
 import time
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any
 
 import pytest
 import trio
@@ -174,3 +177,35 @@ async def test_another_process_answers_while_the_gate_is_shut(nursery: trio.Nurs
     gate.open()
     await wait_all_tasks_blocked()
     assert seen == [b"READ", b"", b""]
+
+
+async def test_who_waits_for_a_turn_when_the_gate_is_shut_is_answered_elsewhere_too(nursery: trio.Nursery) -> None:
+    """However many wait, and also behind one that nobody else can answer."""
+    seconds, seen = 0.0, list[str]()
+    turns = Turns(lambda: seconds)
+
+    def first() -> str:
+        nonlocal seconds
+        seconds += SLICE_SECONDS * 1.1
+        turns.gate.shut()
+        return "here"
+
+    async def elsewhere(body: bytes, caller: Caller) -> bytes:
+        return body
+
+    async def ask(work: Callable[[], Any], instead: Callable[[], Awaitable[Any]] | None) -> None:
+        seen.append(await turns.take(work, instead))
+
+    nursery.start_soon(ask, first, None)
+    await trio.lowlevel.checkpoint()
+    nursery.start_soon(ask, lambda: "stream", None)
+    for _ in range(TASKS):
+        nursery.start_soon(ask, lambda: "here", partial(turns.gate.answer, b"there", LOCAL))
+    await wait_all_tasks_blocked()
+    turns.gate.place(elsewhere)
+    await wait_all_tasks_blocked()
+    assert seen == ["here", *[b"there"] * TASKS]
+    turns.gate.open()
+    await wait_all_tasks_blocked()
+    assert seen[-1] == "stream"
+    assert turns.gate.readers == 0
