@@ -2,7 +2,7 @@
 meanwhile from the chain before the job. It must not know what the jobs are.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -46,7 +46,7 @@ class LongJobs:
     the next job.
 
     Copies are made only with `answer_read`, which returns the answer to a request there. `leave` is called in a copy, so that it writes
-    nothing; it has the descriptors that `keeps` returns.
+    nothing; it has none of the files of this process.
     """
 
     def __init__(
@@ -57,12 +57,11 @@ class LongJobs:
         stopwatch: Stopwatch,
         *,
         leave: Callable[[], None] = lambda: None,
-        keeps: Callable[[], Iterable[int]] = tuple,
     ) -> None:
         self.answer_read: Callable[[bytes, Caller], bytes] | None = None
         self._chain, self._gate, self._patience, self._stopwatch = chain, gate, patience, stopwatch
         self._preemption = Preemption(chain.state.work, gate, patience, stopwatch)
-        self._leave, self._keeps = leave, keeps
+        self._leave = leave
         self._can_stand_in = False
         self._stand_in: StandIn | None = None
         self._finished: trio.Event | None = None  # of an interrupted job and the slice of readers after it
@@ -131,7 +130,7 @@ class LongJobs:
         from node.standin import StandIn
 
         try:
-            self._stand_in = StandIn(self._leave_job, self.answer_read, self._keeps())
+            self._stand_in = StandIn(self._leave_job, self.answer_read)
         except (ChildFailed, OSError) as error:
             _log.warning("reads wait for a long job", reason=str(error))
             return

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from node.clock import ChainClock, Patience
 from node.failures import FileError
-from node.jobs import OWN, Jobs
+from node.jobs import Jobs
 from node.longjobs import LongJobs, Rest
 from node.preemption import SLICE_SECONDS
 from node.recovering.ahead import Ahead
@@ -124,7 +124,7 @@ class Processor:
         self._is_running = False
         self._stopwatch, self._seconds_at_once = stopwatch, 0.0
         self._nursery: trio.Nursery
-        self.long_jobs = LongJobs(chain, self.gate, self._patience, stopwatch, leave=self._leave, keeps=self._descriptors)
+        self.long_jobs = LongJobs(chain, self.gate, self._patience, stopwatch, leave=self._leave)
         chain.on_moved.append(self._moved)
         if log is not None:
             # After a failure the log doesn't follow the chain any more.
@@ -191,7 +191,7 @@ class Processor:
                 listener()
 
         try:
-            await self._push(push, trx, OWN if caller.is_local else caller.address)
+            await self._push(push, trx, caller.queue)
         except PushFailed as failed:
             failed.units = units
             raise
@@ -215,7 +215,7 @@ class Processor:
                 self.allowances.charge(caller, work.spent - before + refusal_units(block.size), error)
                 raise
 
-        await self._push(push, block, OWN if caller.is_local else caller.address, is_synced=True)
+        await self._push(push, block, caller.queue, is_synced=True)
 
     async def wait_for(self, trx: SignedTransaction, caller: Caller = LOCAL) -> Inclusion:
         """Push a transaction, and wait until it is in a block or has expired.
@@ -318,11 +318,10 @@ class Processor:
         return block
 
     def _leave(self) -> None:
-        """Write nothing from now on, in a copy of this process."""
+        """Write nothing from now on, in a copy of this process, and read blocks without its files."""
         self.fail(OSError("this is a copy"))
-
-    def _descriptors(self) -> list[int]:
-        return [] if self._log is None else self._log.descriptors
+        if self._log is not None:
+            self._log.reopen()
 
     def fail(self, error: Exception, what: str = "the block log") -> None:
         """Take no further job: what a restart needs can't be written."""
@@ -333,7 +332,7 @@ class Processor:
     # -------------------------------------------------------------- the queue
 
     async def _push(
-        self, work: Callable[[], Any], item: SignedTransaction | SignedBlock, whose: str = OWN, *, is_synced: bool = False
+        self, work: Callable[[], Any], item: SignedTransaction | SignedBlock, address: str = "", *, is_synced: bool = False
     ) -> None:
         """Do a job for a client, in turn with others'.
 
@@ -346,7 +345,7 @@ class Processor:
                 busy = "The node is busy, ${n} requests wait already"
                 require(len(self._jobs) < QUEUE_SIZE_MAX, busy, condition="queue.size() < max", n=QUEUE_SIZE_MAX)
                 job = _Job(work, trio.Event())
-                self._put(job, whose)
+                self._put(job, address)
                 await self._answer(job)
             if is_synced:
                 await self._synced()
@@ -385,12 +384,12 @@ class Processor:
         """Do a job of the node itself, for which there is always a place in the queue."""
         await trio.lowlevel.checkpoint()
         job = _Job(work, trio.Event(), is_in_steps=is_in_steps, can_be_left=can_be_left)
-        self._put(job, OWN, is_urgent=is_urgent)
+        self._put(job, "", is_urgent=is_urgent)
         return await self._answer(job)
 
-    def _put(self, job: _Job, whose: str, *, is_urgent: bool = False) -> None:
+    def _put(self, job: _Job, address: str, *, is_urgent: bool = False) -> None:
         self._undone += 1
-        self._jobs.put(job, whose, is_urgent=is_urgent)
+        self._jobs.put(job, address, is_urgent=is_urgent)
 
     def _own(self, work: Callable[[], Result]) -> Result:
         """Do work of this node that makes blocks: its clock goes along with them, other than with blocks from outside."""

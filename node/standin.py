@@ -3,7 +3,7 @@ chain is the one before the job. It writes nothing, and ends with this process.
 """
 
 import socket
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from itertools import count
 
@@ -15,31 +15,33 @@ from node.readers.messages import Call, Reply
 from node.snapshots.child import ForkedChild
 from rpc.log import Log
 from rpc.service.caller import Caller
+from rpc.service.fair import FairLimiter
 
 _log = Log("processor")
 
 Answer = Callable[[bytes, Caller], bytes]
 IN_SESSION = object()
+# Requests that it has at a time; of the others, addresses take turns. This process often sends and reads only every 10 ms.
+ASKED_AT_ONCE_MAX = 8
 
 
 class StandIn:
     """The copy, from its fork on; `run` has to run. Raises ChildFailed when the system gives no process.
 
     `leave_job` and `answer` are called there: the first once, the other with each request, for which it returns b"" where it can't answer.
-    The copy has the descriptors that it `keeps`.
     """
 
-    def __init__(self, leave_job: Callable[[], None], answer: Answer, keeps: Iterable[int]) -> None:
+    def __init__(self, leave_job: Callable[[], None], answer: Answer) -> None:
         ours, theirs = socket.socketpair()
         try:
-            self._child = ForkedChild(partial(serve, theirs, leave_job, answer), keeps=(theirs.fileno(), *keeps), niceness=0)
+            self._child = ForkedChild(partial(serve, theirs, leave_job, answer), keeps=(theirs.fileno(),), niceness=0)
         except BaseException:
             ours.close()
             raise
         finally:
             theirs.close()
         self._link = Link(ours, Reply)
-        self._numbers = count()
+        self._numbers, self._limiter = count(), FairLimiter(ASKED_AT_ONCE_MAX)
         self._waiting: dict[int, trio.Event] = {}
         self._replies: dict[int, bytes] = {}
         self._is_dismissed = False
@@ -64,12 +66,16 @@ class StandIn:
         """Return its answer to a request; b"" when it has none, or has ended."""
         if self._link.lost.is_set():
             return b""
+        await self._limiter.enter(caller.queue)
         number = next(self._numbers)
         event = self._waiting[number] = trio.Event()
         self._link.send(Call(number, body, caller.address, caller.why_not_local, caller.session is not None))
         try:
-            await event.wait()
+            # A line that was lost meanwhile has set no event of this request.
+            if not self._link.lost.is_set():
+                await event.wait()
         finally:
+            self._limiter.leave()
             del self._waiting[number]
             reply = self._replies.pop(number, b"")
         return reply

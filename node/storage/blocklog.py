@@ -18,7 +18,7 @@ from msgspec import Struct, field
 
 from node.failures import FileError, NodeError
 from node.storage.blockfile import SYSTEM, BlockFile
-from node.storage.disk import Disk, File, SystemFile, copy_part, read_whole
+from node.storage.disk import Disk, File, copy_part, read_whole
 from node.storage.examine import Damaged, Layout, block_id, lay_out_known, lay_out_unknown
 from node.storage.frames import SumsDigest, entries, frame_sums, packed_entries, walk_back
 from node.storage.marks import Mark, newest_mark, write_mark
@@ -194,10 +194,15 @@ class BlockLog:
 
     # -------------------------------------------------------------- reading
 
-    @property
-    def descriptors(self) -> list[int]:
-        """What a copy of the process needs to read from it."""
-        return [self._log.descriptor] if isinstance(self._log, SystemFile) else []
+    def reopen(self) -> None:
+        """Open the log again, only to read it, in a copy of the process: the files of the process have the lock, which must not outlive it.
+
+        Raises FileError when it is another file now, and OSError.
+        """
+        self._log = self._disk.open_to_read(self.path)
+        last = self.packed(len(self))
+        if last is not None and crc32(frame(last, self._starts[-1])) != self._sums[-1]:
+            raise FileError(f"{self.path} was replaced")
 
     def packed(self, number: int) -> bytes | None:
         """Return the bytes of a block, or None if there is none of this number. Raises FileError when the file has been cut meanwhile."""

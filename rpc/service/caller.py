@@ -19,6 +19,11 @@ class Caller(Struct, frozen=True):
         """Whether it has local rights: it may call every method."""
         return not self.why_not_local
 
+    @property
+    def queue(self) -> str:
+        """The address by whose turn it is served: programs with local rights have that of the node itself."""
+        return self.address if self.why_not_local else ""
+
 
 # The node itself, and whoever has the chain in a process of its own.
 LOCAL = Caller()

@@ -9,7 +9,6 @@ from difflib import get_close_matches
 from functools import lru_cache, partial
 from typing import Any
 
-import trio
 from msgspec import Struct
 
 from rpc.explain.explainer import Explainer
@@ -19,6 +18,7 @@ from rpc.service.arguments import LEGACY, ReadAhead
 from rpc.service.caller import ANYBODY, Caller
 from rpc.service.describe.signature import signature
 from rpc.service.encoding import encoded
+from rpc.service.fair import FairLimiter
 from rpc.service.foreseeing import BATCH_MIN, MEMBERS_MAX, Foresight
 from rpc.service.method import Call, Method, bind, refuse
 from rpc.service.names import Path, called, not_found
@@ -141,7 +141,7 @@ class Service:
         self._foresight = None if foresee is None else Foresight(methods, wire, foresee)
         self._turns, self._stopwatch = Turns(stopwatch, gate), stopwatch
         self.gate = self._turns.gate
-        self._large = {is_local: trio.Semaphore(LARGE_AT_ONCE_MAX) for is_local in (False, True)}
+        self._large = {is_local: FairLimiter(LARGE_AT_ONCE_MAX) for is_local in (False, True)}
         served: dict[Path, Bound] = {}
         self._off: dict[Path, tuple[str, ...]] = {}
         self._withheld: dict[Path, str] = {}
@@ -199,9 +199,9 @@ class Service:
         """Whether the next request waits for no other one."""
         return self._turns.is_free
 
-    async def in_turn(self, work: Callable[[], Value]) -> Value:
-        """Return what is made by something that takes as long as a reply, once it is its turn among all requests."""
-        return await self._turns.take(work)
+    async def in_turn(self, work: Callable[[], Value], address: str = "") -> Value:
+        """Return what is made by something that takes as long as a reply, once it is its turn among all requests of an address."""
+        return await self._turns.take(work, address)
 
     async def answer_in_turn(self, body: bytes, caller: Caller = ANYBODY) -> Reply:
         """Return `answer`, once it is this request's turn among all others.
@@ -214,7 +214,7 @@ class Service:
             except RefusedTooOften as error:
                 return self._unread(error, body)
         if len(body) <= WHOLE_SIZE_MAX:
-            return await self._turns.take(partial(self.answer, body, caller, True), partial(self.gate.answer, body, caller))
+            return await self._turns.take(partial(self.answer, body, caller, True), caller.queue, partial(self.gate.answer, body, caller))
         steps = read_in_slices(body, caller.is_local)
 
         def advance() -> Reply | None:
@@ -227,10 +227,13 @@ class Service:
                 return self._unread(error, body)
             return None
 
-        reply = None
-        async with self._large[caller.is_local]:
+        reply, limiter = None, self._large[caller.is_local]
+        await limiter.enter(caller.queue)
+        try:
             while reply is None:
-                reply = await self._turns.take(advance)
+                reply = await self._turns.take(advance, caller.queue)
+        finally:
+            limiter.leave()
         return reply
 
     def answer(self, body: bytes, caller: Caller = ANYBODY, in_slices: bool = False) -> Reply:
@@ -268,10 +271,10 @@ class Service:
         foresight = self._foresight if len(requests) >= BATCH_MIN else None
         for place, request in enumerate(requests):
             if foresight is not None and place % MEMBERS_MAX == 0 and not self._allowances.is_used_up(caller):
-                await self._turns.take(partial(foresight.look, requests[place : place + MEMBERS_MAX]))
+                await self._turns.take(partial(foresight.look, requests[place : place + MEMBERS_MAX]), caller.queue)
             # Each is given up after its turn: to free the values of all at once would take long.
             requests[place] = None
-            reply = await self._turns.take(partial(self._one, request, caller, True))
+            reply = await self._turns.take(partial(self._one, request, caller, True), caller.queue)
             if not isinstance(reply, bytes):
                 # It may wait for nothing, as a broadcast that is refused at once, and explained for 30 ms: so its time counts.
                 start = self._stopwatch()
@@ -418,7 +421,7 @@ class Service:
 
         reply = None
         while reply is None:
-            reply = await self._turns.take(advance)
+            reply = await self._turns.take(advance, given[1].queue)
         return reply
 
     async def _wait(self, bound: Bound, given: tuple[Any, Caller], request_id: int | str | None, request: Any) -> bytes:

@@ -7,14 +7,20 @@ from rpc.service.caller import Caller
 from rpc.service.envelope import Service
 from rpc.service.reading import read_json
 
+# Members of a batch. While one is answered nobody else is, and the copy doesn't see that the process has ended.
+MEMBERS_MAX = 20
+
 
 def answer_read(service: Service, body: bytes, caller: Caller) -> bytes:
-    """Return the answer to a request that only reads the chain; b"" for one that changes it, or speaks of the process or a session."""
+    """Return the answer to a request that only reads the chain; b"" for one that changes it, or speaks of the process or a session, and for
+    a large batch.
+    """
     try:
         request: Any = read_json(body, caller.is_local)
     except Exception:
         request = None  # the answer says what is wrong with the body
-    if not all(service.only_reads(one, caller) for one in (request if type(request) is list else [request])):
+    members = request if type(request) is list else [request]
+    if len(members) > MEMBERS_MAX or not all(service.only_reads(one, caller) for one in members):
         return b""
     reply = service.answer(body, caller)
     if isinstance(reply, bytes):

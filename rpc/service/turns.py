@@ -9,6 +9,7 @@ from typing import TypeVar
 import trio
 
 from rpc.service.caller import Caller
+from rpc.service.fair import FairLimiter
 
 SLICE_SECONDS = 0.01
 
@@ -77,7 +78,7 @@ NEVER_SHUT = Gate()
 
 
 class Turns:
-    """Runs replies one at a time, in the order in which they are ready, while the gate is open.
+    """Runs replies one at a time while the gate is open. Client addresses take turns; those of one are in the order of their requests.
 
     When replies have run for SLICE_SECONDS altogether, everything else that is ready has its turn. So a new block waits only for the reply
     that is being made, however many connections ask for however much.
@@ -86,48 +87,48 @@ class Turns:
     def __init__(self, stopwatch: Stopwatch = perf_counter, gate: Gate | None = None) -> None:
         self.gate = gate or Gate()
         self._stopwatch = stopwatch
-        self._lock = trio.Lock()
+        self._limiter = FairLimiter(1)
         self._seconds = 0.0
 
     @property
     def is_free(self) -> bool:
         """Whether the next reply waits for nobody."""
-        return not (self._lock.locked() or self.gate.is_shut)
+        return not (self._limiter.is_full or self.gate.is_shut)
 
-    async def take(self, work: Callable[[], Value], instead: Callable[[], Awaitable[Value]] | None = None) -> Value:
+    async def take(self, work: Callable[[], Value], address: str = "", instead: Callable[[], Awaitable[Value]] | None = None) -> Value:
         """Run something when it is its turn; a checkpoint only where it has to wait for others, or lets them in.
 
         While the gate is shut, `instead` may return the value, or what counts as false for none once the gate is open.
         """
-        is_held = self._lock.locked() or self.gate.is_shut
-        if is_held and (found := await self._wait(instead)):
+        is_held = self._limiter.is_full or self.gate.is_shut
+        if is_held and (found := await self._wait(address, instead)):
             return found
         try:
             start = self._stopwatch()
             value = work()
             if self._is_used_up(self._stopwatch() - start):
-                # Nobody else runs up to here, so that the lock is taken only now: that costs as much time as the rest of this function.
+                # Nobody else runs up to here, so that the place is taken only now: that costs as much time as the rest of this function.
                 if not is_held:
-                    self._lock.acquire_nowait()
+                    self._limiter.enter_nowait()
                     is_held = True
                 await let_others_in()
         finally:
             if is_held:
-                self._lock.release()
+                self._limiter.leave()
         return value
 
-    async def _wait(self, instead: Callable[[], Awaitable[Value]] | None) -> Value | None:
-        """Take the lock while the gate is open. Nobody holds it while the gate is shut, so that all who wait can be answered instead."""
+    async def _wait(self, address: str, instead: Callable[[], Awaitable[Value]] | None) -> Value | None:
+        """Wait for the turn, while the gate is open. Nobody has it while the gate is shut, so that all who wait can be answered instead."""
         self.gate.readers += 1
         try:
             while True:
                 if self.gate.is_shut and instead is not None and (found := await instead()):
                     return found
                 await self.gate.opened()
-                await self._lock.acquire()
+                await self._limiter.enter(address)
                 if not self.gate.is_shut:
                     return None
-                self._lock.release()
+                self._limiter.leave()
         finally:
             self.gate.readers -= 1
 

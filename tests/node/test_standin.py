@@ -5,7 +5,10 @@ import os
 import signal
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import closing
 from functools import partial
+from itertools import count
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,17 +16,19 @@ import trio
 import trio.testing
 
 from node.driving.driver import Driver
+from node.failures import FileError
 from node.service import new_service
-from node.standin import StandIn
+from node.standin import ASKED_AT_ONCE_MAX, StandIn
+from node.storage.blocklog import BlockLog
 from node.watch.counters import Counters
 from node.watch.health import Parts, health
 from node.watch.metrics import Metrics
 from rpc.push.hub import Hub
 from rpc.service.caller import LOCAL, Caller
-from rpc.service.standing_in import answer_read
+from rpc.service.standing_in import MEMBERS_MAX, answer_read
 from rpc.service.transport.asgi import PageReply, serve
 from tests.helpers.logs import capture_logs
-from tests.helpers.nodes import START, transfer
+from tests.helpers.nodes import START, empty_blocks, transfer
 from tests.helpers.push import lines
 from tests.node.test_processor_long import Long
 from tests.rpc.service.transport.test_asgi import ask
@@ -246,7 +251,7 @@ async def test_a_job_that_can_not_be_left_has_no_copy(nursery: trio.Nursery) -> 
 
 async def test_its_answers_name_what_they_belong_to(nursery: trio.Nursery) -> None:
     """Also where many ask at once, and some have gone before they are answered."""
-    stand_in = StandIn(lambda: None, lambda body, caller: body + caller.address.encode(), ())
+    stand_in = StandIn(lambda: None, lambda body, caller: body + caller.address.encode())
     nursery.start_soon(stand_in.run)
     replies: dict[bytes, bytes] = {}
 
@@ -261,3 +266,73 @@ async def test_its_answers_name_what_they_belong_to(nursery: trio.Nursery) -> No
     assert replies == {b"%d" % number: b"%d1.2.3.4" % number for number in range(50)}
     stand_in.dismiss()
     assert await stand_in.ask(b"late", LOCAL) == b""
+
+
+async def test_clients_take_turns_at_it(nursery: trio.Nursery, tmp_path: Path) -> None:
+    numbers, go_on = count(), tmp_path / "go on"
+
+    def answer(_body: bytes, _caller: Caller) -> bytes:
+        while not go_on.exists():
+            time.sleep(0.001)
+        return b"%d" % next(numbers)
+
+    stand_in = StandIn(lambda: None, answer)
+    nursery.start_soon(stand_in.run)
+    replies: dict[str, bytes] = {}
+
+    async def ask(address: str) -> None:
+        replies[address] = await stand_in.ask(b"", Caller(address, "a test"))
+
+    async with trio.open_nursery() as asking:
+        for address in ["192.0.2.1"] * 5 * ASKED_AT_ONCE_MAX + ["192.0.2.2"]:
+            asking.start_soon(ask, address)
+            await trio.testing.wait_all_tasks_blocked()
+        go_on.touch()
+    assert int(replies["192.0.2.2"]) < 2 * ASKED_AT_ONCE_MAX
+    stand_in.dismiss()
+
+
+async def test_a_large_batch_waits_for_the_end_of_the_job(nursery: trio.Nursery) -> None:
+    served = Served()
+    answered = await served.begin(nursery)
+    sizes: list[int] = []
+
+    async def ask(members: int) -> None:
+        batch = [{"jsonrpc": "2.0", "id": number, "method": HEAD} for number in range(members)]
+        sizes.append(len(json.loads(await served.answer(json.dumps(batch).encode()))))
+
+    async with trio.open_nursery() as asking:
+        asking.start_soon(ask, MEMBERS_MAX + 1)
+        asking.start_soon(ask, MEMBERS_MAX)
+        while not sizes:
+            await trio.lowlevel.checkpoint()
+        assert sizes == [MEMBERS_MAX]
+        served.may_end = True
+        await answered.wait()
+    assert sizes == [MEMBERS_MAX, MEMBERS_MAX + 1]
+
+
+async def test_it_reads_the_block_log_without_its_lock(nursery: trio.Nursery, tmp_path: Path) -> None:
+    """When the process is killed, the next one must not find the folder in use."""
+    wire, blocks = empty_blocks(1)
+    log = BlockLog(tmp_path, wire)
+    log.append(blocks[0])
+    stand_in = StandIn(log.reopen, lambda body, _: log.packed(int(body)) or b"")
+    nursery.start_soon(stand_in.run)
+    assert await stand_in.ask(b"1", LOCAL) == wire.pack_block(blocks[0])
+    log.close()
+    with closing(BlockLog(tmp_path, wire)) as again:
+        assert len(again) == 1
+        assert await stand_in.ask(b"1", LOCAL) == wire.pack_block(blocks[0])
+    stand_in.dismiss()
+
+
+def test_a_block_log_that_was_replaced_is_not_read_on(tmp_path: Path) -> None:
+    wire, blocks = empty_blocks(2)
+    log = BlockLog(tmp_path, wire)
+    log.append(blocks[0])
+    data = log.path.read_bytes()
+    log.path.unlink()
+    log.path.write_bytes(data[:-9] + b"?" + data[-8:])
+    with closing(log), pytest.raises(FileError):
+        log.reopen()

@@ -95,7 +95,7 @@ async def _run(service: Service, push: Hub, guest: Guest, turn: Turn, stream: Bl
     said = trio.current_time()
     while True:
         await turn()
-        piece = await _piece(service, stream)
+        piece = await _piece(service, stream, guest.address)
         if trio.current_time() - said >= life and not stream.ended:
             await service.gate.opened()
             piece += push.heartbeat()
@@ -114,14 +114,14 @@ async def _run(service: Service, push: Hub, guest: Guest, turn: Turn, stream: Bl
     await _send(guest, send, {"type": "http.response.body", "body": last}, len(last))
 
 
-async def _piece(service: Service, stream: BlockStream) -> bytes:
+async def _piece(service: Service, stream: BlockStream, address: str) -> bytes:
     """Return the next piece of a stream, made in slices where a block is large."""
     while True:
         try:
-            return await service.in_turn(stream.piece)
+            return await service.in_turn(stream.piece, address)
         except Unsettled as unsettled:
             advance = unsettled.advance
-        while await service.in_turn(advance):
+        while await service.in_turn(advance, address):
             pass
 
 

@@ -176,7 +176,7 @@ async def test_a_call_that_is_unsettled_again_and_again_is_answered(monkeypatch:
     assert len(made) == 8
 
 
-async def take_in_turn(turns: Turns, work: Any) -> Any:
+async def take_in_turn(turns: Turns, work: Any, *_: Any) -> Any:
     """Do some work after everybody else has had a turn."""
     await trio.lowlevel.checkpoint()
     return work()

@@ -69,6 +69,27 @@ async def test_replies_come_in_the_order_in_which_they_were_ready() -> None:
     assert seen == seen[:TASKS] * 3
 
 
+async def test_addresses_take_turns_however_much_one_of_them_asks() -> None:
+    turns = Turns(lambda: 0.0)
+    seen: list[str] = []
+
+    async def ask(address: str) -> None:
+        await turns.take(lambda: seen.append(address), address)
+
+    turns.gate.shut()
+    async with trio.open_nursery() as nursery:
+        for address in ("many",) * TASKS + ("few", "other"):
+            nursery.start_soon(ask, address)
+            await wait_all_tasks_blocked()
+        # Whoever comes first when the gate opens, the others are waiting when it is done.
+        await turns._limiter.enter("")
+        turns.gate.open()
+        await wait_all_tasks_blocked()
+        turns._limiter.leave()
+    assert sorted(seen[:3]) == ["few", "many", "other"]
+    assert seen[3:] == ["many"] * (TASKS - 1)
+
+
 async def test_short_replies_give_way_when_they_have_become_many() -> None:
     seconds = 0.0
     turns = Turns(lambda: seconds)
@@ -194,7 +215,7 @@ async def test_who_waits_for_a_turn_when_the_gate_is_shut_is_answered_elsewhere_
         return body
 
     async def ask(work: Callable[[], Any], instead: Callable[[], Awaitable[Any]] | None) -> None:
-        seen.append(await turns.take(work, instead))
+        seen.append(await turns.take(work, "", instead))
 
     nursery.start_soon(ask, first, None)
     await trio.lowlevel.checkpoint()
