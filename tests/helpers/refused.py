@@ -3,7 +3,7 @@
 A row changes fields of an operation that is accepted; see tests/state/operations/test_*_refusals.py.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -74,12 +74,23 @@ def rows(module: ModuleType, names: dict[str, str], refusals: dict[str, Rows]) -
     return found
 
 
-def require_accepted(name: str, changes: Change) -> None:
-    """A changed sample is accepted and keeps its value on the wire."""
-    operation = replace(sample(name), **changes)
-    operation.validate(CODECS)
-    packed = CODECS.packer(KIND)(operation)
-    assert CODECS.unpack(KIND, packed, exact=True) == operation
+def refusal_tests(
+    module: ModuleType, names: dict[str, str], refusals: dict[str, Rows], accepted: list[tuple[str, Change]]
+) -> tuple[Callable[..., None], Callable[..., None]]:
+    """Return the tests of a module's operations: its rows are refused, and what is accepted keeps its value on the wire."""
+
+    @pytest.mark.parametrize(("name", "changes", "text"), rows(module, names, refusals))
+    def test_refusal(name: str, changes: Change, text: str) -> None:
+        assert full_refusal(replace(sample(name), **changes)) == text
+
+    @pytest.mark.parametrize(("name", "changes"), accepted)
+    def test_accepted(name: str, changes: Change) -> None:
+        operation = replace(sample(name), **changes)
+        operation.validate(CODECS)
+        packed = CODECS.packer(KIND)(operation)
+        assert CODECS.unpack(KIND, packed, exact=True) == operation
+
+    return test_refusal, test_accepted
 
 
 def table_ids(table: Sequence[tuple[Any, ...]]) -> list[str]:

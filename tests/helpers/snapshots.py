@@ -1,10 +1,12 @@
 """What a plugin keeps, in a form that can be compared: for tests of undo."""
 
+from collections.abc import Callable
 from typing import Any
 
 from state.plugins.places import Places
 from state.plugins.recorded import ROW, AccountEntries, Recorded
 from state.store import Lists, Table
+from tests.conformance.play import Player
 
 
 def snapshot(plugin: Any) -> dict[str, Any]:
@@ -35,3 +37,20 @@ def snapshot(plugin: Any) -> dict[str, Any]:
 def pieces(shot: dict[str, Any]) -> int:
     """How many tables, lists and dicts of a snapshot hold anything."""
     return sum(bool(value[1] if isinstance(value, tuple) else value) for value in shot.values())
+
+
+def blocks_that_change(player: Player, seen: Callable[[], Any]) -> int:
+    """Count the recorded blocks that change what is seen; demands that it is undone with a block, and the same when that comes again."""
+    chain, changes = player.chain, 0
+    for block in player.blocks():
+        before = seen()
+        chain.push_block(block)
+        after = seen()
+        changes += before != after
+        if block.number > 1:
+            chain.pop_block()
+            chain.clear_pending()
+            assert seen() == before
+            chain.push_block(block)
+            assert seen() == after
+    return changes

@@ -1,14 +1,10 @@
 """What operations of creating accounts refuse without state, each by one change of an accepted operation."""
 
-import pytest
-from msgspec.structs import replace
-
 from state.operations import accounts
 from state.protocol.codec.kinds import Void
 from state.protocol.keys.authority import Authority
 from state.protocol.values.asset import SBD, VESTS, Asset
-from tests.helpers.operations import sample
-from tests.helpers.refused import BAD_AUTHORITY, BAD_MEMBER, METADATA, Change, Rows, full_refusal, require_accepted, rows
+from tests.helpers.refused import BAD_AUTHORITY, BAD_MEMBER, METADATA, Change, Rows, refusal_tests
 
 LARGE = Authority(1, tuple((f"acc{n:03}", 1) for n in range(41)), ())
 FEE: Rows = [
@@ -53,17 +49,10 @@ NAMES = {
 }
 
 
-@pytest.mark.parametrize(("name", "changes", "text"), rows(accounts, NAMES, REFUSALS))
-def test_refusal(name: str, changes: Change, text: str) -> None:
-    assert full_refusal(replace(sample(name), **changes)) == text
-
-
 ACCEPTED: list[tuple[str, Change]] = [
     ("account_create", {"posting": BAD_AUTHORITY, "creator": "Bad"}),
     ("claim_account", {"fee": Asset(1_000_000_000)}),
 ]
 
 
-@pytest.mark.parametrize(("name", "changes"), ACCEPTED)
-def test_accepted(name: str, changes: Change) -> None:
-    require_accepted(name, changes)
+test_refusal, test_accepted = refusal_tests(accounts, NAMES, REFUSALS, ACCEPTED)

@@ -1,12 +1,9 @@
 """What operations of changing authorities and recovering accounts refuse without state, each by one change of an accepted operation."""
 
-import pytest
-from msgspec.structs import replace
-
 from state.operations import authorities
 from state.protocol.keys.authority import Authority, key_authority
-from tests.helpers.operations import KEY, sample
-from tests.helpers.refused import BAD_AUTHORITY, BAD_MEMBER, METADATA, ODD, Change, Rows, full_refusal, require_accepted, rows
+from tests.helpers.operations import KEY
+from tests.helpers.refused import BAD_AUTHORITY, BAD_MEMBER, METADATA, ODD, Change, Rows, refusal_tests
 
 IMPOSSIBLE = "owner_authority.is_impossible(): {} owner authority cannot be impossible"
 TRIVIAL = "new_owner_authority.weight_threshold: new owner authority cannot be trivial"
@@ -58,17 +55,10 @@ NAMES = {
 }
 
 
-@pytest.mark.parametrize(("name", "changes", "text"), rows(authorities, NAMES, REFUSALS))
-def test_refusal(name: str, changes: Change, text: str) -> None:
-    assert full_refusal(replace(sample(name), **changes)) == text
-
-
 ACCEPTED: list[tuple[str, Change]] = [
     ("account_update", {"owner": BAD_AUTHORITY}),
     ("set_reset_account", {"current_reset_account": ""}),
 ]
 
 
-@pytest.mark.parametrize(("name", "changes"), ACCEPTED)
-def test_accepted(name: str, changes: Change) -> None:
-    require_accepted(name, changes)
+test_refusal, test_accepted = refusal_tests(authorities, NAMES, REFUSALS, ACCEPTED)

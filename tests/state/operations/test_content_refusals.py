@@ -10,7 +10,7 @@ from state.operations.content import AllowedVoteAssets, Beneficiary, CommentPayo
 from state.protocol.errors import ChainError
 from state.protocol.values.asset import COIN, SBD, Asset
 from tests.helpers.operations import CODECS, sample
-from tests.helpers.refused import METADATA, NAME, ODD, SMT, Change, Rows, full_refusal, require_accepted, rows
+from tests.helpers.refused import METADATA, NAME, ODD, SMT, Change, Rows, refusal_tests
 
 PERMLINK: Rows = [
     ({"permlink": "p" * 256}, "permlink.size() < COIN_MAX_PERMLINK_LENGTH: permlink is too long"),
@@ -85,11 +85,6 @@ NAMES = {
 }
 
 
-@pytest.mark.parametrize(("name", "changes", "text"), rows(content, NAMES, REFUSALS))
-def test_refusal(name: str, changes: Change, text: str) -> None:
-    assert full_refusal(replace(sample(name), **changes)) == text
-
-
 ACCEPTED: list[tuple[str, Change]] = [
     ("vote", {"weight": 10000, "permlink": "p" * 255}),
     ("vote", {"weight": -10000, "permlink": ""}),
@@ -102,9 +97,7 @@ ACCEPTED: list[tuple[str, Change]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "changes"), ACCEPTED)
-def test_accepted(name: str, changes: Change) -> None:
-    require_accepted(name, changes)
+test_refusal, test_accepted = refusal_tests(content, NAMES, REFUSALS, ACCEPTED)
 
 
 def test_json_that_the_reader_refuses_fails_with_its_error() -> None:

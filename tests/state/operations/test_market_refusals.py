@@ -2,13 +2,9 @@
 
 from typing import Any
 
-import pytest
-from msgspec.structs import replace
-
 from state.operations import market
 from state.protocol.values.asset import COIN, SBD, VESTS, Asset, Price
-from tests.helpers.operations import sample
-from tests.helpers.refused import NULL_BASE, NULL_QUOTE, SMT, SMT_VESTING, Change, Rows, full_refusal, require_accepted, rows
+from tests.helpers.refused import NULL_BASE, NULL_QUOTE, SMT, SMT_VESTING, Change, Rows, refusal_tests
 
 
 def not_traded(other: str) -> str:
@@ -68,11 +64,6 @@ NAMES = {
 }
 
 
-@pytest.mark.parametrize(("name", "changes", "text"), rows(market, NAMES, REFUSALS))
-def test_refusal(name: str, changes: Change, text: str) -> None:
-    assert full_refusal(replace(sample(name), **changes)) == text
-
-
 ACCEPTED: list[tuple[str, Change]] = [
     *(
         ("limit_order_create", {"amount_to_sell": Asset(1, sold), "min_to_receive": Asset(1, received)})
@@ -82,6 +73,4 @@ ACCEPTED: list[tuple[str, Change]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "changes"), ACCEPTED)
-def test_accepted(name: str, changes: Change) -> None:
-    require_accepted(name, changes)
+test_refusal, test_accepted = refusal_tests(market, NAMES, REFUSALS, ACCEPTED)

@@ -1,12 +1,8 @@
 """What operations of transfers and savings refuse without state, each by one change of an accepted operation."""
 
-import pytest
-from msgspec.structs import replace
-
 from state.operations import transfers
 from state.protocol.values.asset import VESTS, Asset
-from tests.helpers.operations import sample
-from tests.helpers.refused import ODD, SMT, SMT_VESTING, Change, Rows, full_refusal, require_accepted, rows
+from tests.helpers.refused import ODD, SMT, SMT_VESTING, Change, Rows, refusal_tests
 
 MEMO: Rows = [
     ({"memo": "é" * 1024}, "memo.size() < COIN_MAX_MEMO_SIZE: Memo is too large"),
@@ -41,16 +37,9 @@ NAMES = {
 }
 
 
-@pytest.mark.parametrize(("name", "changes", "text"), rows(transfers, NAMES, REFUSALS))
-def test_refusal(name: str, changes: Change, text: str) -> None:
-    assert full_refusal(replace(sample(name), **changes)) == text
-
-
 ACCEPTED: list[tuple[str, Change]] = [
     ("transfer", {"memo": "m" * 2047, "amount": Asset(1, SMT)}),
 ]
 
 
-@pytest.mark.parametrize(("name", "changes"), ACCEPTED)
-def test_accepted(name: str, changes: Change) -> None:
-    require_accepted(name, changes)
+test_refusal, test_accepted = refusal_tests(transfers, NAMES, REFUSALS, ACCEPTED)

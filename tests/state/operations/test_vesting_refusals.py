@@ -1,12 +1,8 @@
 """What operations of vesting refuse without state, each by one change of an accepted operation."""
 
-import pytest
-from msgspec.structs import replace
-
 from state.operations import vesting
 from state.protocol.values.asset import SBD, VESTS, Asset
-from tests.helpers.operations import sample
-from tests.helpers.refused import SMT, SMT_VESTING, Change, Rows, full_refusal, require_accepted, rows
+from tests.helpers.refused import SMT, SMT_VESTING, Change, Rows, refusal_tests
 
 REFUSALS: dict[str, Rows] = {
     "transfer_to_vesting": [
@@ -40,11 +36,6 @@ NAMES = {
 }
 
 
-@pytest.mark.parametrize(("name", "changes", "text"), rows(vesting, NAMES, REFUSALS))
-def test_refusal(name: str, changes: Change, text: str) -> None:
-    assert full_refusal(replace(sample(name), **changes)) == text
-
-
 ACCEPTED: list[tuple[str, Change]] = [
     ("transfer_to_vesting", {"to": "", "amount": Asset(1, SMT)}),
     ("withdraw_vesting", {"vesting_shares": Asset(-1, VESTS)}),
@@ -52,6 +43,4 @@ ACCEPTED: list[tuple[str, Change]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "changes"), ACCEPTED)
-def test_accepted(name: str, changes: Change) -> None:
-    require_accepted(name, changes)
+test_refusal, test_accepted = refusal_tests(vesting, NAMES, REFUSALS, ACCEPTED)

@@ -2,9 +2,6 @@
 
 from typing import Any
 
-import pytest
-from msgspec.structs import replace
-
 from node.specs import load_spec
 from state.operations import witnesses
 from state.operations.chain_properties import LegacyChainProperties
@@ -12,8 +9,8 @@ from state.operations.witnesses import WitnessSetProperties, WitnessUpdate
 from state.protocol.codec.codecs import ChainCodecs
 from state.protocol.codec.kinds import CoinFee
 from state.protocol.values.asset import SBD, VESTS, Asset, Price
-from tests.helpers.operations import CODECS, KEY, sample
-from tests.helpers.refused import NULL_BASE, NULL_QUOTE, ODD, Change, Rows, full_refusal, require_accepted, rows
+from tests.helpers.operations import CODECS, KEY
+from tests.helpers.refused import NULL_BASE, NULL_QUOTE, ODD, Change, Rows, full_refusal, refusal_tests
 
 MAIN = ChainCodecs(load_spec("steem-mainnet"))
 
@@ -107,11 +104,6 @@ NAMES = {
 }
 
 
-@pytest.mark.parametrize(("name", "changes", "text"), rows(witnesses, NAMES, REFUSALS))
-def test_refusal(name: str, changes: Change, text: str) -> None:
-    assert full_refusal(replace(sample(name), **changes)) == text
-
-
 ACCEPTED: list[tuple[str, Change]] = [
     ("account_witness_proxy", {"proxy": ""}),
     ("feed_publish", {"exchange_rate": Price(Asset(1), Asset(1, SBD))}),
@@ -121,9 +113,7 @@ ACCEPTED: list[tuple[str, Change]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "changes"), ACCEPTED)
-def test_accepted(name: str, changes: Change) -> None:
-    require_accepted(name, changes)
+test_refusal, test_accepted = refusal_tests(witnesses, NAMES, REFUSALS, ACCEPTED)
 
 
 def test_minimum_of_the_creation_fee_is_the_build_s() -> None:
