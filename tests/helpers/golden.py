@@ -42,7 +42,7 @@ def same_as_golden(text: str) -> None:
     texts = SEEN.setdefault(test, [])
     texts.append(shown)
     if not UPDATING:
-        known = golden().get(test, [])[len(texts) - 1 : len(texts)]
+        known = golden().get(test, golden().get(function_of(test), []))[len(texts) - 1 : len(texts)]
         assert [shown] == known, f"{shown!r} in place of {known}; if that is better: pytest --update-golden"
 
 
@@ -67,8 +67,18 @@ def finish(session: pytest.Session) -> None:
         gone = {item.nodeid.partition("::")[0] for item in session.items}
         gone |= {file for test in golden() if not (ROOT / (file := test.partition("::")[0])).exists()}
         texts = {test: known for test, known in golden().items() if test.partition("::")[0] not in gone} | SEEN
+        by_function: dict[str, set[str]] = {}
+        for test, known in texts.items():
+            by_function.setdefault(function_of(test), set()).add(repr(known))
+        # Where all parameters lead to the same, it is written once.
+        texts = {function_of(test) if len(by_function[function_of(test)]) == 1 else test: known for test, known in texts.items()}
         lines = [line for test in sorted(texts) for line in (test, *map(entry, texts[test]))]
         FILE.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def function_of(test: str) -> str:
+    """The id of a test without its parameters."""
+    return test.partition("[")[0]
 
 
 def entry(text: str) -> str:

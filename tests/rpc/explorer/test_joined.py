@@ -1,10 +1,9 @@
 """Modules as one file: what becomes of imports and exports, and what isn't taken."""
 
-import re
-
 import pytest
 
 from rpc.explorer.joined import joined
+from tests.helpers.golden import fails
 
 
 def lines(text: str) -> list[str]:
@@ -51,11 +50,11 @@ def test_what_is_imported_comes_first_and_names_stay_in_their_module() -> None:
 
 def test_modules_that_import_each_other_are_refused() -> None:
     sources = {"/a.js": 'import { b } from "./b.js";\n', "/b.js": 'import { a } from "./a.js";\n'}
-    with pytest.raises(ValueError, match=re.escape("modules import each other: /a.js -> /b.js -> /a.js")):
+    with fails(ValueError):
         joined(sources, "/a.js")
 
 
 @pytest.mark.parametrize("text", ["export let x = 1;\n", 'export * from "./b.js";\n', "import './b.js';\n", "export default 5;\n"])
 def test_what_is_written_in_another_way_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match=re.escape("/a.js: an import or export is written in another way")):
+    with fails(ValueError):
         joined({"/a.js": text}, "/a.js")

@@ -29,6 +29,7 @@ from rpc.service.reading import MARKS_MAX, read_json
 from state.protocol.errors import ChainError, EndOfFile, ParseError, Refused
 from state.protocol.transaction import SignedTransaction, Wire
 from tests.helpers.fakes import fake_wire
+from tests.helpers.golden import fails
 
 WIRE = fake_wire()
 
@@ -208,9 +209,9 @@ def test_transactions_come_sealed() -> None:
 
 
 def test_types_that_nothing_reads_are_found_at_the_start() -> None:
-    with pytest.raises(TypeError, match="no way to read"):
+    with fails(TypeError):
         argument(complex, WIRE)
-    with pytest.raises(TypeError, match="more than one type"):
+    with fails(TypeError):
         argument(int | str, WIRE)
 
 

@@ -19,6 +19,7 @@ from state.store.parts import TablePart
 from state.tables import State
 from tests.conformance.play import Player
 from tests.conftest import CASES
+from tests.helpers.golden import fails
 from tests.helpers.nodes import dev_chain, make_block
 from tests.helpers.restored import Image, image_of, put
 from tests.helpers.snapshots import snapshot
@@ -152,19 +153,19 @@ def spoiled(image: Image, **changes: Any) -> Image:
 
 
 @pytest.mark.parametrize(
-    ("changes", "reason"),
+    "changes",
     [
-        ({"block": b"\x01\x02"}, "its block can't be read"),
-        ({"block_id": "00" * 20}, "its block is another one"),
-        ({"number": 7}, "its block is another one"),
-        ({"hardfork_times": (1, 2)}, "knows 1 hardforks"),
+        {"block": b"\x01\x02"},
+        {"block_id": "00" * 20},
+        {"number": 7},
+        {"hardfork_times": (1, 2)},
     ],
 )
-def test_a_head_that_can_not_be_is_refused(changes: dict[str, Any], reason: str) -> None:
+def test_a_head_that_can_not_be_is_refused(changes: dict[str, Any]) -> None:
     image = image_of(player_at("posts", 50).chain)
     chain = Player(CASES / "posts").chain
     before = whole(chain.state)
-    with pytest.raises(Unreadable, match=reason):
+    with fails(Unreadable):
         put(chain, spoiled(image, **changes), {})
     assert whole(chain.state) == before
 
@@ -188,7 +189,7 @@ def test_rows_that_clash_leave_the_chain_at_genesis() -> None:
     before = whole(chain.state)
     # The tables of one block with the globals of another: each can be read, and together they are no state of this block.
     first[1]["state/global_properties"] = second[1]["state/global_properties"]
-    with pytest.raises(Unreadable, match="another block"):
+    with fails(Unreadable):
         put(chain, first, {})
     assert whole(chain.state) == before
     chain.push_block(blocks_of("posts")[0])  # it goes on as if nothing had been
@@ -198,7 +199,7 @@ def test_a_state_that_can_be_undone_is_not_replaced() -> None:
     chain = dev_chain()
     image = image_of(dev_with(30))
     make_block(chain)
-    with pytest.raises(AssertionError, match="can be undone"):
+    with fails(AssertionError):
         restore(chain, image[0], lambda name: iter(image[1][name]), lambda number: None)
 
 

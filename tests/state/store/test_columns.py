@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from msgspec import MsgspecError, Struct, msgpack
 
 from state.store.columns import COUNT_MAX, Column, Structs, Unreadable, schema
+from tests.helpers.golden import fails
 
 TEXTS = st.text(st.characters(exclude_categories=()), max_size=3)
 INTEGERS = st.integers(-(2**130), 2**130) | st.integers(0, 1)
@@ -85,7 +86,7 @@ def test_what_is_no_column_is_refused(data: bytes) -> None:
 
 @pytest.mark.parametrize("count", [-1, COUNT_MAX + 1, 10**12])
 def test_a_column_holds_no_more_than_memory_does(count: int) -> None:
-    with pytest.raises(Unreadable, match=f"a column of {count} values"):
+    with fails(Unreadable):
         Column(int).unpack(msgpack.encode([0, [1, [7]]]), count)
 
 

@@ -9,6 +9,7 @@ from state.protocol.errors import Refused
 from state.store import LazyOrder
 from state.store.keys import Entry
 from state.store.lazy import REBUILD_SHARE
+from tests.helpers.golden import fails
 
 MANY = 20 * REBUILD_SHARE
 
@@ -105,7 +106,7 @@ def test_a_missed_change_is_found() -> None:
     scored = Scored(3)
     scored.best()
     scored.scores[1] = 77
-    with pytest.raises(AssertionError, match="change of 1 was missed"):
+    with fails(AssertionError):
         scored.order.check()
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from state.store import Journal, Ordered, Row, Table, Unique
+from tests.helpers.golden import fails
 
 
 class Post(Row):
@@ -57,7 +58,7 @@ def test_an_equal_value_ends_no_walk_and_another_does(posts: Posts) -> None:
     next(walk)
     posts.modify(a, score=7, votes=a.votes)
     assert list(posts.by_both.changed) == [a.id]
-    with pytest.raises(RuntimeError, match="changed while"):
+    with fails(RuntimeError):
         next(walk)
 
 

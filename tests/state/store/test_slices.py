@@ -11,6 +11,7 @@ from state.store import Journal, Ordered, Row, Table
 from state.store import slices as slices_module
 from state.store.deferred import Deferrable, Deferred
 from state.store.slices import Reads, Unsettled, take_some
+from tests.helpers.golden import fails
 
 
 class Thing(Row):
@@ -93,7 +94,7 @@ def test_a_walk_ends_when_its_order_was_settled_in_slices() -> None:
         things.modify(row, score=-row.score)
     for _ in things.journal.reads.in_slices(lambda: scores(things)):
         pass
-    with pytest.raises(RuntimeError, match="changed while it was walked"):
+    with fails(RuntimeError):
         next(walk)
 
 
