@@ -96,6 +96,8 @@ class Reader:
             try:
                 messages = await subscription.fetch(BATCH, timeout=LIFE_SECONDS)
             except self._nats.errors.TimeoutError:
+                messages = []  # which fetch may return as well
+            if not messages:
                 info = await subscription.consumer_info()  # an error when the broker has lost it
                 if not info.num_pending:
                     # That this is the node's head, too, only the node knows.
