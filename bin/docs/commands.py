@@ -6,6 +6,7 @@ from cyclopts import App, Argument
 
 from bin.docs.cells import code, default_text, kind_text, table
 from node.commands.app import app
+from node.commands.sources import FORBIDDEN, names
 
 # `run` and `replay` have pages of their own; the verbs of `tx` follow from the operations.
 APART = ("run", "replay")
@@ -17,14 +18,9 @@ def command_table() -> str:
     return "\n\n".join(section(name, app[name]) for name in names(app) if name not in APART)
 
 
-def names(parent: App) -> Iterator[str]:
-    """Yield the commands of a command, without options."""
-    return (name for name in parent if not name.startswith("-"))
-
-
 def section(name: str, command: App) -> str:
     """Return the section of a command."""
-    within = list(names(command))
+    within = names(command)
     parts = [f"## coind {name}", paragraph(command)]
     if not within:
         rows = [[words(each), meaning(each), value(each), default(each)] for each in arguments(command)]
@@ -43,8 +39,8 @@ def paragraph(command: App) -> str:
 
 
 def arguments(command: App) -> Iterator[Argument]:
-    """Yield the arguments and options of a command that its help shows."""
-    return (each for each in command.assemble_argument_collection() if each.show)
+    """Yield the arguments and options of a command that its help shows, but for --config, which every command has."""
+    return (each for each in command.assemble_argument_collection() if each.show and each.name != f"--{FORBIDDEN}")
 
 
 def words(argument: Argument) -> str:

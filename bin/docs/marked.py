@@ -8,7 +8,7 @@ from pathlib import Path
 from bin.docs.commands import command_table
 from bin.docs.options import all_options, group_table
 from bin.docs.specs import constants_table, spec_table
-from node.commands.running import GROUPS
+from node.commands.running import GROUP_NAMES
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PLACE = re.compile(r"(<!-- made: (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -16,8 +16,8 @@ FILES = ("chain", "blocks", "following", "data", "access", "output", "checks")
 
 # The makers of tables by their names.
 MAKERS: dict[str, Callable[[], str]] = {
-    "all options": partial(all_options, dict(zip(GROUPS, FILES, strict=True))),
-    **{f"options of {group}": partial(group_table, group) for group in GROUPS},
+    "all options": partial(all_options, dict(zip(GROUP_NAMES, FILES, strict=True))),
+    **{f"options of {group}": partial(group_table, group) for group in GROUP_NAMES},
     "keys of a spec": spec_table,
     "constants": constants_table,
     "commands": command_table,

@@ -1,71 +1,67 @@
 """Tables of the options of `coind run` and `coind replay`, from their declarations."""
 
 from collections.abc import Iterator
-from dataclasses import MISSING, fields
-from inspect import signature
-from typing import Any, NamedTuple
+from typing import NamedTuple, cast
 
-from bin.docs.cells import code, default_text, kind_text, table
-from node.commands.configfile import FORBIDDEN
-from node.commands.options import NamedOption, Option, options_among, options_of
-from node.commands.running import GROUPS, Common, Run, replay_command
+from cyclopts import Argument, Group
+from cyclopts.validators import Number
 
-BOTH, RUN, REPLAY = "run, replay", "run", "replay"
+from bin.docs.cells import code, table
+from bin.docs.commands import default, meaning, value
+from node.commands.app import app
+from node.commands.running import GROUP_NAMES
+from node.commands.sources import FORBIDDEN, UNNAMED, options_of, variable_of
 
 
 class Declared(NamedTuple):
-    """An option with its default and the commands that have it."""
+    """An option and the commands that have it."""
 
-    option: NamedOption
-    default: Any
+    option: Argument
     commands: str
 
+    @property
+    def word(self) -> str:
+        """The word by which the command line gives it."""
+        return self.option.name
 
-def declared() -> Iterator[Declared]:
-    """Yield all options in the order of their declarations. What both commands declare for themselves comes twice."""
-    for cls, commands in ((Common, BOTH), (Run, RUN)):
-        for option, field in zip(options_of(cls), fields(cls), strict=True):
-            yield Declared(option, None if field.default is MISSING else field.default, commands)
-    parameters = signature(replay_command).parameters
-    for option in options_among(replay_command):
-        yield Declared(option, parameters[option.name].default, REPLAY)
+
+def declared(group: str) -> Iterator[Declared]:
+    """Yield the options of a group. An option that both commands have with another text comes twice."""
+    run, replay = (options_of(app[command].assemble_argument_collection()) for command in UNNAMED)
+    shared = {name for name, each in run.items() if name in replay and meaning(each) == meaning(replay[name])}
+    found = [Declared(each, ", ".join(UNNAMED) if name in shared else "run") for name, each in run.items()]
+    found += [Declared(each, "replay") for name, each in replay.items() if name not in shared]
+    return (each for each in found if group in [of.name for of in cast("tuple[Group, ...]", each.option.parameter.group)])
 
 
 def group_table(group: str) -> str:
     """Return the table of the options of a group."""
     rows = [
-        [
-            code(each.option.word),
-            each.option.option.text,
-            kind_text(each.option.kind) + bounds(each.option.option),
-            default_text(each.default),
-            each.commands,
-        ]
-        for each in declared()
-        if each.option.option.group == group
+        [code(each.word), meaning(each.option), value(each.option) + bounds(each.option), default(each.option), each.commands]
+        for each in declared(group)
     ]
     return table(["option", "meaning", "value", "default", "of"], rows)
 
 
-def bounds(option: Option) -> str:
+def bounds(option: Argument) -> str:
     """Return the bounds of a number in words."""
-    if option.least is None and option.most is None:
-        return ""
-    return f", {option.least or 0:,} to {option.most:,}" if option.most is not None else f", at least {option.least}"
+    for each in cast("tuple[object, ...]", option.parameter.validator):
+        if isinstance(each, Number):
+            return f", at least {each.gte}" if each.lte is None else f", {each.gte:,} to {each.lte:,}"
+    return ""
 
 
 def all_options(pages: dict[str, str]) -> str:
     """Return the table of all options with their variables, keys of a file, and pages."""
     rows = [
         [
-            code(each.option.word),
-            code(each.option.variable),
-            code(each.option.word[2:]) if each.commands != REPLAY and each.option.name not in FORBIDDEN else "",
+            code(each.word),
+            code(variable_of(UNNAMED[:1], each.option)),
+            code("" if each.word == f"--{FORBIDDEN}" else each.word[2:]),
             each.commands,
             f"[{group}]({pages[group]}.md)",
         ]
-        for group in GROUPS
-        for each in declared()
-        if each.option.option.group == group
+        for group in GROUP_NAMES
+        for each in declared(group)
     ]
     return table(["option", "variable", "key of `--config`", "of", "page"], rows)

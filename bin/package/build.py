@@ -116,7 +116,7 @@ def is_ours(name: str, modules: frozenset[str]) -> bool:
 
 
 def names_module(text: str, modules: frozenset[str]) -> bool:
-    """Whether a text is the name of a module of these folders, or of something in one (`node.commands.parsed:run_command`).
+    """Whether a text is the name of a module of these folders, or of something in one (`node.commands.running:run_command`).
 
     Raises ValueError for one that looks like it, and that nobody has named in NOT_MODULES.
     """

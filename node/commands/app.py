@@ -1,26 +1,22 @@
-"""The commands of `bin/coind`, each in a module that is loaded when it is called, as cyclopts runs them."""
+"""The command line of `bin/coind`: its commands, each in a module that is loaded when it is called, and how a command ends."""
 
 import re
 import sys
 from typing import Literal
 
-from cyclopts import App, ArgumentCollection, CycloptsError, Group
+from cyclopts import App, CycloptsError, Group
 from cyclopts.exceptions import UnusedCliTokensError
 
-from node.failures import Status, last_line
+from node.commands.sources import Sources
+from node.failures import NodeError, Status, last_line
+from node.logs import end_of_lines
 from node.output import say
 from node.version import VERSION, VERSION_WORDS
 
 NODE, CHAIN, TOOLS, ABOUT = (Group.create_ordered(name) for name in ("Node", "Chain", "Tools", "About"))
 
-# Commands that ask a node are loaded when they are called, so that `run` starts without them.
-RUN_HELP = """Start a node.
-
-Each option has a variable of the environment as well, as COIND_HTTP for --http; lists have commas there. The command line counts more.
-"""
-REPLAY_HELP = """Apply a file of blocks.
-
-Each option has a variable of the environment as well, as COIND_CHAIN for --chain; lists have commas there. The command line counts more.
+SOURCES_HELP = """Each option also has a variable of the environment, for example COIND_HTTP for --http, and a key in the file of
+--config. The command line takes precedence, then the variable. Lists have commas in a variable.
 """
 TX_HELP = """Make, sign and broadcast transactions.
 
@@ -42,31 +38,21 @@ Example: bin/coind dev advance 7d
 """
 
 
-def options_of_file(_app: App, commands: tuple[str, ...], arguments: ArgumentCollection) -> None:
-    """Take the options that the command line leaves open from variables of the environment, then from the file that --config names."""
-    if commands[:1] in (("run",), ("replay",)):
-        from node.commands.configfile import take_variables
-
-        take_variables(commands[0], arguments)
-    given = [token.value for argument in arguments if "--config" in argument.names for token in argument.tokens]
-    if given:
-        from node.commands.configfile import take_options
-
-        take_options(given[-1], arguments)
-
-
 app = App(
     name="coind",
     help="A node of a Steem-family blockchain, in memory.",
     version=lambda: f"coind {VERSION}",
     version_flags=VERSION_WORDS,
     version_format="plaintext",
-    config=options_of_file,
     group_commands=ABOUT,
 )
+sources = Sources(app)
+app.config = (sources,)
 app["--help"].group = app["--version"].group = ABOUT
-app.command("node.commands.parsed:run_command", name="run", help=RUN_HELP, group=NODE, sort_key=1)
-app.command("node.commands.parsed:replay_command", name="replay", help=REPLAY_HELP, group=NODE, sort_key=2)
+app.command("node.commands.running:run_command", name="run", help=f"Start a node.\n\n{SOURCES_HELP}", group=NODE, sort_key=1)
+app.command(
+    "node.commands.running:replay_command", name="replay", help=f"Apply a file of blocks.\n\n{SOURCES_HELP}", group=NODE, sort_key=2
+)
 app.command("node.commands.relay:relay_command", name="relay", help="Put the blocks of a node into a broker.", group=NODE, sort_key=3)
 app.command("node.commands.tx.app:tx", name="tx", help=TX_HELP, group=CHAIN)
 app.command("node.commands.show.app:show", name="show", help=SHOW_HELP, group=CHAIN)
@@ -109,12 +95,16 @@ def version_command() -> int:
 
 
 def main() -> int:
-    """Run a command line that cyclopts reads; returns the status of the process. Raises NodeError."""
+    """Run the command line of this process; returns its status."""
     try:
         status = app(sys.argv[1:], result_action="return_value", print_error=False, exit_on_error=False)
     except CycloptsError as error:
         last_line(f"coind: {problem(error)} {usage(error)}")
         return Status.USAGE
+    except NodeError as error:
+        end_of_lines()
+        last_line(f"coind: {sources.in_words(str(error))}")
+        return error.STATUS
     return status if isinstance(status, int) else Status.DONE
 
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from node.commands.parameters import Flag
+from node.commands.parameters import Config, Flag
 from node.failures import NodeError
 from node.output import say
 from node.specs import load_spec, spec_names
@@ -23,7 +23,7 @@ Chain = Annotated[str | None, Parameter(help="The chain spec; by default the one
 
 
 @blocks.command(name="check")
-def check_command(folder: Folder, /, *, chain: Chain = None) -> int:
+def check_command(folder: Folder, /, *, chain: Chain = None, config: Config = None) -> int:
     """Read every block, and say whether a node can start from the folder; ends with status 1 if not."""
     found = check(folder, wire_of(folder, chain))
     say(
@@ -51,6 +51,7 @@ def repair_command(
     *,
     chain: Chain = None,
     accept_loss: Annotated[bool, Flag, Parameter(help="Cut off the blocks from the first damaged one on, after a copy.")] = False,
+    config: Config = None,
 ) -> int:
     """Make a folder fit to start from again; a copy of what was there is kept."""
     wire, damage = wire_of(folder, chain), damage_of_edits(folder)

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from node.commands.numbers import block_range, count
-from node.commands.parameters import ChainOfBlocks, Flag
+from node.commands.parameters import ChainOfBlocks, Config, Flag
 from node.ending import run_to_end
 from node.extras import load_extra
 from node.failures import NodeError
@@ -34,6 +34,7 @@ def export_command(
     verify: Annotated[Literal["all", "none"], Parameter(help="Check everything in the blocks, or trust them.")] = "all",
     workers: Annotated[int | None, Parameter(help="Processes that recover keys ahead; by default one for each further core.")] = None,
     dry: Annotated[bool, Flag, Parameter(help="Only say what would be done.")] = False,
+    config: Config = None,
 ) -> int:
     """Write operations, blocks and rows of tables into files for other programs: Parquet, CSV or JSON lines.
 

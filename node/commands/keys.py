@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from node.commands.parameters import Chain
+from node.commands.parameters import Chain, Config
 from node.failures import NodeError
 from node.output import say
 from node.specs import DEFAULT_CHAIN, load_spec
@@ -26,6 +26,7 @@ def keys_command(
         str | None,
         Parameter(help="The password that the keys are derived from; by default that of the chain's accounts.", show_default=False),
     ] = None,
+    config: Config = None,
 ) -> int:
     """Print the keys of an account: of one of the chain's own those that its spec gives, else those of its name and a password."""
     if not is_valid_account_name(name):

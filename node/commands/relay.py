@@ -9,6 +9,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from node.address import read_address
+from node.commands.parameters import Config
 from node.failures import NodeError
 from node.following.urls import broker_url, node_url
 from node.logs import configure_logs
@@ -24,6 +25,7 @@ def relay_command(
     max_gib: Annotated[float, Parameter(help="How much each stream may hold, in GiB; the oldest is dropped first.")] = 1.0,
     metrics: Annotated[str, Parameter(help="Where to show metrics to Prometheus, as HOST:PORT; by default nowhere.")] = "",
     log_json: Annotated[bool, Parameter(help="Log JSON lines on a terminal, too.", negative="")] = False,
+    config: Config = None,
 ) -> int:
     """Put the blocks of a node into a broker (NATS JetStream), for replicas and for others."""
     from node.relay.metrics import RelayCounters

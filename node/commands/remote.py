@@ -12,7 +12,7 @@ from cyclopts import Parameter
 from msgspec.structs import replace
 
 from node.commands.client import DEFAULT_URL, SHOWN_CHARACTERS_MAX, Client, NoNode, RefusedCall
-from node.commands.parameters import Flag
+from node.commands.parameters import Config, Flag
 from node.failures import NodeError, Status, last_line
 from node.output import write_json
 from node.specs import load_spec, spec_names
@@ -35,6 +35,7 @@ class Asking:
 
     url: Annotated[str, Parameter(help="The node to ask.", env_var="COIND_URL")] = DEFAULT_URL
     json: Annotated[bool, Flag, Parameter(help="Print JSON for programs.")] = False
+    config: Config = None
 
 
 def carried_out(asking: Asking, work: Callable[["Remote"], int | None]) -> int:

@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
-from cyclopts import Parameter, validators
+from cyclopts import Parameter
 
-from node.commands.parameters import ChainOfBlocks
+from node.commands.parameters import ChainOfBlocks, Config, Positive
 from node.extras import load_extra
 from node.output import say
 from node.recovering.pool import default_workers
@@ -21,8 +21,9 @@ def report_command(
     *,
     to: Annotated[Path, Parameter(help="The file to write, as report.html.")],
     chain: ChainOfBlocks = None,
-    at: Annotated[int | None, Parameter(help="Report up to this block; by default the last.", validator=validators.Number(gte=1))] = None,
+    at: Annotated[int | None, Positive, Parameter(help="Report up to this block; by default the last.")] = None,
     verify: Annotated[Literal["all", "none"], Parameter(help="Check everything in the blocks, or trust them.")] = "all",
+    config: Config = None,
 ) -> int:
     """Write a page with pictures of what a chain did, and the numbers behind them. It needs no network.
 

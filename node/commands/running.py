@@ -1,6 +1,6 @@
 """`coind run` and `coind replay`: their options, with the checks of each, and the settings of the node that follow from them.
 
-Options that both have are declared once, in `Common`. A file of `--config` takes every option of `run` by its name.
+Options that both have are declared once, in `Common`.
 """
 
 import shlex
@@ -12,10 +12,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+from cyclopts import Group, Parameter
+from cyclopts.validators import Number
+
 from node.address import DEFAULT_HOST, DEFAULT_PORT, PORT_MAX, Address, read_address
 from node.banner import Announcer
-from node.commands.environment import warn_of_mistyped
-from node.commands.options import NamedOption, Option, options_among, options_of
+from node.commands.parameters import Config, Flag, Natural, Repeated, data_folder
 from node.driving.modes import BlockMode, Leap, block_mode
 from node.failures import NodeError
 from node.logs import Level, configure_logs
@@ -35,62 +37,66 @@ WORKERS_MAX = 64
 READERS_MAX = 64
 TIME_DIGITS_MAX = 20
 
-THE_CHAIN = "Chain"
-BLOCKS = "Blocks and time"
-FOLLOWING = "Following"
-DATA = "Data"
-ACCESS = "Access"
-OUTPUT = "Output"
-CHECKS = "Checks"
-# The order in which the help shows them.
-GROUPS = (THE_CHAIN, BLOCKS, FOLLOWING, DATA, ACCESS, OUTPUT, CHECKS)
+# In the order in which the help shows them.
+GROUP_NAMES = ("Chain", "Blocks and time", "Following", "Data", "Access", "Output", "Checks")
+THE_CHAIN, BLOCKS, FOLLOWING, DATA, ACCESS, OUTPUT, CHECKS = map(Group.create_ordered, GROUP_NAMES)
 
 
+@Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class Common:
     """The options that `run` and `replay` share."""
 
     chain: Annotated[
         str | None,
-        Option(f"A chain spec: a name, or a TOML file; by default {DEFAULT_CHAIN}, of a replay that of its blocks.", group=THE_CHAIN),
+        Parameter(
+            help=f"A chain spec: a name, or a TOML file; by default {DEFAULT_CHAIN}, of a replay that of its blocks.", group=THE_CHAIN
+        ),
     ] = None
+    config: Annotated[Config, Parameter(group=THE_CHAIN)] = None
     cors: Annotated[
         tuple[str, ...],
-        Option("Let in pages of this origin only, as http://localhost:3000; off: no pages; can be repeated.", group=ACCESS),
+        Repeated,
+        Parameter(help="Let in pages of this origin only, as http://localhost:3000; off: no pages; can be repeated.", group=ACCESS),
     ] = ()
     proxy: Annotated[
         tuple[str, ...],
-        Option("Believe the X-Forwarded-For of this address, or network, as of proxies on this machine; can be repeated.", group=ACCESS),
+        Repeated,
+        Parameter(
+            help="Believe the X-Forwarded-For of this address, or network, as of proxies on this machine; can be repeated.", group=ACCESS
+        ),
     ] = ()
-    no_explorer: Annotated[bool, Option("Show no pages to browsers.", group=ACCESS)] = False
-    http2: Annotated[bool, Option("Speak HTTP/2 as well, with clients that begin with it.", group=ACCESS)] = False
+    no_explorer: Annotated[bool, Flag, Parameter(help="Show no pages to browsers.", group=ACCESS)] = False
+    http2: Annotated[bool, Flag, Parameter(help="Speak HTTP/2 as well, with clients that begin with it.", group=ACCESS)] = False
     allow_debug: Annotated[
         bool,
-        Option("Serve the debug methods on an address that other machines can reach, and to everyone there.", group=ACCESS),
+        Flag,
+        Parameter(help="Serve the debug methods on an address that other machines can reach, and to everyone there.", group=ACCESS),
     ] = False
     ready_file: Annotated[
         Path | None,
-        Option("Write a JSON file once requests are answered: address, chain, chain_id, pid. Removed at the end.", group=OUTPUT),
+        Parameter(help="Write a JSON file once requests are answered: address, chain, chain_id, pid. Removed at the end.", group=OUTPUT),
     ] = None
-    show_keys: Annotated[bool, Option("Show the keys of all roles of the funded accounts.", group=OUTPUT)] = False
-    quiet: Annotated[bool, Option("Print no banner, and only warnings and errors.", group=OUTPUT)] = False
-    verbose: Annotated[bool, Option("Log everything: on a terminal, empty blocks and all values too.", group=OUTPUT)] = False
-    log_json: Annotated[bool, Option("Log JSON lines on a terminal, too.", group=OUTPUT)] = False
+    show_keys: Annotated[bool, Flag, Parameter(help="Show the keys of all roles of the funded accounts.", group=OUTPUT)] = False
+    quiet: Annotated[bool, Flag, Parameter(help="Print no banner, and only warnings and errors.", group=OUTPUT)] = False
+    verbose: Annotated[bool, Flag, Parameter(help="Log everything: on a terminal, empty blocks and all values too.", group=OUTPUT)] = False
+    log_json: Annotated[bool, Flag, Parameter(help="Log JSON lines on a terminal, too.", group=OUTPUT)] = False
     log_level: Annotated[
-        Level | None, Option("The lines of the log that are written: these and more serious ones; by default info.", group=OUTPUT)
+        Level | None, Parameter(help="The lines of the log that are written: these and more serious ones; by default info.", group=OUTPUT)
     ] = None
     workers: Annotated[
         int | None,
-        Option(
-            "Processes that recover keys ahead of the chain, once there are many to recover; by default one for each further core, up to 3;"
-            " 0: none.",
-            least=0,
-            most=WORKERS_MAX,
+        Parameter(
+            help=(
+                "Processes that recover keys ahead of the chain, once there are many to recover; by default one for each further core,"
+                " up to 3; 0: none."
+            ),
             group=CHECKS,
+            validator=Number(gte=0, lte=WORKERS_MAX),
         ),
     ] = None
     check_invariants: Annotated[
-        int, Option("Check every N blocks whether everything in the state adds up; 0: never.", least=0, group=CHECKS)
+        int, Natural, Parameter(help="Check every N blocks whether everything in the state adds up; 0: never.", group=CHECKS)
     ] = 0
 
     def begin(self) -> None:
@@ -101,7 +107,6 @@ class Common:
             raise NodeError(f"--log-level and --{'quiet' if self.quiet else 'verbose'} set the same; give one of them")
         level: Level = self.log_level or ("warning" if self.quiet else "debug" if self.verbose else "info")
         configure_logs(level, is_json=True if self.log_json else None)
-        warn_of_mistyped((*options_of_command("run"), *options_of_command("replay")))
 
     def settings(self, spec: ChainSpec, http: Address | None, **own: Any) -> Settings:
         """Return the settings of these options and of a command's `own`."""
@@ -122,61 +127,68 @@ class Common:
         )
 
 
+@Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class Run:
-    """The options that only `run` has."""
+class Run(Common):
+    """The options of `run`."""
 
-    config: Annotated[str | None, Option("Take options from this TOML file; those of the command line count more.", group=THE_CHAIN)] = None
-    witnesses: Annotated[int, Option("Witnesses of the chain: 21 make real rounds.", least=1, most=COIN_MAX_WITNESSES, group=THE_CHAIN)] = 1
+    witnesses: Annotated[
+        int,
+        Parameter(help="Witnesses of the chain: 21 make real rounds.", group=THE_CHAIN, validator=Number(gte=1, lte=COIN_MAX_WITNESSES)),
+    ] = 1
     accounts: Annotated[
         int | None,
-        Option("Accounts with funds, whose keys are known; by default the spec's.", least=1, most=ACCOUNTS_MAX, group=THE_CHAIN),
+        Parameter(
+            help="Accounts with funds, whose keys are known; by default the spec's.",
+            group=THE_CHAIN,
+            validator=Number(gte=1, lte=ACCOUNTS_MAX),
+        ),
     ] = None
-    enable: Annotated[tuple[str, ...], Option("A plugin to run in addition; can be repeated.", group=THE_CHAIN)] = ()
-    disable: Annotated[tuple[str, ...], Option("A plugin not to run; can be repeated.", group=THE_CHAIN)] = ()
-    produce: Annotated[bool | None, Option("Whether to produce blocks; by default with the spec's keys.", group=BLOCKS)] = None
+    enable: Annotated[tuple[str, ...], Repeated, Parameter(help="A plugin to run in addition; can be repeated.", group=THE_CHAIN)] = ()
+    disable: Annotated[tuple[str, ...], Repeated, Parameter(help="A plugin not to run; can be repeated.", group=THE_CHAIN)] = ()
+    produce: Annotated[bool | None, Parameter(help="Whether to produce blocks; by default with the spec's keys.", group=BLOCKS)] = None
     blocks: Annotated[
         str,
-        Option(
-            "When: interval[:SECONDS], by the clock; instant, one for each transaction; manual, when asked; mixed:SECONDS.",
+        Parameter(
+            help="When: interval[:SECONDS], by the clock; instant, one for each transaction; manual, when asked; mixed:SECONDS.",
             group=BLOCKS,
         ),
     ] = "interval"
     time: Annotated[
-        str | None, Option("The chain's time at the start, as 2026-03-01T12:00:00 (UTC) or in seconds since 1970.", group=BLOCKS)
+        str | None, Parameter(help="The chain's time at the start, as 2026-03-01T12:00:00 (UTC) or in seconds since 1970.", group=BLOCKS)
     ] = None
-    leap: Annotated[Leap, Option("What a leap of the time makes of the slots in between.", group=BLOCKS)] = "missed"
+    leap: Annotated[Leap, Parameter(help="What a leap of the time makes of the slots in between.", group=BLOCKS)] = "missed"
     follow: Annotated[
         str | None,
-        Option("Take blocks from another node, http://HOST:PORT, or a broker, nats://HOST, and serve them.", group=FOLLOWING),
+        Parameter(help="Take blocks from another node, http://HOST:PORT, or a broker, nats://HOST, and serve them.", group=FOLLOWING),
     ] = None
     broadcast_to: Annotated[
-        str | None, Option("The node to which broadcasts are passed on, http://HOST:PORT; by default the followed one.", group=FOLLOWING)
+        str | None,
+        Parameter(help="The node to which broadcasts are passed on, http://HOST:PORT; by default the followed one.", group=FOLLOWING),
     ] = None
-    trust: Annotated[bool, Option("Take the followed node's blocks without checking signatures.", group=FOLLOWING)] = False
-    data: Annotated[str | None, Option("Keep the blocks in this folder; a restart goes on from them.", group=DATA)] = None
-    sync: Annotated[str, Option("When blocks must survive a loss of power: block, never, or a number of SECONDS.", group=DATA)] = "block"
+    trust: Annotated[bool, Flag, Parameter(help="Take the followed node's blocks without checking signatures.", group=FOLLOWING)] = False
+    data: Annotated[str | None, Parameter(help="Keep the blocks in this folder; a restart goes on from them.", group=DATA)] = None
+    sync: Annotated[str, Parameter(help="When blocks must survive a loss of power: block, never, or a number of SECONDS.", group=DATA)] = (
+        "block"
+    )
     snapshot_every: Annotated[
-        int,
-        Option("Save a snapshot in the folder after every N blocks and at the end; 0: never.", least=0, group=DATA),
+        int, Natural, Parameter(help="Save a snapshot in the folder after every N blocks and at the end; 0: never.", group=DATA)
     ] = EVERY
-    http: Annotated[str, Option("Where to answer: a port, a host, or HOST:PORT.", group=ACCESS)] = DEFAULT_HTTP
+    http: Annotated[str, Parameter(help="Where to answer: a port, a host, or HOST:PORT.", group=ACCESS)] = DEFAULT_HTTP
     readers: Annotated[
         int,
-        Option(
-            "Processes that answer reads beside the one that owns the chain, each with a chain of its own.",
-            least=0,
-            most=READERS_MAX,
+        Parameter(
+            help="Processes that answer reads beside the one that owns the chain, each with a chain of its own.",
             group=ACCESS,
+            validator=Number(gte=0, lte=READERS_MAX),
         ),
     ] = 0
     port: Annotated[
         int | None,
-        Option(
-            "The port alone, in place of that of --http; 0: any that is free.",
-            least=0,
-            most=PORT_MAX,
+        Parameter(
+            help="The port alone, in place of that of --http; 0: any that is free.",
             group=ACCESS,
+            validator=Number(gte=0, lte=PORT_MAX),
         ),
     ] = None
 
@@ -215,56 +227,50 @@ def spec_of(common: Common) -> ChainSpec:
         raise error if error.key else NodeError(f"--chain: {error}") from None
 
 
-def run_command(*, common: Common | None = None, own: Run | None = None) -> int:
+def run_command(*, options: Run = Run()) -> int:
     """Start a node."""
-    common, own = common or Common(), own or Run()
-    common.begin()
-    spec = spec_of(common)
-    if own.produce and not spec.witness_keys:
+    options.begin()
+    spec = spec_of(options)
+    if options.produce and not spec.witness_keys:
         raise NodeError(f"the chain {spec.name} has no witness_keys to produce blocks with")
-    settings = common.settings(
+    settings = options.settings(
         spec,
-        own.address(),
-        plugins=own.plugins(spec),
-        is_producing=own.follow is None and (bool(spec.witness_keys) if own.produce is None else own.produce),
-        **following(own),
-        blocks=own.mode(),
-        time=None if own.time is None else start_time(own.time),
-        leap=own.leap,
-        witnesses=own.witnesses,
-        accounts=own.accounts,
-        data=None if own.data is None else data_folder(own.data),
-        sync=sync_policy(own.sync),
-        snapshot_every=own.snapshot_every,
-        readers=own.readers,
+        options.address(),
+        plugins=options.plugins(spec),
+        is_producing=options.follow is None and (bool(spec.witness_keys) if options.produce is None else options.produce),
+        **following(options),
+        blocks=options.mode(),
+        time=None if options.time is None else start_time(options.time),
+        leap=options.leap,
+        witnesses=options.witnesses,
+        accounts=options.accounts,
+        data=None if options.data is None else data_folder(options.data),
+        sync=sync_policy(options.sync),
+        snapshot_every=options.snapshot_every,
+        readers=options.readers,
     )
     with settings.announcer:
         return run(settings)
 
 
-def options_of_command(name: str) -> tuple[NamedOption, ...]:
-    """Return the options of `run` or `replay`."""
-    return (*options_of(Common), *(options_of(Run) if name == "run" else options_among(replay_command)))
-
-
-def following(own: Run) -> dict[str, Any]:
+def following(options: Run) -> dict[str, Any]:
     """Return the settings of a node that follows another one. Raises NodeError."""
-    if own.follow is None:
-        given = "--broadcast-to" if own.broadcast_to is not None else "--trust" if own.trust else ""
+    if options.follow is None:
+        given = "--broadcast-to" if options.broadcast_to is not None else "--trust" if options.trust else ""
         if given:
             raise NodeError(f"{given} is for a node that follows another one; name that with --follow")
         return {}
-    if own.produce:
+    if options.produce:
         raise NodeError("--produce and --follow contradict each other: a node that follows another one takes its blocks, and makes none")
-    if own.time is not None:
+    if options.time is not None:
         raise NodeError("--time and --follow contradict each other: the followed chain has its own time")
     # Imported here, since other nodes start without it.
     from node.following.urls import followed_url, node_url
 
     return {
-        "follow": read("--follow", followed_url, own.follow),
-        "broadcast_to": "" if own.broadcast_to is None else read("--broadcast-to", node_url, own.broadcast_to),
-        "is_trusting": own.trust,
+        "follow": read("--follow", followed_url, options.follow),
+        "broadcast_to": "" if options.broadcast_to is None else read("--broadcast-to", node_url, options.broadcast_to),
+        "is_trusting": options.trust,
     }
 
 
@@ -277,32 +283,37 @@ def read(option: str, reader: Callable[[str], str], text: str) -> str:
 def replay_command(
     file: Annotated[
         Path,
-        Option("A block log, or JSON lines of blocks; plain, gzip or zstd; a folder of such files; -: standard input.", takes_dash=True),
+        Parameter(
+            help="A block log, or JSON lines of blocks; plain, gzip or zstd; a folder of such files; -: standard input.",
+            allow_leading_hyphen=True,
+        ),
     ],
     /,
     *,
-    until: Annotated[str | None, Option("Stop after block N, or N:T inside of it, after T transactions.", group=BLOCKS)] = None,
-    from_: Annotated[Path | None, Option("Begin at this snapshot, with the blocks after it.", group=BLOCKS)] = None,
-    verify: Annotated[Literal["all", "none"], Option("Check everything in the blocks, or trust them.", group=BLOCKS)] = "all",
+    until: Annotated[str | None, Parameter(help="Stop after block N, or N:T inside of it, after T transactions.", group=BLOCKS)] = None,
+    from_: Annotated[Path | None, Parameter(help="Begin at this snapshot, with the blocks after it.", group=BLOCKS)] = None,
+    verify: Annotated[Literal["all", "none"], Parameter(help="Check everything in the blocks, or trust them.", group=BLOCKS)] = "all",
     checkpoint: Annotated[
-        tuple[str, ...], Option("N:ID: refuse a block N with another id; leaves out no checks; can be repeated.", group=BLOCKS)
+        tuple[str, ...],
+        Repeated,
+        Parameter(help="N:ID: refuse a block N with another id; leaves out no checks; can be repeated.", group=BLOCKS),
     ] = (),
-    data: Annotated[str | None, Option("Keep the blocks in this folder, and go on from those in it.", group=DATA)] = None,
+    data: Annotated[str | None, Parameter(help="Keep the blocks in this folder, and go on from those in it.", group=DATA)] = None,
     snapshot_every: Annotated[
-        int, Option("With --data or --snapshots, save a snapshot after every N blocks; 0: never.", least=0, group=DATA)
+        int, Natural, Parameter(help="With --data or --snapshots, save a snapshot after every N blocks; 0: never.", group=DATA)
     ] = EVERY,
     snapshots: Annotated[
-        Path | None, Option("Save all snapshots in this folder, or take the ranges of --parallel from it.", group=DATA)
+        Path | None, Parameter(help="Save all snapshots in this folder, or take the ranges of --parallel from it.", group=DATA)
     ] = None,
     parallel: Annotated[
         str | None,
-        Option(
-            "Check the blocks in ranges between the snapshots, so many at a time (N), or on a cluster (ray://HOST:PORT, ray:N).",
+        Parameter(
+            help="Check the blocks in ranges between the snapshots, so many at a time (N), or on a cluster (ray://HOST:PORT, ray:N).",
             group=CHECKS,
         ),
     ] = None,
-    serve: Annotated[str | None, Option("Then answer from there: a port, a host, or HOST:PORT.", group=ACCESS)] = None,
-    common: Common | None = None,
+    serve: Annotated[str | None, Parameter(help="Then answer from there: a port, a host, or HOST:PORT.", group=ACCESS)] = None,
+    common: Common = Common(),
 ) -> int:
     """Apply a file of blocks."""
     from node.commands.chains import spec_of_blocks
@@ -310,7 +321,6 @@ def replay_command(
     from node.replay.options import read_checkpoints, read_point, require_together
     from node.replay.run import Replay, replay_file
 
-    common = common or Common()
     common.begin()
     spec = spec_of_blocks(file, common.chain)
     alone = {"--data": data, "--from": from_, "--until": until, "--checkpoint": checkpoint, "--serve": serve}
@@ -335,16 +345,6 @@ def replay_command(
     )
     with settings.announcer:
         return replay_file(settings, task)
-
-
-def data_folder(text: str) -> Path:
-    """Return the path of a data folder. Raises NodeError.
-
-    An empty path, for example from a shell variable that isn't set, would mean the current folder, and so is refused.
-    """
-    if not text or "\0" in text:
-        raise NodeError(f"--data {text!r} is no folder; name one, or . for the current one")
-    return Path(text)
 
 
 def origins(texts: tuple[str, ...]) -> tuple[str, ...] | None:

@@ -8,8 +8,7 @@ from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 
-from node.commands.parameters import Chain, Flag, Repeated
-from node.commands.running import data_folder
+from node.commands.parameters import Chain, Config, Flag, Repeated, data_folder
 from node.ending import run_to_end
 from node.failures import NodeError, last_line
 from node.history.apply import TRUST_OWN, ChainCursor, replay
@@ -43,6 +42,7 @@ def save_command(
     disable: Annotated[tuple[str, ...], Repeated, Parameter(help="A plugin not to save.")] = (),
     to: Annotated[Path | None, Parameter(help="The folder to save into; by default the data folder's own.")] = None,
     with_blocks: Annotated[bool, Flag, Parameter(help="Put the blocks into it too: then it can be loaded into an empty folder.")] = False,
+    config: Config = None,
 ) -> int:
     """Save a snapshot at the last irreversible block of a data folder."""
     spec = load_spec(chain)
@@ -51,7 +51,7 @@ def save_command(
 
 
 @snapshot.command(name="list")
-def list_command(*, data: Data) -> int:
+def list_command(*, data: Data, config: Config = None) -> int:
     """List the snapshots of a data folder, the newest first."""
     folder = folder_of(existing(data))
     found = paths(folder, SystemDisk())
@@ -75,6 +75,7 @@ def verify_command(
     data: Annotated[str | None, Parameter(help="A data folder.")] = None,
     chain: Chain = DEFAULT_CHAIN,
     replay: Annotated[bool, Flag, Parameter(help="Replay the data folder's blocks, and compare the states.")] = False,
+    config: Config = None,
 ) -> int:
     """Check every byte of a snapshot, load it, and compare the state's digest with the one that it names."""
     folder = None if data is None else existing(data)
@@ -102,7 +103,7 @@ def verify_command(
 
 
 @snapshot.command(name="load")
-def load_command(file: Existing, /, *, data: Data, chain: Chain = DEFAULT_CHAIN) -> int:
+def load_command(file: Existing, /, *, data: Data, chain: Chain = DEFAULT_CHAIN, config: Config = None) -> int:
     """Install a snapshot in a data folder, so that the next start takes it.
 
     The folder's block log must hold the blocks up to it. Into an empty folder they come from the snapshot, if it was saved
@@ -123,6 +124,7 @@ def diff_command(
     *,
     chain: Chain = DEFAULT_CHAIN,
     rows: Annotated[int, Parameter(help="Show so many rows of each table that differ.")] = 5,
+    config: Config = None,
 ) -> int:
     """Show in which tables two snapshots differ, and the first rows with their fields. Ends with status 1 if there is a difference."""
     spec = load_spec(chain)

@@ -6,9 +6,9 @@ import tempfile
 from pathlib import Path
 from typing import Annotated
 
-from cyclopts import Parameter, validators
+from cyclopts import Parameter
 
-from node.commands.parameters import Flag
+from node.commands.parameters import Config, Flag, Natural, Positive
 from node.extras import load_extra
 from node.failures import NodeError, Status
 from node.output import say_line
@@ -27,9 +27,10 @@ def sql_command(
     file: Annotated[Path | None, Parameter(help="Read the question from a file, as those of docs/questions.")] = None,
     csv: Annotated[bool, Flag, Parameter(help="Print CSV.")] = False,
     json: Annotated[bool, Flag, Parameter(help="Print a JSON array, an object for each row.")] = False,
-    rows: Annotated[int, Parameter(help="Show so many rows of a table at most; 0: all.", validator=validators.Number(gte=0))] = 1000,
+    rows: Annotated[int, Natural, Parameter(help="Show so many rows of a table at most; 0: all.")] = 1000,
     memory: Annotated[str, Parameter(help="The memory to use, as 4GB or 50%; more goes into temporary files.")] = MEMORY,
-    threads: Annotated[int | None, Parameter(help="The cores to use; all by default.", validator=validators.Number(gte=1))] = None,
+    threads: Annotated[int | None, Positive, Parameter(help="The cores to use; all by default.")] = None,
+    config: Config = None,
 ) -> int:
     """Ask an export questions in SQL, by DuckDB. Nothing is written into the export.
 

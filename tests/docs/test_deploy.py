@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import yaml  # type: ignore[import-untyped]
 
-from bin.docs.options import declared
 from node.commands.app import app
+from node.commands.sources import UNNAMED, options_of, variable_of
 from node.failures import Status
 from tests.conftest import ROOT
 
@@ -40,7 +40,7 @@ def commands() -> Iterator[tuple[Path, str, dict[str, Any]]]:
 
 def test_every_variable_is_one_of_an_option() -> None:
     texts = {path.name: path.read_text("utf-8") for path in (ROOT / "Dockerfile", *DEPLOY.iterdir(), ROOT / "docs" / "deploy.md")}
-    known = {each.option.variable for each in declared()}
+    known = {variable_of((name,), each) for name in UNNAMED for each in options_of(app[name].assemble_argument_collection()).values()}
     assert {(name, variable) for name, text in texts.items() for variable in VARIABLE.findall(text)} >= {("Dockerfile", "COIND_HTTP")}
     assert {(name, variable) for name, text in texts.items() for variable in VARIABLE.findall(text) if variable not in known} == set()
 

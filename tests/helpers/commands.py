@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from node.commands.entry import main
+from node.commands.app import main
 
 
 @dataclass(frozen=True)

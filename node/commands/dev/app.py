@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from cyclopts import App, Group, Parameter, validators
+from cyclopts import App, Group, Parameter
 
 from node.commands.client import RefusedCall
 from node.commands.dev.printing import (
@@ -18,7 +18,7 @@ from node.commands.dev.printing import (
     pairs_of,
     refusal_rows,
 )
-from node.commands.parameters import Flag
+from node.commands.parameters import Flag, Positive, Repeated
 from node.commands.remote import Asking, Remote, carried_out
 from node.commands.times import duration, moment, seconds_of
 from node.commands.tx.app import read_file
@@ -38,7 +38,7 @@ dev = App(name="dev")
 BLOCKS, MOMENTS = Group.create_ordered("Blocks and time"), Group.create_ordered("Moments to return to")
 HOLDINGS, TRANSACTIONS = Group.create_ordered("What accounts have"), Group.create_ordered("Transactions")
 
-Count = Annotated[int, Parameter(validator=validators.Number(gte=1))]
+Count = Annotated[int, Positive]
 Account = Annotated[str, Parameter(help="The name of an account.")]
 File = Annotated[str, Parameter(help="A JSON file, or - for stdin.", allow_leading_hyphen=True)]
 Print = Callable[[Any], None]
@@ -289,7 +289,7 @@ def broadcast(
     file: File,
     /,
     *,
-    key: Annotated[tuple[str, ...], Parameter(help="A private key that the node doesn't know.", negative=(), consume_multiple=False)] = (),
+    key: Annotated[tuple[str, ...], Repeated, Parameter(help="A private key that the node doesn't know.")] = (),
     asking: Asking = Asking(),  # noqa: B008
 ) -> int:
     """Let the node make, sign and take a transaction of the operations of a file."""

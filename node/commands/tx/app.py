@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from cyclopts import App, Group, Parameter
 
 import state.operations  # noqa: F401 - fills the registry
+from node.commands.parameters import Repeated
 from node.commands.tx.fields import Argument, arguments, made, signers_words
 from node.commands.tx.sending import Sending, send
 from node.commands.tx.whole import from_file
@@ -96,7 +97,7 @@ def parameter(field: Argument) -> inspect.Parameter:
     if field.is_flag:
         text = Annotated[bool | None, shown]
     elif field.is_repeated:
-        text = Annotated[tuple[str, ...] | None, shown, Parameter(negative=(), consume_multiple=False)]
+        text = Annotated[tuple[str, ...] | None, Repeated, shown]
     else:
         text = Annotated[str | None, shown, Parameter(allow_leading_hyphen=True)]
     return inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=text)

@@ -1,6 +1,5 @@
 """From operations to a transaction in a block: reference block, signatures, dry run, broadcast, and waiting."""
 
-import os
 import secrets
 import sys
 import time
@@ -11,7 +10,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter, validators
 
 from node.commands.client import RefusedCall
-from node.commands.parameters import Flag
+from node.commands.parameters import Flag, Repeated
 from node.commands.remote import Asking, Remote, carried_out
 from node.commands.times import seconds_of
 from node.commands.tx.signing import Signer, Signing, add_signatures, asked_keys, secrets_of
@@ -25,7 +24,6 @@ from state.protocol.operation import Operation
 from state.protocol.transaction import SignedTransaction
 from state.protocol.values.text import time_text
 
-KEY_VARIABLE = "COIND_KEY"
 EXPIRE_SECONDS = 600
 # Two equal transactions in one block are refused as duplicates. By default the expiration varies, so that the same command can be
 # given twice.
@@ -44,12 +42,10 @@ class Sending(Asking):
 
     key: Annotated[
         tuple[str, ...],
+        Repeated,
         Parameter(
             help="A private key (WIF) to sign with; can be repeated. Known keys of dev chains sign as well, where needed.",
-            env_var=KEY_VARIABLE,
-            negative=(),
-            consume_multiple=False,
-            show_default=False,
+            env_var="COIND_KEY",
         ),
     ] = ()
     wait: Annotated[bool, Flag, Parameter(help="Wait until it is in a block, and print which.")] = False
@@ -73,8 +69,8 @@ def send(make: Make, options: Sending) -> int:
     if options.dry_run and options.sign_only:
         raise NodeError("--dry-run shows a transaction and --sign-only prints it; give one of them")
     given = secrets_of(options.key)
-    # A variable is set for many commands, and an option for this one: its keys sign even where a known key would do.
-    must_sign = options.key != tuple(os.environ.get(KEY_VARIABLE, "").split())
+    # Variables and files are for many commands, the command line is for this one: its keys sign even where a known key would do.
+    must_sign = any(word.partition("=")[0] == "--key" for word in sys.argv)
     return carried_out(options, lambda remote: sent(remote, make, options, given, must_sign=must_sign))
 
 

@@ -8,7 +8,7 @@ import pytest
 from tests.conftest import ROOT
 
 build: Any = import_module("bin.package.build")
-MODULES = frozenset({"node", "node.clock", "node.commands.parsed", "state", "state.operations", "rpc"})
+MODULES = frozenset({"node", "node.clock", "node.commands.running", "state", "state.operations", "rpc"})
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ MODULES = frozenset({"node", "node.clock", "node.commands.parsed", "state", "sta
         ("from . import node\nfrom .node import x\n", "from . import node\nfrom .node import x\n"),
         ("import trio.node\nfrom nodes import x\nimport noded\n", "import trio.node\nfrom nodes import x\nimport noded\n"),
         ("['-m', 'node.clock']\n", "['-m', 'coind.node.clock']\n"),
-        ('load("node.commands.parsed:run_command")\n', 'load("coind.node.commands.parsed:run_command")\n'),
+        ('load("node.commands.running:run_command")\n', 'load("coind.node.commands.running:run_command")\n'),
         ('x = ("ä", "node.clock", "node.clock")\n', 'x = ("ä", "coind.node.clock", "coind.node.clock")\n'),
         ('"""It needs node.clock."""\nnode = state = rpc = 1\nstate.operations\n', None),
         ("x = 'node'\ny = 'rpc.discover'\nz = 'a node.clock'\nfrom trio import state\n", None),

@@ -12,7 +12,7 @@ import sys
 
 COMMANDS = "coind.node.commands"
 PACKAGES = ("dev", "show", "tx")
-MODULES = ("entry", "app", "client", "keys", "remote")
+MODULES = ("app", "client", "keys", "remote")
 
 
 def main(listener: socket.socket) -> None:
