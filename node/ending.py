@@ -1,8 +1,9 @@
 """How a node is run to its end: the signals that stop it, and the error that counts when several tasks fail. It knows no task."""
 
 import signal
-from collections.abc import Awaitable, Callable
-from typing import Protocol, TypeVar
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import TypeVar
 
 import trio
 
@@ -12,13 +13,6 @@ from rpc.log import Log
 Failure = TypeVar("Failure", bound=BaseException)
 
 _log = Log("node")
-
-
-class Stoppable(Protocol):
-    """What signals end: `stop` is set at the first, `is_interrupted` at the second."""
-
-    stop: trio.Event
-    is_interrupted: bool
 
 
 def run_to_end(main: Callable[[], Awaitable[int]]) -> int:
@@ -40,16 +34,39 @@ def first_of(group: BaseExceptionGroup[Failure]) -> Failure:
     return error
 
 
-async def watch_signals(
-    site: Stoppable, everything: trio.CancelScope, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
-) -> None:
-    """Stop the site at the first SIGINT or SIGTERM, and cancel everything at the second."""
-    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-        task_status.started()
-        async for number in signals:
-            if site.stop.is_set():
-                site.is_interrupted = True
-                everything.cancel()
-            else:
-                _log.info("stopping", signal=signal.Signals(number).name, hint="a second signal ends it at once")
-                site.stop.set()
+@asynccontextmanager
+async def stopped_by_signals(stop: trio.Event, interrupt: Callable[[], None] = lambda: None) -> AsyncGenerator[trio.Nursery, None]:
+    """Set `stop` at the first SIGINT or SIGTERM; at the second, call `interrupt` and cancel everything inside.
+
+    Yields a nursery for tasks that are cancelled when the work inside is done.
+    """
+
+    async def watch(*, task_status: trio.TaskStatus[None]) -> None:
+        with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+            task_status.started()
+            async for number in signals:
+                if stop.is_set():
+                    interrupt()
+                    nursery.cancel_scope.cancel()
+                else:
+                    _log.info("stopping", signal=signal.Signals(number).name, hint="a second signal ends it at once")
+                    stop.set()
+
+    async with trio.open_nursery() as nursery:
+        await nursery.start(watch)
+        yield nursery
+        nursery.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def cancelled_by(event: trio.Event) -> AsyncGenerator[None, None]:
+    """Cancel the work inside once an event is set."""
+    async with trio.open_nursery() as nursery:
+
+        async def cancel() -> None:
+            await event.wait()
+            nursery.cancel_scope.cancel()
+
+        nursery.start_soon(cancel)
+        yield
+        nursery.cancel_scope.cancel()

@@ -22,7 +22,7 @@ from node.descriptors import room_for_connections
 from node.driving.driver import Driver
 from node.driving.modes import BlockMode, Leap
 from node.driving.producer import Producer
-from node.ending import first_of, run_to_end, watch_signals
+from node.ending import first_of, run_to_end, stopped_by_signals
 from node.failures import DiskError, FileError, NodeError, StateError, Status
 from node.history.apply import TRUST_OWN, BlockRefused, ChainCursor, replay
 from node.history.resume import complete, resume
@@ -157,6 +157,10 @@ class Site:
         self.failure = self.failure or error
         self.stop.set()
 
+    def interrupt(self) -> None:
+        """Note that the node doesn't end in order."""
+        self.is_interrupted = True
+
     def ending(self) -> str:
         """Return why the node is about to end; empty as long as it isn't."""
         return str(self.failure or "the node is stopping") if self.stop.is_set() else ""
@@ -206,8 +210,7 @@ async def run_site(site: Site) -> int:
     site.driver.edit_log = None if folder is None else folder.edits
     saver = None if settings.data is None else new_saver(site, settings.data)
     try:
-        async with trio.open_nursery() as nursery:
-            await nursery.start(watch_signals, site, nursery.cancel_scope)
+        async with stopped_by_signals(site.stop, site.interrupt) as nursery:
             loaded = None if folder is None else await load(site, folder)
             if not site.stop.is_set():
                 if saver is not None:
@@ -215,7 +218,6 @@ async def run_site(site: Site) -> int:
                 if loaded is not None:
                     nursery.start_soon(complete, loaded, site.gate)
                 await serve_chain(site, folder)
-            nursery.cancel_scope.cancel()
         # Saving rewinds the chain to its last irreversible block.
         number, block_id = site.chain.state.props.head_block_number, site.chain.state.props.head_block_id
         if folder is not None and saver is not None and site.failure is None and not site.is_interrupted:

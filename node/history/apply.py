@@ -8,6 +8,7 @@ from itertools import islice
 import trio
 from msgspec import Struct
 
+from node.ending import cancelled_by
 from node.failures import FileError, NodeError, Status
 from node.memory import keep_what_is_loaded
 from node.progress import Progress
@@ -149,6 +150,7 @@ async def paced(cursor: ChainCursor, progress: Progress, stop: trio.Event | None
     Other tasks get their turn every SLICE_SECONDS. The cursor is closed in every case; use `aclosing`.
     """
     chain, source = cursor.chain, cursor.source
+    stop = trio.Event() if stop is None else stop
     pause = trio.current_time() + SLICE_SECONDS
     is_first = True
     try:
@@ -164,7 +166,7 @@ async def paced(cursor: ChainCursor, progress: Progress, stop: trio.Event | None
                 if trio.current_time() > pause:
                     await trio.lowlevel.checkpoint()
                     pause = trio.current_time() + SLICE_SECONDS
-                    if stop is not None and stop.is_set():
+                    if stop.is_set():
                         return
     except FileError as error:
         raise BlockRefused(chain.state.props.head_block_number + 1, str(error)) from None
@@ -174,31 +176,31 @@ async def paced(cursor: ChainCursor, progress: Progress, stop: trio.Event | None
         keep_what_is_loaded()
 
 
-async def each(cursor: ChainCursor, stop: trio.Event | None) -> AsyncGenerator[SignedBlock, None]:
+async def each(cursor: ChainCursor, stop: trio.Event) -> AsyncGenerator[SignedBlock, None]:
     """Yield blocks. Those of a pipe are read in a thread, since it may take any time until there are some; `stop` ends that."""
+
+    def read() -> tuple[list[SignedBlock], FileError | None]:
+        some: list[SignedBlock] = []
+        try:
+            for block in islice(cursor.blocks, PIPED_BLOCKS):
+                some.append(block)
+        except FileError as error:
+            return some, error
+        return some, None
+
     if not cursor.source.is_pipe:
         for block in cursor.blocks:
             yield block
         return
-    while some := await unless(stop, lambda: list(islice(cursor.blocks, PIPED_BLOCKS))):
+    some, error = [SignedBlock()], None
+    while some and error is None:
+        some = []
+        async with cancelled_by(stop):
+            some, error = await trio.to_thread.run_sync(read, abandon_on_cancel=True)
         for block in some:
             yield block
-
-
-async def unless(stop: trio.Event | None, work: Callable[[], list[SignedBlock]]) -> list[SignedBlock]:
-    """Return what work in a thread returns, nothing when `stop` is set before."""
-    found: list[SignedBlock] = []
-    async with trio.open_nursery() as nursery:
-
-        async def give_up(event: trio.Event) -> None:
-            await event.wait()
-            nursery.cancel_scope.cancel()
-
-        if stop is not None:
-            nursery.start_soon(give_up, stop)
-        found = await trio.to_thread.run_sync(work, abandon_on_cancel=True)
-        nursery.cancel_scope.cancel()
-    return found
+    if error is not None:
+        raise error
 
 
 def keep_last_block_only(chain: Chain) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import trio
 
-from node.ending import run_to_end, watch_signals
+from node.ending import cancelled_by, run_to_end, stopped_by_signals
 from node.failures import FileError, NodeError, StateError, Status
 from node.output import say
 from node.parallel.board import Board
@@ -44,26 +44,11 @@ def verify_in_parallel(source: Path, chain: str, snapshots: Path, where: str, *,
     return show(board, time.monotonic() - begun)
 
 
-class Ending:
-    """Is told of signals."""
-
-    def __init__(self) -> None:
-        self.stop, self.is_interrupted = trio.Event(), False
-
-
 async def _verify_locally(processes: int, board: Board) -> int:
     """Verify ranges until all are done or a signal comes, which ends their processes as well."""
-    ending = Ending()
-    async with trio.open_nursery() as nursery:
-
-        async def give_up() -> None:
-            await ending.stop.wait()
-            nursery.cancel_scope.cancel()
-
-        await nursery.start(watch_signals, ending, nursery.cancel_scope)
-        nursery.start_soon(give_up)
+    stop = trio.Event()
+    async with stopped_by_signals(stop), cancelled_by(stop):
         await verify_locally(board.ranges, processes, board)
-        nursery.cancel_scope.cancel()
     return Status.DONE
 
 

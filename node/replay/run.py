@@ -8,7 +8,7 @@ import trio
 from msgspec import Struct
 from msgspec.structs import replace
 
-from node.ending import run_to_end, watch_signals
+from node.ending import run_to_end, stopped_by_signals
 from node.failures import DiskError, FileError, NodeError, Status
 from node.history.apply import BlockRefused, ChainCursor, Point, replay
 from node.history.detect_chain import advice, known_chain
@@ -57,8 +57,7 @@ async def _replay_file(settings: Settings, task: Replay) -> int:
     folder = None if settings.data is None else DataFolder(settings.data, settings.spec, site.chain.state.wire, settings.disk)
     is_done = False
     try:
-        async with trio.open_nursery() as nursery:
-            await nursery.start(watch_signals, site, nursery.cancel_scope)
+        async with stopped_by_signals(site.stop, site.interrupt):
             if folder is not None:
                 if (loaded := await load(site, folder)) is not None:
                     loaded.finish()
@@ -68,7 +67,6 @@ async def _replay_file(settings: Settings, task: Replay) -> int:
                 is_done = await replay_on(site, folder, task)
             if is_done and settings.http is not None:
                 await serve_chain(site, folder)
-            nursery.cancel_scope.cancel()
         if folder is not None and settings.data is not None and site.failure is None and not site.is_interrupted:
             sync(site, folder)
             if site.failure is None:

@@ -20,7 +20,7 @@ from node.data.export.manifest import FORMAT, ChainOf, Manifest, Options, Progra
 from node.data.export.ranges import Writer, clear, place_of
 from node.data.names import names_of
 from node.data.tables import TableRows, plugins_for
-from node.ending import watch_signals
+from node.ending import stopped_by_signals
 from node.failures import FileError, NodeError, Status
 from node.history.apply import BlockRefused, ChainCursor, keep_last_block_only, paced
 from node.history.detect_chain import advice
@@ -69,7 +69,6 @@ class Export:
     def __init__(self, wanted: Wanted) -> None:
         self.wanted = wanted
         self.stop = trio.Event()
-        self.is_interrupted = False
         require_kinds(wanted.spec, wanted.only)
         plugins = plugins_for(wanted.spec, set(wanted.tables))
         self.chain = Chain(new_state(wanted.spec, partial(enable, names=plugins)))
@@ -364,9 +363,8 @@ def locked(folder: Path) -> Iterator[None]:
 async def export(wanted: Wanted) -> int:
     """Run an export until it is done or a signal stops it; returns the status of the process."""
     site = Export(wanted)
-    async with trio.open_nursery() as nursery:
-        await nursery.start(watch_signals, site, nursery.cancel_scope)
+    is_done = False
+    async with stopped_by_signals(site.stop):
         is_done = await site.run()
-        nursery.cancel_scope.cancel()
     sys.stdout.write(site.summary() + "\n")
     return Status.DONE if is_done else Status.INTERRUPTED

@@ -1,6 +1,7 @@
 """Replays: recorded logs in every form, blocks of the public chain, refusals by number, and where a replay can stop."""
 
 import io
+import os
 import re
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from node.progress import Progress
 from node.replay.run import Replay, replay_file
 from node.specs import load_spec
 from node.storage.blockfile import BlockFile
+from node.storage.sources import Pipe
 from state.chain.chain import Chain
 from state.chain.digest import state_digest
 from state.chain.genesis import new_state
@@ -174,6 +176,17 @@ async def test_a_torn_file_is_applied_up_to_its_end(tmp_path: Path) -> None:
     (tmp_path / "log").write_bytes(case_log("tx_validity").read_bytes()[:-20])
     with fails(BlockRefused):
         await replayed(tmp_path / "log")
+
+
+async def test_a_torn_pipe_is_applied_up_to_its_end() -> None:
+    reading, writing = os.pipe()
+    os.write(writing, case_log("rewards").read_bytes()[:15000])
+    os.close(writing)
+    chain = Chain(new_state(load_spec("steem-testnet")))
+    blocks = BlockFile(Path("a pipe"), chain.state.wire, pipe=Pipe(reading))
+    with pytest.raises(BlockRefused) as refused:
+        await replay(ChainCursor(chain, blocks), Progress(blocks.size))
+    assert refused.value.number == chain.state.props.head_block_number + 1 == 53
 
 
 async def test_reasons_speak_the_language_of_the_chain(tmp_path: Path) -> None:
