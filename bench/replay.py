@@ -36,28 +36,25 @@ def plain(path: Path) -> Path:
 
 def measure(path: Path, chain: str, verify: str, workers: int) -> None:
     """Replay in this process, and print what it took; the time of the workers stands by itself."""
-    from node.history.apply import BLOCKS_BETWEEN_KEEPS
+    from node.history.apply import BLOCKS_BETWEEN_KEEPS, ChainCursor
     from node.memory import keep_what_is_loaded, tune_collector
     from node.plugins import chosen_plugins
-    from node.recovering.ahead import Ahead
     from node.specs import load_spec
+    from node.storage.sources import open_source
     from state.chain.chain import Chain
     from state.chain.genesis import new_state
     from state.chain.skip import TRUSTED
     from state.plugins.registry import enable
-    from state.protocol.transaction import frames
 
     tune_collector()
     spec = load_spec(chain)
     chosen = chosen_plugins(spec)
     node = Chain(new_state(spec, lambda fresh: enable(fresh, chosen)))
-    data, wire = path.read_bytes(), node.state.wire
-    skip = TRUSTED if verify == "none" else 0
-    ahead = Ahead((wire.unpack_block(data, first)[0] for first, _ in frames(data)), wire, workers, skip)
+    cursor = ChainCursor(node, open_source(path, node.state.wire), skip=TRUSTED if verify == "none" else 0, workers=workers)
     blocks = transactions = operations = 0
     start = wall = 0.0
-    for block in ahead:
-        ahead.push(node, block, skip)
+    for block in cursor.blocks:
+        cursor.apply(block)
         if not blocks:
             start, wall = time.process_time(), time.perf_counter()
         blocks += 1
@@ -66,7 +63,7 @@ def measure(path: Path, chain: str, verify: str, workers: int) -> None:
         transactions += len(block.transactions)
         operations += sum(len(trx.operations) for trx in block.transactions)
     seconds, passed = time.process_time() - start, time.perf_counter() - wall
-    ahead.close()
+    cursor.close()
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     each = seconds / max(transactions, 1)
     recovery = recovery_seconds()
