@@ -31,7 +31,6 @@ def measure(path: Path, chain: str, verify: str, to: Path | None) -> None:
 
     from node.history.apply import ChainCursor, replay
     from node.memory import keep_what_is_loaded, tune_collector
-    from node.progress import Progress
     from node.specs import load_spec
     from node.storage.blockfile import BlockFile
     from state.chain.chain import Chain
@@ -45,7 +44,7 @@ def measure(path: Path, chain: str, verify: str, to: Path | None) -> None:
     if to is None:
         node = Chain(new_state(spec))
         blocks = BlockFile(path, node.state.wire)
-        run = partial(replay, ChainCursor(node, blocks, skip=skip), Progress(blocks.size))
+        run = partial(replay, ChainCursor(node, blocks, skip=skip))
     else:
         import pyarrow as pa
 

@@ -30,7 +30,6 @@ from node.driving.driver import Driver
 from node.history.apply import ChainCursor, replay
 from node.memory import collect_in_portions, keep_what_is_loaded, tune_collector
 from node.processor import Processor
-from node.progress import Progress
 from node.service import new_service
 from node.specs import load_spec
 from node.storage.blockfile import BlockFile
@@ -89,7 +88,7 @@ def loaded(path: Path, chain: str) -> Chain:
     state = new_state(load_spec(chain), lambda fresh: enable(fresh, PLUGINS))
     made = Chain(state)
     blocks = BlockFile(path, state.wire)
-    trio.run(replay, ChainCursor(made, blocks, skip=TRUSTED), Progress(blocks.size, blocks.last))
+    trio.run(replay, ChainCursor(made, blocks, skip=TRUSTED))
     return made
 
 

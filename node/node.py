@@ -3,8 +3,8 @@
 A node is started by `run`, from genesis or from a data folder; a replay uses its parts (`node.replay`).
 """
 
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -205,56 +205,50 @@ async def _run(settings: Settings) -> int:
 async def run_site(site: Site) -> int:
     """Run the node of a site, from loading its data folder to closing it; returns the status of the process."""
     settings, begin = site.settings, site.settings.stopwatch()
-    folder = None if settings.data is None else DataFolder(settings.data, settings.spec, site.chain.state.wire, settings.disk)
-    found = 0 if folder is None else len(folder.log)
-    site.driver.edit_log = None if folder is None else folder.edits
-    saver = None if settings.data is None else new_saver(site, settings.data)
-    try:
+    with opened_folder(site) as (folder, saver):
+        found = 0 if folder is None else len(folder.log)
+        site.driver.edit_log = None if folder is None else folder.edits
         async with stopped_by_signals(site.stop, site.interrupt) as nursery:
             loaded = None if folder is None else await load(site, folder)
             if not site.stop.is_set():
                 if saver is not None:
+                    saver.follow_moves()
                     nursery.start_soon(saver.run)
                 if loaded is not None:
                     nursery.start_soon(complete, loaded, site.gate)
                 await serve_chain(site, folder)
         # Saving rewinds the chain to its last irreversible block.
         number, block_id = site.chain.state.props.head_block_number, site.chain.state.props.head_block_id
-        if folder is not None and saver is not None and site.failure is None and not site.is_interrupted:
-            # Saving takes a while, in which a second signal ends the process: the blocks come first.
-            sync(site, folder)
-            if site.failure is None:
-                saver.save_at_stop()
-    finally:
-        if folder is not None:
-            close(site, folder)
     status = site.status()
     _log.info("stopped", head_block_number=number, head_block_id=block_id.hex())
     settings.announcer.goodbye(number, number - found, settings.stopwatch() - begin, settings.data)
     return status
 
 
-def new_saver(site: Site, data: Path) -> SnapshotSaver:
-    """Return what saves snapshots in the data folder."""
-    saver = SnapshotSaver(site.chain, folder_of(data), site.settings.disk, site.settings.snapshot_every, gate=site.gate)
-    saver.follow_moves()
-    return saver
-
-
-def sync(site: Site, folder: DataFolder) -> None:
-    """Sync the block log; a failure ends the node with its error."""
+@contextmanager
+def opened_folder(site: Site) -> Iterator[tuple[DataFolder, SnapshotSaver] | tuple[None, None]]:
+    """Open the data folder of a site, if it has one; at an end in order, sync its log and save a snapshot. Failures end the node."""
+    settings = site.settings
+    if settings.data is None:
+        yield None, None
+        return
+    folder = DataFolder(settings.data, settings.spec, site.chain.state.wire, settings.disk)
     try:
-        folder.log.sync()
-    except OSError as error:
-        site.fail(DiskError(f"{folder.path}: the last blocks may not survive a loss of power: {error.strerror}. {DISK_ADVICE}"))
-
-
-def close(site: Site, folder: DataFolder) -> None:
-    """Close the data folder; that the last sync failed is an error of its own, unless another one ended the node."""
-    try:
-        folder.close()
-    except DiskError as error:
-        site.fail(DiskError(f"{error}. {DISK_ADVICE}"))
+        saver = SnapshotSaver(site.chain, folder_of(settings.data), settings.disk, settings.snapshot_every, gate=site.gate)
+        yield folder, saver
+        if site.failure is None and not site.is_interrupted:
+            # Saving takes a while, in which a second signal ends the process: the blocks come first.
+            try:
+                folder.log.sync()
+            except OSError as error:
+                site.fail(DiskError(f"{folder.path}: the last blocks may not survive a loss of power: {error.strerror}. {DISK_ADVICE}"))
+            else:
+                saver.save_at_stop()
+    finally:
+        try:
+            folder.close()
+        except DiskError as error:  # that of the last sync, unless another one has ended the node
+            site.fail(DiskError(f"{error}. {DISK_ADVICE}"))
 
 
 async def load(site: Site, folder: DataFolder) -> LoadedSnapshot | None:

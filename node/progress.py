@@ -7,6 +7,7 @@ from typing import Any, TextIO
 
 LINE_SECONDS = 5
 BAR_SECONDS = 0.1
+REPORT_SECONDS = 0.5
 SHARES = 1000  # of a bar
 
 Seconds = Callable[[], float]
@@ -16,11 +17,18 @@ class Progress:
     """Counts blocks and transactions against the bytes of a file (0: unknown), and shows that now and then.
 
     `last` is the number of the last block that will be counted, 0 where that isn't known. With `until`, a number to which only a part of
-    the file is counted, the time that is left is estimated by blocks.
+    the file is counted, the time that is left is estimated by blocks. With `report`, that is called with the number of the block instead.
     """
 
     def __init__(
-        self, size: int, last: int = 0, *, until: int | None = None, out: TextIO | None = None, seconds: Seconds = time.monotonic
+        self,
+        size: int,
+        last: int = 0,
+        *,
+        until: int | None = None,
+        out: TextIO | None = None,
+        seconds: Seconds = time.monotonic,
+        report: Callable[[int], object] | None = None,
     ) -> None:
         self.size, self.last = size, last if until is None else min(last or until, until)
         self._is_by_blocks = until is not None and (not last or until < last)
@@ -30,7 +38,8 @@ class Progress:
         self._seconds = seconds
         self._bar: Any = None
         self._start = self._shown = seconds()
-        self._every = BAR_SECONDS if self._out.isatty() else LINE_SECONDS
+        self._report = report
+        self._every = REPORT_SECONDS if report is not None else BAR_SECONDS if self._out.isatty() else LINE_SECONDS
 
     def begin(self, first: int, position: int) -> None:
         """Begin with a block that isn't the file's first one; what comes before byte `position` is not counted."""
@@ -74,6 +83,9 @@ class Progress:
         return f"block {self.number:,}{of}, {self.transactions:,} transactions, {self.rate()}{left}"
 
     def _show(self) -> None:
+        if self._report is not None:
+            self._report(self.number)
+            return
         if not self._out.isatty():
             self._out.write(self.line() + "\n")
             self._out.flush()

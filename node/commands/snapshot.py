@@ -15,7 +15,6 @@ from node.history.apply import TRUST_OWN, ChainCursor, replay
 from node.node import Settings, Site, load
 from node.output import say
 from node.plugins import chosen_plugins
-from node.progress import Progress
 from node.snapshots.differences import differences
 from node.snapshots.file import Snapshot, SnapshotError
 from node.snapshots.folder import BLOCKS, folder_of, paths, require_in_log, save
@@ -24,8 +23,12 @@ from node.snapshots.installing import install
 from node.specs import DEFAULT_CHAIN, load_spec
 from node.storage.datafolder import DataFolder
 from node.storage.disk import SystemDisk
+from state.chain.chain import Chain as StateChain
 from state.chain.digest import state_digest
+from state.chain.genesis import new_state
+from state.plugins.registry import enable
 from state.protocol.spec import ChainSpec
+from state.tables import State
 
 snapshot = App(name="snapshot", help="Save, list, load, verify or compare snapshots of the state.", group_commands="Commands")
 
@@ -128,9 +131,9 @@ def diff_command(
 ) -> int:
     """Show in which tables two snapshots differ, and the first rows with their fields. Ends with status 1 if there is a difference."""
     spec = load_spec(chain)
-    sites = [loaded(path, spec) for path in (first, second)]
+    one, other = loaded(first, spec), loaded(second, spec)
     found = False
-    for line in differences(sites[0].chain.state, sites[1].chain.state, rows):
+    for line in differences(one, other, rows):
         found = True
         say(line)
     if not found:
@@ -159,16 +162,14 @@ async def _compare(path: Path, spec: ChainSpec, data: Path) -> int:
     opened = Snapshot(path, SystemDisk())
     head = opened.head
     opened.close()
-    site = Site(Settings(spec=spec, plugins=()))
-    folder = DataFolder(data, spec, site.chain.state.wire)
+    chain = StateChain(new_state(spec))
+    folder = DataFolder(data, spec, chain.state.wire)
     try:
-        require_in_log(path, head.number, head.block_id, site.chain, folder.log.packed)
-        blocks = folder.log.blocks()
-        progress = Progress(blocks.size, len(folder.log))
-        await replay(ChainCursor(site.chain, blocks, skip=TRUST_OWN), progress, until=head.number)
+        require_in_log(path, head.number, head.block_id, chain, folder.log.packed)
+        await replay(ChainCursor(chain, folder.log.blocks(), skip=TRUST_OWN), until=head.number)
     finally:
         folder.close()
-    digest = state_digest(site.chain.state)
+    digest = state_digest(chain.state)
     if digest != head.digest:
         why = "; it was made after changes by debugging methods, which are in no block" if head.is_changed_by_hand else ""
         raise SnapshotError(f"{path}: the blocks lead to the state {digest}, not to {head.digest}{why}")
@@ -182,18 +183,18 @@ def verify(path: Path, spec: ChainSpec) -> None:
         opened.check()
     finally:
         opened.close()
-    digest = state_digest(loaded(path, spec).chain.state)
+    digest = state_digest(loaded(path, spec))
     if digest != opened.head.digest:
         raise SnapshotError(f"{path}: its state has the digest {digest}, not {opened.head.digest}")
 
 
-def loaded(path: Path, spec: ChainSpec) -> Site:
-    """Return a chain with the state of a snapshot and its plugins."""
+def loaded(path: Path, spec: ChainSpec) -> State:
+    """Return the state of a snapshot with its plugins."""
     opened = Snapshot(path, SystemDisk())
     opened.close()
-    site = Site(Settings(spec=spec, plugins=opened.head.plugins))
-    load_snapshot(site.chain, path, SystemDisk()).finish()
-    return site
+    chain = StateChain(new_state(spec, partial(enable, names=opened.head.plugins)))
+    load_snapshot(chain, path, SystemDisk()).finish()
+    return chain.state
 
 
 def show(path: Path) -> None:

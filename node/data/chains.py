@@ -1,6 +1,5 @@
 """The state of a chain at a block, or inside of one, for scripts and notebooks: its tables, and what its API answers there."""
 
-import re
 from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
@@ -14,6 +13,7 @@ from node.data.chosen import chosen_chain
 from node.data.cursor import DataCursor
 from node.data.errors import BeyondEnd, CallRefused, WrongMoment
 from node.data.views import Tables
+from node.history.apply import Point
 from rpc.service.caller import LOCAL
 from rpc.service.envelope import Service
 from rpc.service.method import METHODS, Method
@@ -22,7 +22,6 @@ from state.chain.chain import Chain
 from state.chain.digest import state_digest
 from state.protocol.spec import ChainSpec
 
-MOMENT = re.compile(r"([0-9]{1,10})(?::([0-9]{1,10}))?")
 # What a method may work on that is asked for the state of a chain, and nothing else.
 ASKED = frozenset({"state", "chain", "wire", "spec", "show", "service"})
 
@@ -31,12 +30,13 @@ class ChainState:
     """A chain as it was at one moment: `number`, `id` and `time` of its head, `tables`, `call`. Nothing can be changed in it.
 
     Inside of a block (`transactions` isn't None) the head is the block before, and so many transactions of the block are applied.
+    `with` closes the files that blocks are read from; tables stay.
     """
 
-    def __init__(self, chain: Chain, plugins: tuple[str, ...]) -> None:
-        self._chain, self._plugins = chain, plugins
+    def __init__(self, cursor: DataCursor) -> None:
+        self._cursor, self._chain, self._plugins = cursor, cursor.chain, cursor.plugins
         self._service: Service | None = None
-        self.tables = Tables(chain.state)
+        self.tables = Tables(cursor.chain.state)
 
     @property
     def chain(self) -> str:
@@ -96,14 +96,6 @@ class ChainState:
         inside = "" if self.transactions is None else f" and {self.transactions} transactions of the next one"
         return f"<chain {self.chain} at block {self.number}{inside}>"
 
-
-class ChainAt(ChainState):
-    """What `chain_at` returns. `with` closes the files that older blocks are read from; tables stay."""
-
-    def __init__(self, cursor: DataCursor) -> None:
-        super().__init__(cursor.chain, cursor.plugins)
-        self._cursor = cursor
-
     def close(self) -> None:
         """Close the files."""
         self._cursor.close()
@@ -113,6 +105,10 @@ class ChainAt(ChainState):
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+
+class ChainAt(ChainState):
+    """A chain at a block, or inside of one, as `chain_at` returns it."""
 
 
 def chain_at(
@@ -130,38 +126,25 @@ def chain_at(
     as well, which is most of the work and leads to the same state. Raises BeyondEnd, RefusedBlock, UnreadableBlocks, UnknownChain and
     WrongMoment.
     """
-    number, transactions = read_moment(at)
-    before = number if transactions is None else number - 1
+    # True is an int.
+    point = None if isinstance(at, bool) else Point.parse(str(at))
+    if point is None:
+        raise WrongMoment(f'{at!r}: expected the number of a block, or "100:2" for after two transactions of block 100')
+    before, count = point.whole_blocks, point.transactions
     spec = chosen_chain(Path(path), chain)
     cursor = DataCursor(Path(path), spec, plugins, latest=before, is_checked=is_checked, has_all=True)
     try:
         cursor.lead_to(before)
-        if transactions is not None:
-            begin(cursor, transactions)
+        if count is not None:
+            block = cursor.following()
+            if count > len(block.transactions):
+                raise WrongMoment(f"block {point}: block {block.number} has {len(block.transactions)} transactions")
+            cursor.apply(block, count)
         cursor.stop()
     except BaseException:
         cursor.close()
         raise
     return ChainAt(cursor)
-
-
-def begin(cursor: DataCursor, count: int) -> None:
-    """Apply the first transactions of the block after the head. Raises WrongMoment, BeyondEnd, RefusedBlock."""
-    block = cursor.following()
-    if count > len(block.transactions):
-        raise WrongMoment(f"block {block.number}:{count}: block {block.number} has {len(block.transactions)} transactions")
-    cursor.apply(block, count)
-
-
-def read_moment(at: int | str) -> tuple[int, int | None]:
-    """Return the block and the transactions in it of a moment; None: the whole block. Raises WrongMoment."""
-    found = MOMENT.fullmatch(str(at))
-    if found is None or isinstance(at, bool):
-        raise WrongMoment(f'{at!r}: expected the number of a block, or "100:2" for after two transactions of block 100')
-    number, transactions = int(found[1]), None if found[2] is None else int(found[2])
-    if transactions is not None and not number:
-        raise WrongMoment(f"{at!r}: genesis has no transactions; the first block is 1")
-    return number, transactions
 
 
 def new_service(chain: Chain, plugins: tuple[str, ...]) -> Service:

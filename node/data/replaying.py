@@ -1,10 +1,10 @@
 """Leads a chain through its blocks for a script: each with its operations, virtual ones included, and the rows that it has changed."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -62,19 +62,14 @@ class Replayed(ChainState):
     """
 
     def __init__(self, cursor: DataCursor, first: int, last: int | None, has_changes: bool) -> None:
-        super().__init__(cursor.chain, cursor.plugins)
-        self._cursor, self._first, self._last = cursor, first, last
+        super().__init__(cursor)
+        self._first, self._last = first, last
         self._listening = Listening(cursor.chain, has_changes)
 
     def __iter__(self) -> Iterator[Step]:
-        with self:
-            self._cursor.lead_to(self._first - 1)
-            self._listening.begin()
-            wire = self._chain.state.wire
-            for block in self._wanted():
-                self._cursor.apply(block)
-                heard, changed = self._listening.take()
-                yield Step(Block(wire, block), heard, changed)
+        wire = self._chain.state.wire
+        for block in self._applied(self._listening.begin):
+            yield Step(Block(wire, block), *self._listening.take())
 
     def collect(self, *kinds: str) -> dict[str, Any]:
         """Lead the chain to the end, and return the operations of these kinds, in their order, as Arrow tables by kind.
@@ -97,30 +92,20 @@ class Replayed(ChainState):
             for kind, arrays in collector.filled(whole=whole):
                 batches[kind].append(arrow.RecordBatch.from_arrays(arrays, schema=schemas[kind]))
 
-        with self:
-            self._cursor.lead_to(self._first - 1)
-            state.listeners.watch_operations(collector.hear)
-            for block in self._wanted():
-                collector.begin(block)
-                self._cursor.apply(block)
-                collector.take(block)
-                keep()
+        for block in self._applied(collector.watch):
+            collector.take(block)
+            keep()
         keep(whole=True)
         return {kind: arrow.Table.from_batches(some, schemas[kind]) for kind, some in batches.items()}
 
-    def _wanted(self) -> Iterator[SignedBlock]:
-        """Yield the blocks up to the last one that is wanted."""
-        return takewhile(lambda block: self._last is None or block.number <= self._last, self._cursor.blocks())
-
-    def close(self) -> None:
-        """Close the file."""
-        self._cursor.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
+    def _applied(self, watch: Callable[[], None]) -> Iterator[SignedBlock]:
+        """Yield the blocks that are wanted, each once it is applied; `watch` is called before the first."""
+        with self:
+            self._cursor.lead_to(self._first - 1)
+            watch()
+            for block in takewhile(lambda block: self._last is None or block.number <= self._last, self._cursor.blocks()):
+                self._cursor.apply(block)
+                yield block
 
 
 class Listening:

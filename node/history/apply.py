@@ -1,9 +1,11 @@
 """Applies blocks of a source to a chain, one after another: for nodes that start, replays, exports and the library."""
 
+import re
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Container, Mapping
 from contextlib import aclosing, suppress
 from itertools import islice
+from typing import Self
 
 import trio
 from msgspec import Struct
@@ -19,6 +21,7 @@ from state.chain.middle import begin_block
 from state.chain.skip import TRUSTED, Skip
 from state.protocol.errors import ChainError
 from state.protocol.transaction import SignedBlock
+from state.protocol.values.integers import WORD32
 from state.tables import State
 
 BLOCKS_BETWEEN_KEEPS = 1000
@@ -29,15 +32,29 @@ PIPED_BLOCKS = 64  # that are read from a pipe at a time, in a thread
 # shows there; the limit of missed blocks is lifted, since blocks after a long gap were accepted once.
 TRUST_OWN = (TRUSTED | Skip.UNDO_HISTORY_CHECK) & ~Skip.MERKLE_CHECK
 
+_POINT = re.compile(r"([0-9]{1,10})(?::([0-9]{1,10}))?", re.ASCII)
+
 
 class Point(Struct, frozen=True):
-    """A moment of a chain: after a block, or, with `transactions`, in the middle of it, after so many of its transactions."""
+    """A point of a chain: after a block, or, with `transactions`, inside a block, after that many of its transactions."""
 
     block: int
     transactions: int | None = None
 
+    @classmethod
+    def parse(cls, text: str) -> Self | None:
+        """Return the point that `N` or `N:T` names, None for any other text."""
+        found = _POINT.fullmatch(text)
+        if found is None or int(found[1]) >= WORD32 or (found[2] and not int(found[1])):
+            return None
+        return cls(int(found[1]), None if found[2] is None else int(found[2]))
+
+    @property
+    def whole_blocks(self) -> int:
+        """The number of blocks that are applied as a whole."""
+        return self.block - (self.transactions is not None)
+
     def __str__(self) -> str:
-        """Return it as `--until` takes it."""
         return str(self.block) if self.transactions is None else f"{self.block}:{self.transactions}"
 
 
@@ -117,7 +134,7 @@ class ChainCursor:
 
 async def replay(
     cursor: ChainCursor,
-    progress: Progress,
+    progress: Progress | None = None,
     *,
     until: Point | int | None = None,
     stop: trio.Event | None = None,
@@ -144,12 +161,13 @@ async def replay(
     return stop is None or not stop.is_set()
 
 
-async def paced(cursor: ChainCursor, progress: Progress, stop: trio.Event | None = None) -> AsyncGenerator[SignedBlock, None]:
+async def paced(cursor: ChainCursor, progress: Progress | None = None, stop: trio.Event | None = None) -> AsyncGenerator[SignedBlock, None]:
     """Yield the blocks of a cursor until `stop` is set; each must be applied before the next is taken. Raises BlockRefused.
 
     Other tasks get their turn every SLICE_SECONDS. The cursor is closed in every case; use `aclosing`.
     """
     chain, source = cursor.chain, cursor.source
+    progress = progress or Progress(source.size, source.last)
     stop = trio.Event() if stop is None else stop
     pause = trio.current_time() + SLICE_SECONDS
     is_first = True

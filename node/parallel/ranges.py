@@ -15,7 +15,6 @@ from msgspec import Struct
 
 from node.failures import FileError, NodeError
 from node.history.apply import ChainCursor, replay
-from node.node import Settings, Site
 from node.progress import Progress
 from node.snapshots.file import Snapshot
 from node.snapshots.folder import load, paths
@@ -24,9 +23,8 @@ from node.storage.disk import SystemDisk
 from node.storage.sources import STANDARD_INPUT, OlderBlocks, open_source
 from state.chain.chain import Chain
 from state.chain.digest import state_digest
+from state.chain.genesis import new_state
 from state.chain.skip import TRUSTED, Skip
-
-REPORT_SECONDS = 0.5
 
 Report = Callable[[int], object]
 """Takes the number of the block that a range has come to."""
@@ -94,16 +92,16 @@ def mark_of(path: Path) -> Mark:
 
 def verify_range(part: Range, report: Report) -> Outcome:
     """Replay the blocks of a range, and compare what they lead to; whatever is wrong is in the outcome."""
-    site = Site(Settings(spec=load_spec(part.chain), plugins=()))
+    chain = Chain(new_state(load_spec(part.chain)))
     begun = time.monotonic()
     try:
-        if part.begin is not None and (wrong := begin_at(site.chain, part, part.begin)):
+        if part.begin is not None and (wrong := begin_at(chain, part, part.begin)):
             return Outcome(number=part.begin.number, failure=wrong, is_state=True)
-        done = trio.run(apply_blocks, site.chain, part, report)
+        done = trio.run(apply_blocks, chain, part, report)
     except NodeError as error:
-        return Outcome(number=site.chain.state.props.head_block_number, failure=str(error))
-    props = site.chain.state.props
-    number, block_id, digest = props.head_block_number, props.head_block_id.hex(), state_digest(site.chain.state)
+        return Outcome(number=chain.state.props.head_block_number, failure=str(error))
+    props = chain.state.props
+    number, block_id, digest = props.head_block_number, props.head_block_id.hex(), state_digest(chain.state)
     failure = "" if part.end is None else difference(part.end, number, block_id, digest)
     return Outcome(
         number=number,
@@ -126,24 +124,13 @@ def begin_at(chain: Chain, part: Range, mark: Mark) -> str:
 
 async def apply_blocks(chain: Chain, part: Range, report: Report) -> Progress:
     """Apply the blocks of a range. Raises NodeError."""
-    first = chain.state.props.head_block_number + 1
-    last_report = time.monotonic()
-
-    def look() -> None:
-        nonlocal last_report
-        if time.monotonic() - last_report >= REPORT_SECONDS:
-            last_report = time.monotonic()
-            report(chain.state.props.head_block_number)
-
     try:
-        blocks = open_source(Path(part.source), chain.state.wire, first)
+        blocks = open_source(Path(part.source), chain.state.wire, chain.state.props.head_block_number + 1)
     except FileError as error:
         raise NodeError(f"{error}; the path must lead to the same blocks on every machine of the cluster ({os.uname().nodename})") from None
-    with open(os.devnull, "w") as nowhere:
-        progress = Progress(blocks.size, blocks.last, out=nowhere)
-        skip = TRUSTED & ~Skip.MERKLE_CHECK if part.is_trusted else Skip.NOTHING
-        until = None if part.end is None else part.end.number
-        await replay(ChainCursor(chain, blocks, skip=skip, signed=(1,)), progress, until=until, after=look)
+    progress = Progress(blocks.size, blocks.last, report=report)
+    skip = TRUSTED & ~Skip.MERKLE_CHECK if part.is_trusted else Skip.NOTHING
+    await replay(ChainCursor(chain, blocks, skip=skip, signed=(1,)), progress, until=None if part.end is None else part.end.number)
     report(chain.state.props.head_block_number)
     return progress
 

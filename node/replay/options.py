@@ -7,18 +7,15 @@ from pathlib import Path
 from node.failures import NodeError
 from node.history.apply import Point
 from state.protocol.transaction import block_number
-from state.protocol.values.integers import WORD32
 
-_POINT = re.compile(r"([0-9]{1,10})(?::([0-9]{1,10}))?", re.ASCII)
 _CHECKPOINT = re.compile(r"([0-9]{1,10}):([0-9a-fA-F]{40})", re.ASCII)
 
 
 def read_point(text: str) -> Point:
     """Return the moment that `N` or `N:T` names. Raises NodeError."""
-    found = _POINT.fullmatch(text)
-    if found is None or int(found[1]) >= WORD32 or (found[2] and not int(found[1])):
+    if (point := Point.parse(text)) is None:
         raise NodeError(f"--until {text} is no place in a chain; expected N, a block, or N:T, inside block N after T transactions")
-    return Point(int(found[1]), None if found[2] is None else int(found[2]))
+    return point
 
 
 def read_checkpoints(texts: Iterable[str]) -> dict[int, bytes]:

@@ -12,7 +12,7 @@ from node.ending import run_to_end, stopped_by_signals
 from node.failures import DiskError, FileError, NodeError, Status
 from node.history.apply import BlockRefused, ChainCursor, Point, replay
 from node.history.detect_chain import advice, known_chain
-from node.node import DISK_ADVICE, Settings, Site, close, load, serve_chain, sync
+from node.node import DISK_ADVICE, Settings, Site, load, opened_folder, serve_chain
 from node.progress import Progress
 from node.snapshots.file import Snapshot
 from node.snapshots.folder import block_of, folder_of, paths
@@ -54,9 +54,8 @@ async def _replay_file(settings: Settings, task: Replay) -> int:
     if task.start is not None:
         settings = with_plugins_of(task.start, settings)
     site = Site(settings)
-    folder = None if settings.data is None else DataFolder(settings.data, settings.spec, site.chain.state.wire, settings.disk)
     is_done = False
-    try:
+    with opened_folder(site) as (folder, _):
         async with stopped_by_signals(site.stop, site.interrupt):
             if folder is not None:
                 if (loaded := await load(site, folder)) is not None:
@@ -67,13 +66,6 @@ async def _replay_file(settings: Settings, task: Replay) -> int:
                 is_done = await replay_on(site, folder, task)
             if is_done and settings.http is not None:
                 await serve_chain(site, folder)
-        if folder is not None and settings.data is not None and site.failure is None and not site.is_interrupted:
-            sync(site, folder)
-            if site.failure is None:
-                SnapshotSaver(site.chain, folder_of(settings.data), settings.disk, settings.snapshot_every).save_at_stop()
-    finally:
-        if folder is not None:
-            close(site, folder)
     status = site.status()
     return status if is_done else Status.INTERRUPTED
 
@@ -134,10 +126,7 @@ def start_at(chain: Chain, task: Replay) -> None:
 def require_ahead(chain: Chain, task: Replay) -> None:
     """Raise NodeError when the end of a replay comes before its beginning."""
     head = chain.state.props.head_block_number
-    if task.until is None:
-        return
-    last = task.until.block - (task.until.transactions is not None)
-    if last < head:
+    if task.until is not None and task.until.whole_blocks < head:
         place = f"the snapshot {task.start}" if task.start is not None else "the data folder"
         raise NodeError(f"--until {task.until} comes before block {head}, with which {place} begins; begin earlier")
 

@@ -49,7 +49,7 @@ class Collector:
         self._rows: dict[str, Rows] = {name: [] for name in self.kinds}
         self._ordinary = {cls: self._rows[name].append for name, cls in self.kinds.items() if not cls.VIRTUAL}
         self._virtual = {cls: self._rows[name].append for name, cls in self.kinds.items() if cls.VIRTUAL}
-        self._here, self._time = state.here, 0
+        self._listeners, self._here, self._time = state.listeners, state.here, 0
         self._waiting = self._size = 0
 
     @property
@@ -64,11 +64,16 @@ class Collector:
         if self.has_blocks:
             yield Dataset(BLOCKS, BLOCKS, self._block_columns.schema, 1)
 
-    def begin(self, block: SignedBlock) -> None:
-        """Before a block is applied: note its time, which its virtual operations have."""
+    def watch(self) -> None:
+        """Take virtual operations from now on, as blocks are applied."""
+        self._listeners.before_block.append(self._begin)
+        self._listeners.watch_operations(self._hear)
+
+    def _begin(self, _state: State, block: SignedBlock) -> None:
+        """Note the time of a block, which its virtual operations have."""
         self._time = block.timestamp * MILLISECONDS
 
-    def hear(self, state: State, operation: Operation) -> None:
+    def _hear(self, state: State, operation: Operation) -> None:
         """Before an operation is applied: take it if it is a virtual one."""
         take = self._virtual.get(type(operation))
         if take is not None:

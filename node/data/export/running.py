@@ -26,7 +26,6 @@ from node.history.apply import BlockRefused, ChainCursor, keep_last_block_only, 
 from node.history.detect_chain import advice
 from node.history.resume import resume
 from node.nearest import alternatives
-from node.progress import Progress
 from node.snapshots.saver import SnapshotSaver
 from node.storage.disk import Disk, SystemDisk
 from node.storage.sources import BlockSource, open_source
@@ -239,7 +238,7 @@ class Export:
         cursor = ChainCursor(self.chain, source, skip=wanted.skip, signed=(1,), trusted=trusted, workers=wanted.workers)
         first, number = begin, 0
         newest: SignedBlock | None = None  # of the range that isn't committed
-        async with aclosing(paced(cursor, Progress(source.size, source.last), self.stop)) as blocks:
+        async with aclosing(paced(cursor, stop=self.stop)) as blocks:
             async for block in blocks:
                 number = block.number
                 if number <= started:  # of a pipe, which is read from its start
@@ -249,8 +248,7 @@ class Export:
                     first, newest = number, None
                 if self.needs_state or number == 1:
                     if number == begin:
-                        self.chain.state.listeners.watch_operations(collector.hear)
-                    collector.begin(block)
+                        collector.watch()
                     cursor.apply(block)
                 if done is not None and number == done.last:
                     self._require_id(block, done)

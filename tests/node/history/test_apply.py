@@ -38,7 +38,7 @@ async def replayed(path: Path, spec: str = "steem-testnet", *, skip: int = Skip.
     """The chain that a file leads to."""
     chain = Chain(new_state(load_spec(spec)))
     blocks = BlockFile(path, chain.state.wire)
-    assert await replay(ChainCursor(chain, blocks, skip=skip), Progress(blocks.size), until=until)
+    assert await replay(ChainCursor(chain, blocks, skip=skip), until=until)
     return chain
 
 
@@ -94,7 +94,7 @@ async def test_plugins_take_what_is_in_the_middle_of_a_block_for_pending() -> No
     spec = load_spec("steem-testnet")
     chain = Chain(new_state(spec, lambda fresh: enable(fresh, chosen_plugins(spec))))
     blocks = BlockFile(case_log("rewards"), chain.state.wire)
-    assert await replay(ChainCursor(chain, blocks), Progress(blocks.size), until=Point(88, 3))
+    assert await replay(ChainCursor(chain, blocks), until=Point(88, 3))
     history = chain.state.plugins["account_history"].recorded
     read = history.reader()
     found = [read(index) for index in range(len(history)) if history.block_at(index) == 88]
@@ -185,7 +185,7 @@ async def test_a_torn_pipe_is_applied_up_to_its_end() -> None:
     chain = Chain(new_state(load_spec("steem-testnet")))
     blocks = BlockFile(Path("a pipe"), chain.state.wire, pipe=Pipe(reading))
     with pytest.raises(BlockRefused) as refused:
-        await replay(ChainCursor(chain, blocks), Progress(blocks.size))
+        await replay(ChainCursor(chain, blocks))
     assert refused.value.number == chain.state.props.head_block_number + 1 == 53
 
 
@@ -216,7 +216,7 @@ async def test_a_replay_stops_when_it_is_told(tmp_path: Path, monkeypatch: pytes
     chain, stop = dev_chain(), trio.Event()
     chain.on_moved.append(lambda move: stop.set() if move.applied[-1].number == 2 else None)
     file = BlockFile(tmp_path / "lines", chain.state.wire)
-    assert not await replay(ChainCursor(chain, file), Progress(file.size), stop=stop)
+    assert not await replay(ChainCursor(chain, file), stop=stop)
     assert chain.state.props.head_block_number == 2
 
 

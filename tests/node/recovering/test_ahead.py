@@ -10,7 +10,6 @@ import trio
 
 from node.failures import FileError
 from node.history.apply import BlockRefused, ChainCursor, replay
-from node.progress import Progress
 from node.recovering import ahead
 from node.recovering.ahead import Ahead
 from node.recovering.pool import COMMAND, Pool
@@ -73,7 +72,7 @@ def replayed(path: Path, workers: int, spec: str = "dev", skip: int = Skip.NOTHI
     chain = Chain(new_state(load_spec(spec)))
     blocks = BlockFile(path, chain.state.wire)
     cursor = ChainCursor(chain, blocks, skip=skip, workers=workers)
-    assert trio.run(lambda: replay(cursor, Progress(blocks.size), until=until))
+    assert trio.run(lambda: replay(cursor, until=until))
     return chain
 
 
