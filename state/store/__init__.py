@@ -1,15 +1,14 @@
-"""Tables with indices and undo, in memory. Nothing here knows a rule of the chain.
+"""In-memory tables with indices and undo.
 
-The idea: a row is one mutable object that stays the same for ever, and everything else refers to it. A table is a dict from ids to
-rows. An index that finds is a dict from keys to the same rows. An index that orders is a SortedList of tuples, the values of the
-declared fields with the row itself at the end. To read is therefore to walk over Python objects that are there already: nothing is
-copied, and a row that was found is up to date as long as one holds it.
+A row is one mutable object, which tables, indices and the journal refer to. A table is a dict from ids to rows. A unique index is
+a dict from keys to the same rows. An ordered index is a SortedList of tuples: the values of the declared fields, then the row. A
+read copies nothing, and a row stays up to date for as long as a caller holds it.
 
-That is only safe because there are three ways to write: `insert`, `modify(row, field=value)` and `remove`. Each keeps all indices,
-and leaves one record in the journal that says how to take it back. There are no copies and no versions. To open a session is to
-remember a position in the journal (a transaction, each operation in it, and each block is one), to keep it costs nothing, and to
-undo it is to take back the records after that position. Blocks are undone rarely, transactions are refused often, so what counts is
-the price of a write. With 100,000 rows, in thousandths of a key recovery (which every signature costs anyway):
+There are three ways to write: `insert`, `modify(row, field=value)` and `remove`. Each updates all indices and appends one undo
+record to the journal. There are no copies and no versions. An undo session (one for each block, transaction and operation)
+remembers a position in the journal. Committing it costs nothing; undoing it reverts the records after that position. Blocks are
+undone rarely and transactions are refused often, so the design minimises the cost of a write. With 100,000 rows, in thousandths
+of a key recovery (the cost of every signature):
 
     find a row by its key                         5
     modify a field that no index reads           14
@@ -17,28 +16,28 @@ the price of a write. With 100,000 rows, in thousandths of a key recovery (which
     insert into one Unique and two Ordered      190
     an empty session                             13
 
-`bench/store.py` prints these and more.
+`bench/store.py` measures these costs.
 
 rows     Row, the base of rows: a mutable Struct with an id
 table    Table: insert, modify, remove; the only way to write
-unique   Unique: find a row by its key
-ordered  Ordered: read rows in an order, from a prefix on; partial and lazy indices
-due      Due: find the rows that are due first
-grouped  Grouped: find all rows with a value
-entries  Entries: a SortedList with short cuts at both ends, for indices that are always sorted
-lazy     LazyOrder: an order that is sorted when it is read; for lazy indices, and for lists that are made from tables
-keys     Part, computed sort keys; how declarations become functions of a row
-lists    Lists: append-only histories per key
-journal  Journal: one flat list of writes for all of these; sessions are marks in it
-noted    Noted: the rows that have changed since something that is derived from them was read
-slices   Reads: whether a read does at once what has to be sorted first, or slice by slice
-deferred Deferred: tables that are filled after the start, or when somebody looks
-columns  values and rows as bytes, column by column
-parts    TablePart, ListsPart, DictPart: the parts of a snapshot, each of which dumps and restores one of these
+unique   Unique: finds one row by its key
+ordered  Ordered: reads rows in order, from a prefix on; partial and lazy indices
+due      Due: finds the rows with the earliest time
+grouped  Grouped: finds all rows with a value
+entries  Entries: a SortedList with fast paths at both ends, for indices that are always sorted
+lazy     LazyOrder: an order that is sorted when it is read; for lazy indices and lists derived from tables
+keys     Part: computed sort keys; compiles declarations to functions of a row
+lists    Lists: append-only lists, one per key
+journal  Journal: one flat list of undo records for all tables; a session is a position in it
+noted    Noted: the rows that changed since a derived view last read them
+slices   Reads: whether a read does its preparatory sorting at once or in chunks
+deferred Deferred: loads tables in the background or at the first access
+columns  serializes values and rows, column by column
+parts    TablePart, ListsPart, DictPart: serializers for the parts of a snapshot
 
-An index is declared as `Unique`, `Ordered`, `Due` or `Grouped` on the class of a table, and read as the index of that name on the
-table itself. A declaration is checked against the row type when the class is made. `Table.check()` verifies every relation
-between rows and indices; the tests call it after each step of random walks.
+An index is declared as a `Unique`, `Ordered`, `Due` or `Grouped` class attribute of a table. The attribute of the same name on an
+instance is the index. Declarations are checked against the row type when the class is created. `Table.check()` verifies rows
+against indices; the tests call it after each step of random walks.
 """
 
 from state.store.due import Due

@@ -1,7 +1,7 @@
-"""Tables and lists that are filled later: in slices between other work, or all at once when somebody looks. They know no rule.
+"""Loads tables and lists in the background: in steps between other work, or at once when an attribute is read.
 
-A start from a snapshot would take several times as long if all indices were there before the first answer, and most of them are of
-data that nobody asks for in the first seconds. So what has been read, and not yet made, is left in a `Deferred`.
+A start from a snapshot would take several times as long if all indices were built before the first reply, and nobody needs most of
+them in the first seconds. `Deferred` holds the remaining steps.
 """
 
 from collections.abc import Iterator
@@ -14,51 +14,51 @@ PARKED, DEFERRED = "_parked", "_deferred"
 
 
 class Deferrable:
-    """An object whose attributes are taken away until they are needed: then the missing attribute calls for them.
+    """Mixin for an object that loads in the background. Reading an attribute early finishes the load; an incremental read gets Unsettled.
 
-    Meanwhile it is of another class, a subclass of its own with `__getattr__`. A class with that method is slower in every access to every
-    attribute, so that tables, of which there is no quicker way to write, must not have it.
+    While it loads, the object belongs to a subclass with `__getattr__`. A class with that method is slower at every attribute access,
+    and writes to tables must be fast, so a loaded table doesn't have it.
     """
 
     def defer(self, deferred: "Deferred") -> None:
-        """Take all attributes away until `deferred` is finished, which has to fill the parked ones (`parked`)."""
+        """Hide all attributes until `deferred`, which fills those that `parked` returns, is finished."""
         self.take_back()
         own = dict(vars(self))
         vars(self).clear()
         vars(self).update({PARKED: own, DEFERRED: deferred})
-        self.__class__ = waiting(type(self))  # type: ignore[arg-type]  # of classes mypy doesn't know that they can be hashed
+        self.__class__ = waiting(type(self))  # type: ignore[arg-type]  # mypy doesn't treat classes as hashable
 
     @property
     def is_deferred(self) -> bool:
-        """Whether the attributes are taken away, so that asking for one finishes what is deferred at once."""
+        """Whether the object is still loading: reading an attribute finishes the load."""
         return PARKED in vars(self)
 
     def abandon(self) -> None:
-        """Give all attributes back, and leave undone what would have filled them: the caller fills them in another way."""
+        """Cancel the load and restore all attributes, which the caller then fills in another way."""
         deferred: Deferred | None = vars(self).get(DEFERRED)
         if deferred is not None:
             deferred.abandon()
 
     def parked(self) -> dict[str, Any]:
-        """Return the attributes, whether they are taken away or not."""
+        """Return the attributes, hidden or not."""
         found: dict[str, Any] = vars(self).get(PARKED, vars(self))
         return found
 
     def take_back(self) -> None:
-        """Give all attributes back."""
+        """Make all attributes accessible again."""
         own = vars(self).pop(PARKED, None)
         if own is not None:
             vars(self).clear()
             vars(self).update(own)
-            self.__class__ = type(self).__mro__[1]  # the class that `waiting` has made this one of
+            self.__class__ = type(self).__mro__[1]  # the class that `waiting` derived this one from
 
 
 @cache
 def waiting(cls: type[Any]) -> type[Any]:
-    """Return the subclass of objects whose attributes are taken away."""
+    """Return the subclass for objects that are still loading."""
 
     def finish(self: Any, name: str) -> Any:
-        """Finish what is deferred, and return the attribute."""
+        """Finish the load and return the attribute."""
         deferred = vars(self).get(DEFERRED)
         if deferred is None or name.startswith("__"):
             raise AttributeError(f"{cls.__name__} has no attribute {name}")
@@ -70,7 +70,7 @@ def waiting(cls: type[Any]) -> type[Any]:
 
 
 class Deferred:
-    """The steps that fill some objects. They may use of these only what `Deferrable.parked` returns."""
+    """The steps that load some objects. Steps access the objects only through `Deferrable.parked`."""
 
     def __init__(self, objects: tuple[Deferrable, ...], steps: Iterator[None], reads: Reads | None = None) -> None:
         self.reads = reads or Reads()
@@ -81,7 +81,7 @@ class Deferred:
             each.defer(self)
 
     def advance(self) -> None:
-        """Make one step; after the last one the objects are as they should be. Raises what the steps raise, from then on always."""
+        """Do one step; the last one makes the objects accessible. After a step has raised, every call raises that error again."""
         if self._error is not None:
             raise self._error
         try:
@@ -94,17 +94,17 @@ class Deferred:
             raise
 
     def proceed(self) -> bool:
-        """Make one step; returns whether there are more."""
+        """Do one step. Return whether there are more."""
         self.advance()
         return not self.is_done
 
     def finish(self) -> None:
-        """Make all steps that are left."""
+        """Do all remaining steps."""
         while not self.is_done:
             self.advance()
 
     def abandon(self) -> None:
-        """Give the objects back as far as they are filled, and make no more steps."""
+        """Make the objects accessible as far as they are loaded, and drop the remaining steps."""
         self.is_done = True
         for each in self._objects:
             each.take_back()

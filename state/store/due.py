@@ -1,4 +1,4 @@
-"""`Due`, an index that finds the rows of the least time, and keeps no order among the others. It knows no chain rule."""
+"""`Due`, an index that finds the rows with the earliest time without ordering the others."""
 
 from bisect import insort
 from collections.abc import Callable, Iterator
@@ -9,12 +9,13 @@ from state.store.rows import PutBack, Row, Rows
 from state.store.unique import index_of
 
 RowT = TypeVar("RowT", bound=Row)
-# So many times without rows are kept, and as many more as there are times with rows. Transactions expire within an hour: 3,600 times.
+# Times at which those without rows are dropped (at least; twice the times with rows, if that is more). Transactions expire within an
+# hour, at up to 3,600 times.
 EMPTY_TIMES_MAX = 10_000
 
 
 class Due:
-    """Declares that rows are found by when they are due, the time in an integer field: see `DueIndex`."""
+    """Declaration of a `DueIndex` on an integer field that holds a time."""
 
     def __init__(self, field: str) -> None:
         self.fields = (field,)
@@ -24,31 +25,31 @@ class Due:
     @overload
     def __get__(self, table: Rows[RowT], owner: type) -> "DueIndex[RowT]": ...
     def __get__(self, table: object, owner: type) -> object:
-        """Return the declaration, as that of `Unique` does."""
+        """Return the declaration (see `Unique.__get__`)."""
         return self if table is None else index_of(table, self)
 
 
 class DueIndex(Generic[RowT]):
-    """Rows by the time in one field, of which only the earliest are asked for.
+    """Index by a time field, for queries that only need the earliest rows.
 
-    Many rows share a time: every transaction that expires in the same second. So only the times are kept sorted, and to enter a
-    row or to take it out is mostly one look-up, where an order searches and compares tuples.
+    Many rows share a time: all transactions that expire in the same second. Only the distinct times are kept sorted, so inserting or
+    removing a row is mostly one look-up, where an ordered index searches and compares tuples.
     """
 
     def __init__(self, declared: Due) -> None:
         self.entry: Callable[[RowT], int] = attrgetter(*declared.fields)
-        # The rows of each time by their ids, and these times in ascending order. Times without rows stay until they are the earliest, or
-        # too many.
+        # Rows by time and id, and the times in ascending order. A time without rows is dropped once it is the earliest or there are too
+        # many of them.
         self._rows_at: dict[int, dict[int, RowT]] = {}
         self._times: list[int] = []
         self._times_max = EMPTY_TIMES_MAX
 
     def __iter__(self) -> Iterator[RowT]:
-        """All rows, by their times, those of one time by id."""
+        """Yield all rows by time, then id."""
         return (rows[row_id] for _, rows in sorted(self._rows_at.items()) for row_id in sorted(rows))
 
     def earliest_before(self, time: int) -> list[RowT]:
-        """Return the rows of the earliest time, if that is before `time`, in no order that means anything; [] when there is none."""
+        """Return the rows of the earliest time if it is before `time`, in arbitrary order, else []."""
         times, rows_at = self._times, self._rows_at
         while times and times[0] < time:
             if rows := rows_at[times[0]]:
@@ -57,7 +58,7 @@ class DueIndex(Generic[RowT]):
         return []
 
     def enter(self, row: RowT) -> None:
-        """Take a row in. Only the table calls this. A time that can't be compared raises, and changes nothing."""
+        """Insert a row. Only the table calls this. A time that can't be compared raises and changes nothing."""
         time = self.entry(row)
         try:
             self._rows_at[time][row.id] = row
@@ -65,17 +66,17 @@ class DueIndex(Generic[RowT]):
             self._new_time(time)[row.id] = row
 
     def leave(self, row: RowT) -> None:
-        """Take a row out that `enter` has taken in. Only the table calls this."""
+        """Remove a row. Only the table calls this."""
         del self._rows_at[self.entry(row)][row.id]
 
     def move(self, old: int, new: int, row: RowT) -> None:
-        """Exchange the time of a row. Only the table calls this, and once more the other way round when another index refuses the row."""
+        """Change the time of a row. Only the table calls this, also to revert it if another index refuses the row."""
         rows = self._rows_at.get(new)
         (self._new_time(new) if rows is None else rows)[row.id] = row
         del self._rows_at[old][row.id]
 
     def restore(self, rows: dict[int, RowT], ids: list[int] | None = None) -> None:
-        """Hold these rows and no others. Only the table calls this."""
+        """Replace all rows. Only the table calls this."""
         self._rows_at.clear()
         self._times.clear()
         for row in rows.values():
@@ -83,7 +84,7 @@ class DueIndex(Generic[RowT]):
         self._times.extend(sorted(self._rows_at))
 
     def keep(self) -> PutBack:
-        """Return a function that puts everything back as it is now. Only the table calls this."""
+        """Copy the index and return a function that restores the copy. Only the table calls this."""
         kept = {time: rows.copy() for time, rows in self._rows_at.items()}
 
         def put_back() -> None:
@@ -93,14 +94,14 @@ class DueIndex(Generic[RowT]):
         return put_back
 
     def check(self, rows: dict[int, RowT]) -> None:
-        """Verify that exactly the rows of the table are here, under their times, and that these are in order; for tests."""
+        """Verify the index against the rows of the table; for tests."""
         held = {row_id: (time, row) for time, some in self._rows_at.items() for row_id, row in some.items()}
-        assert len(held) == sum(map(len, self._rows_at.values())), "a row is there twice"
-        assert held == {row_id: (self.entry(row), row) for row_id, row in rows.items()}, "rows are missing, too many, or under another time"
-        assert self._times == sorted(self._rows_at), "a time is missing, there twice, or out of order"
+        assert len(held) == sum(map(len, self._rows_at.values())), "a row is stored twice"
+        assert held == {row_id: (self.entry(row), row) for row_id, row in rows.items()}, "rows are missing, extra, or under a wrong time"
+        assert self._times == sorted(self._rows_at), "a time is missing, duplicated, or out of order"
 
     def _new_time(self, time: int) -> dict[int, RowT]:
-        """Return the rows of a time that isn't known: none."""
+        """Add a time and return its empty dict of rows."""
         if len(self._times) >= self._times_max:
             self._forget_empty()
         insort(self._times, time)
@@ -108,7 +109,7 @@ class DueIndex(Generic[RowT]):
         return rows
 
     def _forget_empty(self) -> None:
-        """Forget the times without rows: rows that are refused, and taken back, could leave one for each second that there is."""
+        """Drop the times without rows. Refused and undone rows could otherwise leave one for every second."""
         self._rows_at = {time: rows for time, rows in self._rows_at.items() if rows}
         self._times = sorted(self._rows_at)
         self._times_max = max(EMPTY_TIMES_MAX, 2 * len(self._times))

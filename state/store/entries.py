@@ -1,4 +1,4 @@
-"""`Entries`, the sorted entries of an index: a SortedList with short cuts at both ends. It knows neither rows nor tables."""
+"""`Entries`, the sorted entries of an index: a SortedList with fast paths at both ends."""
 
 from bisect import bisect_right, insort
 
@@ -10,12 +10,12 @@ from state.store.keys import Entry
 class Entries(SortedList):  # type: ignore[misc]  # sortedcontainers has no types
     """A SortedList of entries, no two of which are equal.
 
-    What is ordered by a time mostly comes at the end and goes at the front: transactions, orders and payouts by when they expire or
-    are due. There one comparison takes the place of two binary searches, and the usual case of both methods needs no further call.
+    Entries ordered by time (expirations, due payouts) are mostly added at the end and removed at the front. There, one comparison
+    replaces two binary searches, and the common path of both methods makes no further call.
     """
 
     def add(self, value: Entry) -> None:
-        """Add an entry."""
+        """Add an entry that isn't in the list."""
         maxes = self._maxes
         if not maxes:
             SortedList.add(self, value)
@@ -34,7 +34,7 @@ class Entries(SortedList):  # type: ignore[misc]  # sortedcontainers has no type
             self._expand(at)
 
     def remove(self, value: Entry) -> None:
-        """Remove an entry."""
+        """Remove an entry of the list."""
         lists = self._lists
         if lists and (first := lists[0])[0] == value:
             if not self._index and len(first) > self._load >> 1:

@@ -1,4 +1,4 @@
-"""`Grouped`, an index that finds all rows with the same value in one field, and keeps no order. It knows no chain rule."""
+"""`Grouped`, an unordered index that finds all rows with the same value in one field."""
 
 from collections.abc import Callable, Iterator
 from operator import attrgetter
@@ -11,7 +11,7 @@ RowT = TypeVar("RowT", bound=Row)
 
 
 class Grouped:
-    """Declares that rows are found by the value of a field, which many may share: see `GroupedIndex`."""
+    """Declaration of a `GroupedIndex` on a field."""
 
     def __init__(self, field: str) -> None:
         self.fields = (field,)
@@ -21,15 +21,15 @@ class Grouped:
     @overload
     def __get__(self, table: Rows[RowT], owner: type) -> "GroupedIndex[RowT]": ...
     def __get__(self, table: object, owner: type) -> object:
-        """Return the declaration, as that of `Unique` does."""
+        """Return the declaration (see `Unique.__get__`)."""
         return self if table is None else index_of(table, self)
 
 
 class GroupedIndex(Generic[RowT]):
-    """Rows by the value of one field.
+    """Index of rows by the value of one field, which many rows can share.
 
-    For rules that read all rows of a value and don't ask for an order, as the votes of an account for witnesses. A list for each value
-    is faster to write and to read than an `Ordered`, and takes less memory.
+    For rules that read all rows of a value in any order, for example an account's witness votes. A list per value is faster to
+    write and to read than an `Ordered` index, and takes less memory.
     """
 
     def __init__(self, declared: Grouped) -> None:
@@ -37,35 +37,35 @@ class GroupedIndex(Generic[RowT]):
         self._groups: dict[Any, list[RowT]] = {}
 
     def __iter__(self) -> Iterator[RowT]:
-        """All rows, by id."""
+        """Yield all rows by id."""
         rows = [row for group in self._groups.values() for row in group]
         return iter(sorted(rows, key=attrgetter("id")))
 
     def of(self, value: Any) -> list[RowT]:
-        """Return the rows with a value, in no order that means anything; the list is the caller's."""
+        """Return the rows with this value in arbitrary order, as a new list."""
         return self._groups.get(value, [])[:]
 
     def enter(self, row: RowT) -> None:
-        """Take a row in. Only the table calls this."""
+        """Insert a row. Only the table calls this."""
         self._put(self.entry(row), row)
 
     def leave(self, row: RowT) -> None:
-        """Take a row out that `enter` has taken in. Only the table calls this."""
+        """Remove a row. Only the table calls this."""
         self._leave(self.entry(row), row)
 
     def move(self, old: Any, new: Any, row: RowT) -> None:
-        """Exchange the value of a row. Only the table calls this, and once more the other way round when another index refuses the row."""
+        """Change the value of a row. Only the table calls this, also to revert it if another index refuses the row."""
         self._put(new, row)
         self._leave(old, row)
 
     def restore(self, rows: dict[int, RowT], ids: list[int] | None = None) -> None:
-        """Hold these rows and no others. Only the table calls this."""
+        """Replace all rows. Only the table calls this."""
         self._groups.clear()
         for row in rows.values():
             self.enter(row)
 
     def keep(self) -> PutBack:
-        """Return a function that puts everything back as it is now. Only the table calls this."""
+        """Copy the index and return a function that restores the copy. Only the table calls this."""
         kept = {value: group.copy() for value, group in self._groups.items()}
 
         def put_back() -> None:
@@ -74,13 +74,13 @@ class GroupedIndex(Generic[RowT]):
         return put_back
 
     def check(self, rows: dict[int, RowT]) -> None:
-        """Verify that exactly the rows of the table are here, under their values; for tests."""
+        """Verify the index against the rows of the table; for tests."""
         held = [(value, row) for value, group in self._groups.items() for row in group]
-        assert len(held) == len(rows), "rows are missing, or too many"
+        assert len(held) == len(rows), "rows are missing or extra"
         assert {row.id: value for value, row in held} == {row_id: self.entry(row) for row_id, row in rows.items()}, (
             "a row under another value"
         )
-        assert all(rows[row.id] is row for _, row in held), "another row than that of the table"
+        assert all(rows[row.id] is row for _, row in held), "a row isn't the one of the table"
         assert all(self._groups.values()), "a value without rows"
 
     def _put(self, value: Any, row: RowT) -> None:
@@ -91,7 +91,7 @@ class GroupedIndex(Generic[RowT]):
 
     def _leave(self, value: Any, row: RowT) -> None:
         group = self._groups[value]
-        if group[-1] is row:  # as when its insertion is undone
+        if group[-1] is row:  # The common case: its insertion is undone.
             group.pop()
         else:
             group.remove(row)

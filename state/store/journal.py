@@ -1,4 +1,4 @@
-"""The undo journal: one flat list of what was written to all tables, newest last. It knows neither rows nor rules."""
+"""The undo journal: one flat list of undo records for the writes to all tables, newest last."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -11,47 +11,46 @@ UNDO_CHUNK = 1000  # records
 
 
 def nothing() -> None:
-    """Do nothing."""
+    """Do nothing: the default of `Journal.on_undone`."""
 
 
 class Journal:
-    """How to take back every write since the last cut.
+    """Undo journal: reverts every write since the last `cut`.
 
-    A write leaves one record `(undo, subject, data)`; taking it back calls `undo(subject, data)`. Positions count all
-    records ever kept, so a mark stays valid when older records are cut. Grows with the writes of what is still
-    reversible: its bound is the caller's `cut` at each irreversible block.
+    A write appends one record `(undo, subject, data)`; undoing it calls `undo(subject, data)`. Positions count all records ever
+    written, so they stay valid when older records are cut. The journal holds the writes of all reversible blocks; the caller bounds
+    it by calling `cut` at each irreversible block.
     """
 
     def __init__(self, reads: Reads | None = None) -> None:
-        # How the tables with this journal are read. It is kept here, since the journal is the one object that they share.
+        # The read mode of all tables. It is kept here because the journal is the only object that they share.
         self.reads = reads or Reads()
         self._records: list[Record] = []
         self._cut = 0
-        # Called after each UNDO_CHUNK records that an undo has taken back, and while a kept state is put back: a long one can be
-        # interrupted there.
+        # Called after every UNDO_CHUNK undone records, and while a copy of the state is restored: points to interrupt a long job.
         self.on_undone: Callable[[], None] = nothing
-        # The write path: a bound C function, kept by tables and lists. The list stays the same object for ever.
+        # The write path: a bound C function, which tables and lists keep. `_records` must therefore stay the same object.
         self.record: Callable[[Record], None] = self._records.append
 
     def __len__(self) -> int:
-        """How many writes can still be taken back."""
+        """Return how many writes can still be undone."""
         return len(self._records)
 
     def mark(self) -> int:
-        """The position after the newest write: what `undo` and `cut` take."""
+        """Return the position after the newest write, for `undo` and `cut`."""
         return self._cut + len(self._records)
 
     def since(self, mark: int) -> Iterator[tuple[int, Record]]:
-        """Yield the writes since `mark` with their positions, oldest first; what is cut by then is left out."""
+        """Yield the writes since `mark` with their positions, oldest first, without those that were cut."""
         records, cut = self._records, self._cut
         for i in range(max(mark - cut, 0), len(records)):
             yield cut + i, records[i]
 
     def undo(self, mark: int) -> None:
-        """Take back all writes since `mark`, newest first: values, indices and id counters are exactly as they were then."""
+        """Undo all writes since `mark`, newest first. Values, indices and id counters become exactly what they were then."""
         records = self._records
         count = self.mark() - mark
-        assert 0 <= count <= len(records), f"mark {mark} is not between the last cut and now"
+        assert 0 <= count <= len(records), f"position {mark} is not between the last cut and the end"
         pop = records.pop
         while count > 0:
             for _ in range(min(count, UNDO_CHUNK)):
@@ -62,17 +61,17 @@ class Journal:
                 self.on_undone()
 
     def cut(self, mark: int) -> None:
-        """Forget how to take back what was written before `mark`; a mark that is cut already changes nothing."""
+        """Drop the records before `mark`; those writes become permanent. A position that is already cut changes nothing."""
         count = mark - self._cut
-        assert count <= len(self._records), f"mark {mark} lies ahead"
+        assert count <= len(self._records), f"position {mark} is beyond the end"
         if count > 0:
             del self._records[:count]
             self._cut = mark
 
     def keep(self) -> Callable[[], None]:
-        """Return a function that puts the journal back as it is now, with all positions. It says nothing of what its records refer to.
+        """Copy the journal and return a function that restores the copy, with its positions. Rows are not part of the copy.
 
-        Records are never changed, so that a copy of the list is enough.
+        Records never change, so copying the list is enough.
         """
         records, cut = self._records.copy(), self._cut
 
@@ -83,16 +82,16 @@ class Journal:
         return put_back
 
     def subjects(self) -> Iterator[Any]:
-        """Yield what was inserted or removed by the writes that can still be taken back, each as often as that: records without data."""
+        """Yield the subjects of all records without data, such as rows inserted or removed, once per record."""
         return (subject for _, subject, data in self._records if data is None)
 
     def session(self) -> "Session":
-        """A `with` block whose writes stay when it ends well, and are undone when anything is raised, which passes on."""
+        """Return a context manager that undoes the writes of its block if the block raises. The exception propagates."""
         return Session(self)
 
 
 class Session:
-    """See `Journal.session`. Sessions nest; none may be cut past its start while it is open."""
+    """Undo session: see `Journal.session`. Sessions nest. Don't cut the journal beyond the start of an open session."""
 
     __slots__ = ("_journal", "_mark")
 

@@ -1,4 +1,4 @@
-"""Keys of indices: what a declaration says about a row, compiled to one function per index. No row type is known here."""
+"""Index keys: compiles the declaration of an index to one function of a row."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,24 +9,23 @@ Where = tuple[Callable[..., object], *tuple[str, ...]]
 
 
 class Part:
-    """A computed part of a sort key: `function` of the values of `fields`, in their order, and of nothing else.
+    """Computed part of a sort key: a pure `function` of the values of `fields`, in that order.
 
-    What it returns must be ordered without ties: of two values that differ, one is less. `descending` turns the order
-    around and needs an integer.
+    Results must be totally ordered. `descending` reverses the order and requires integers.
     """
 
     __slots__ = ("descending", "fields", "function")
 
     def __init__(self, function: Callable[..., Any], /, *fields: str, descending: bool = False) -> None:
         if not fields:
-            raise TypeError("a computed part must name the fields that it reads")
+            raise TypeError("a computed key part must name the fields that it reads")
         self.function = function
         self.fields = fields
         self.descending = descending
 
 
 class _Top:
-    """Greater than anything: at the end of a prefix it makes a bound after every key with that prefix."""
+    """A value greater than any other. Appended to a prefix, it makes a bound after every key with that prefix."""
 
     __slots__ = ()
 
@@ -41,21 +40,20 @@ TOP = _Top()
 
 
 def is_descending(part: str | Part) -> bool:
-    """Whether greater values of a part come first."""
+    """Whether greater values of this part sort first."""
     return part.descending if isinstance(part, Part) else part.startswith("-")
 
 
 def fields_of(part: str | Part) -> tuple[str, ...]:
-    """The fields that a part reads."""
+    """Return the fields that a part reads."""
     return part.fields if isinstance(part, Part) else (part.removeprefix("-"),)
 
 
 def entry_function(parts: tuple[str | Part, ...], where: Where | None) -> Callable[[Any], Entry | None]:
-    """From a row to its entry in an ordered index, None when `where` leaves it out.
+    """Return the function from a row to its entry in an ordered index, or to None if `where` excludes the row.
 
-    The entry is the tuple of the parts (descending ones negated); then the id, which decides between equals, and the
-    row itself, which is never compared because the id has decided. It is compiled from source text: a function per part
-    would cost a call for each.
+    An entry is a tuple of the parts (descending ones negated), the id as a tie-breaker, and the row, which is never compared because
+    ids differ. The function is compiled from source text: a function per part would cost a call for each.
     """
     names: dict[str, Any] = {}
     terms = [_term(part, f"part_{n}", names) for n, part in enumerate(parts)]
@@ -68,7 +66,7 @@ def entry_function(parts: tuple[str | Part, ...], where: Where | None) -> Callab
 
 
 def bound_function(parts: tuple[str | Part, ...]) -> Bound:
-    """From a prefix in the terms of the declaration to one in the terms of the entries."""
+    """Return the function from a prefix of declared values to a prefix of entries: it negates descending parts."""
     signs = tuple(is_descending(part) for part in parts)
     if not any(signs):
         return _same

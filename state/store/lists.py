@@ -1,4 +1,4 @@
-"""Append-only histories, one per key, on the undo journal: what an account did, a blog. They know nothing of what they hold."""
+"""Append-only lists with undo, one per key: for example an account's operations, or a blog."""
 
 from collections.abc import Hashable, Iterator, Sequence
 from itertools import islice
@@ -11,14 +11,14 @@ from state.store.rows import KEPT_SLICE, Keeping
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
-SPENT_MIN = 32  # Dropped values that may lie in front of a history before it is worth moving the rest.
+SPENT_MIN = 32  # Dropped values at the front of a list from which on compacting it is worthwhile.
 
 
 class History(Sequence[V]):
-    """The values of one key, oldest kept first: a live view that only `Lists` writes.
+    """The values of one key, oldest first: a live view that only `Lists` writes.
 
-    Values are numbered from 0 as they are appended; `first` is the number of the oldest one kept, so the value with
-    number `s` is at position `s - first`. A position is O(1), a slice is a list.
+    Values are numbered from 0 in the order of appending. `first` is the number of the oldest retained value, so value number `s` is
+    at position `s - first`. Access by position is O(1); a slice is a new list.
     """
 
     __slots__ = ("_spent", "_values", "first")
@@ -53,7 +53,7 @@ class History(Sequence[V]):
 
 
 class Lists(Deferrable, Generic[K, V]):
-    """A history per key. Grows by what is appended: whoever appends bounds it with `drop_front`, or names the bound."""
+    """An append-only list per key. The caller that appends bounds it with `drop_front` or documents its bound."""
 
     def __init__(self, journal: Journal) -> None:
         self._histories: dict[K, History[V]] = {}
@@ -64,19 +64,19 @@ class Lists(Deferrable, Generic[K, V]):
         self._put_back = self._undrop
 
     def __len__(self) -> int:
-        """How many keys have a history."""
+        """Return the number of keys with a list."""
         return len(self._histories)
 
     def __iter__(self) -> Iterator[K]:
-        """All keys that ever got a value, oldest first."""
+        """Yield all keys that ever got a value, oldest first."""
         return iter(self._histories)
 
     def get(self, key: K) -> History[V]:
-        """The history of a key, empty when there is none."""
+        """Return the list of a key, empty if there is none."""
         return self._histories.get(key, self._none)
 
     def append(self, key: K, value: V) -> int:
-        """Add a value at the end and return its number."""
+        """Append a value and return its number."""
         history = self._histories.get(key)
         if history is None:
             history = self._histories[key] = History()
@@ -87,9 +87,9 @@ class Lists(Deferrable, Generic[K, V]):
         return number
 
     def drop_front(self, key: K, count: int) -> None:
-        """Forget the `count` oldest values; the numbers of the others stay."""
+        """Drop the `count` oldest values. The others keep their numbers."""
         history = self.get(key)
-        assert 0 <= count <= len(history), "more is dropped than there is"
+        assert 0 <= count <= len(history), "more values dropped than there are"
         if count:
             end = history._spent + count
             dropped = history._values[history._spent : end]
@@ -101,9 +101,9 @@ class Lists(Deferrable, Generic[K, V]):
                 history._spent = 0
 
     def restore(self, histories: dict[K, tuple[int, list[V]]]) -> None:
-        """Replace all histories by others: the number of the oldest value kept, and the values, by key. The journal must be empty.
+        """Replace all lists. `histories` has, by key, the number of the oldest value and the values. The journal must be empty.
 
-        The attributes may be parked meanwhile (`state.store.deferred`).
+        Works while the object is loading (`state.store.deferred`).
         """
         kept = self.parked()["_histories"]
         kept.clear()
@@ -113,8 +113,9 @@ class Lists(Deferrable, Generic[K, V]):
             kept[key] = history
 
     def keeping(self) -> Keeping:
-        """Return, after some steps, a function that puts all histories back as they are now, as the same objects; the journal has to be put
-        back as well.
+        """Copy all lists in steps, and return a function that restores the copy into the same objects.
+
+        The caller must also restore the journal.
         """
         histories, kept = self._histories, []
         for place, (key, history) in enumerate(list(histories.items()), 1):
@@ -133,13 +134,13 @@ class Lists(Deferrable, Generic[K, V]):
         return put_back
 
     def check(self) -> None:
-        """Verify what must hold for every history; for tests."""
-        assert not self._none._values, "the shared empty history was written"
+        """Verify the invariants of every list; for tests."""
+        assert not self._none._values, "the shared empty list was written to"
         for history in self._histories.values():
-            assert 0 <= history._spent <= len(history._values), "more spent than there is"
+            assert 0 <= history._spent <= len(history._values), "more spent values than there are"
             assert history._spent <= history.first, "spent values that were never dropped"
-            assert history.next > 0, "a history without a first value"
-            assert history._spent <= max(SPENT_MIN, len(history._values) // 2), "spent values pile up"
+            assert history.next > 0, "a list that never had a value"
+            assert history._spent <= max(SPENT_MIN, len(history._values) // 2), "too many spent values are retained"
 
     def _unappend(self, key: K, history: History[V]) -> None:
         history._values.pop()
@@ -147,10 +148,10 @@ class Lists(Deferrable, Generic[K, V]):
             del self._histories[key]
 
     def _undrop(self, history: History[V], dropped: list[V]) -> None:
-        """Spent values lie where they were until the rest is moved; then they come back from the record."""
+        """Undo a `drop_front`: reuse the spent values if they are still in the list, else take them from the record."""
         history.first -= len(dropped)
         if history._spent >= len(dropped):
             history._spent -= len(dropped)
         else:
-            assert history._spent == 0, "records are taken back newest first"
+            assert history._spent == 0, "records are undone newest first"
             history._values[:0] = dropped

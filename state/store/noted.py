@@ -1,4 +1,4 @@
-"""`Noted`, the rows of a table that have changed since what is derived of them was read. It knows no rows, and nothing of that."""
+"""`Noted`, the rows of a table that changed since a derived view last read them."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -8,10 +8,10 @@ from state.store.slices import take_some
 
 
 class Noted:
-    """The ids of rows that have changed since they were last read, on the undo journal: undoing a change is a change as well.
+    """Ids of the rows that changed since a derived view last read them. Undoing a change also marks the row dirty.
 
-    All rows from the id `unread` on have never been read, so that their ids need not be held: on a chain that nobody reads that is all of
-    them, and a set of ids takes 30 to 60 bytes for each. `next_id` is the next id of the table.
+    Rows with ids of `unread` and above have never been read and need no entry: a set takes 30 to 60 bytes per id, and on a chain that
+    nobody queries all rows are unread. `next_id` returns the next id of the table.
     """
 
     def __init__(self, journal: Journal, next_id: Callable[[], int]) -> None:
@@ -25,19 +25,19 @@ class Noted:
         return len(self.ids) + max(self._next_id() - self.unread, 0)
 
     def note(self, row_id: int) -> None:
-        """Note that a row has changed."""
+        """Mark a row dirty."""
         if row_id < self.unread:
             self.ids.add(row_id)
-        # An unread row may be read before it is undone.
+        # Recorded for unread rows as well: such a row can be read before it is undone.
         self._record((self._undo_note, row_id, None))
 
     def note_all(self, known: Iterable[int]) -> None:
-        """Note all rows, and beside them those that what is derived still has."""
+        """Mark all rows dirty, including the ids in `known`: rows that the derived view still has."""
         self.ids.update(known)
         self.unread = 0
 
     def take(self, most: int, work: Callable[[int], object]) -> None:
-        """Do some work for at most so many rows, which are no longer noted then (`take_some`)."""
+        """Do `work` for at most `most` dirty rows, which are then no longer dirty (see `take_some` for errors)."""
         if not self.ids:
             begin, self.unread = self.unread, min(self.unread + most, self._next_id())
             self.ids.update(range(begin, self.unread))

@@ -1,8 +1,8 @@
-"""Tables, lists and dictionaries as bytes and back: the parts of which a snapshot is made. They know no rule, and nothing of files.
+"""Serializers for the parts of a snapshot: tables, lists and dictionaries.
 
-A part is written as a few chunks, so that whoever writes a file needs the memory of one chunk only. Reading has two steps: `read`
-decodes and checks everything and changes nothing; the function that it returns puts it in place. What can be refused is so refused
-before anything has changed.
+A part is written in chunks, so that the writer of a file needs the memory of one chunk only. Reading has two steps: `read` decodes
+and checks all data without changing anything; the function that it returns installs the data. So errors are raised before anything
+has changed. Only large tables that load in the background decode their rows later.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,39 +19,39 @@ from state.store.rows import Keeping
 from state.store.table import Table
 
 ROWS_PER_CHUNK = 10_000
-ROWS_PER_CHUNK_MAX = 100_000  # that are read
-ORDERS_MAX = 64  # of a table
-# A column of equal values says in a few bytes how many there are. Of histories, so many values more than bytes are read.
+ROWS_PER_CHUNK_MAX = 100_000  # accepted when reading
+ORDERS_MAX = 64  # per table
+# A constant column states its length in a few bytes. All lists of a part have at most this many more values than bytes.
 VALUES_FREE = 100_000
 
 Install = Callable[[], Deferred | None]
-"""Puts what was read in place, and returns what is left to do."""
+"""Installs the data that was read. Returns the background load of the rest, if any."""
 
 
 class Part(Protocol):
-    """One thing that a state or a plugin keeps. `schema` says what it consists of: equal texts can read each other's bytes."""
+    """Serializer for one table or container of a state or a plugin."""
 
     @property
     def schema(self) -> str:
-        """What it consists of, as text."""
+        """Description of the data types. Parts with equal schemas can read each other's bytes."""
 
     def dump(self) -> Iterator[bytes]:
-        """Yield what it holds, in chunks."""
+        """Yield the encoded content in chunks."""
 
     def read(self, chunks: Iterator[bytes]) -> Install:
-        """Return the function that replaces what it holds by what was dumped. Raises Unreadable."""
+        """Decode dumped chunks and return the function that installs them. Raises Unreadable."""
 
     def keeping(self) -> Keeping:
-        """Return, after some steps, a function that puts it back as it is now, in memory and in place, any number of times."""
+        """Copy the content in memory, in steps, and return a function that restores it in place, any number of times."""
 
     def entries(self) -> Iterator[tuple[Any, dict[str, str]]]:
-        """Yield what it holds in words: a key, and the fields of what stands under it."""
+        """Yield the content as text, for comparison: a key, and the fields of its value."""
 
 
 class TablePart:
-    """A table: its rows by id, and the next id. `special` has the types of fields that are declared as Any.
+    """Serializer for a table: its rows and the next id. `special` has the actual types of the fields declared as Any.
 
-    With `is_deferred` a table of more than one chunk is filled after it has been installed, or when somebody looks at it.
+    With `is_deferred`, a table of more than one chunk loads in the background after it is installed.
     """
 
     def __init__(self, table: Table[Any], special: Special | None = None, *, is_deferred: bool = False) -> None:
@@ -75,7 +75,7 @@ class TablePart:
             yield msgpack.encode((_IDS.pack([row.id for row in piece]), len(piece), self._structs.pack(piece)))
 
     def read(self, chunks: Iterator[bytes]) -> Install:
-        """See Part. A deferred table decodes its rows later."""
+        """See Part. A table that loads in the background decodes its rows later."""
         next_id, count = decoded(tuple[int, int], next(chunks, b""))
         orders = decoded(_ORDERS, next(chunks, b""))
         if self._is_deferred and count > ROWS_PER_CHUNK:
@@ -92,11 +92,11 @@ class TablePart:
         return install
 
     def _rows(self, chunks: Iterator[bytes], next_id: int, count: int) -> Iterator[tuple[list[Any], list[int]]]:
-        """Yield the rows of each chunk, with their ids. Raises Unreadable."""
+        """Yield the rows and ids of each chunk. Raises Unreadable."""
         total, last = 0, -1
         for chunk in chunks:
             packed_ids, size, packed = decoded(tuple[bytes, int, bytes], chunk)
-            if size > min(ROWS_PER_CHUNK_MAX, len(packed_ids)):  # no two ids are equal
+            if size > min(ROWS_PER_CHUNK_MAX, len(packed_ids)):  # Ids are distinct, so each takes at least a byte.
                 raise Unreadable(f"{size} rows in one chunk")
             ids, rows = checked_read(_IDS.unpack, packed_ids, size), checked_read(self._structs.unpack, packed, size)
             if [last, *ids] != sorted({last, *ids}) or max(ids, default=-1) >= next_id:
@@ -106,7 +106,7 @@ class TablePart:
             total, last = total + size, max(ids, default=last)
             yield rows, ids
         if total != count:
-            raise Unreadable(f"{total} rows in place of {count}")
+            raise Unreadable(f"{total} rows instead of {count}")
 
     def keeping(self) -> Keeping:
         """See Part."""
@@ -120,7 +120,7 @@ class TablePart:
 
 
 class ListsPart:
-    """Histories by key, with the types of keys and values."""
+    """Serializer for `Lists` with these types of keys and values."""
 
     def __init__(self, lists: Lists[Any, Any], key: Any, value: Any) -> None:
         self._lists = lists
@@ -153,7 +153,7 @@ class ListsPart:
 
 
 class DictPart:
-    """A dictionary, in its order, with the types of keys and values."""
+    """Serializer for a dictionary with these types of keys and values. Preserves its order."""
 
     def __init__(self, kept: dict[Any, Any], key: Any, value: Any) -> None:
         self._kept = kept
@@ -173,14 +173,14 @@ class DictPart:
     def read(self, chunks: Iterator[bytes]) -> Install:
         """See Part."""
         count, keys, values = decoded(tuple[int, bytes, bytes], next(chunks, b""))
-        if count > len(keys):  # no two are equal
+        if count > len(keys):  # Keys are distinct, so each takes at least a byte.
             raise Unreadable(f"{count} keys in {len(keys)} bytes")
         found = dict(zip(checked_read(self._keys.unpack, keys, count), checked_read(self._values.unpack, values, count), strict=True))
         if len(found) != count:
-            raise Unreadable("a key stands there twice")
+            raise Unreadable("a duplicate key")
 
         def install() -> None:
-            # In place, since listeners and undo records hold the dictionary itself.
+            # In place: listeners and undo records hold the dictionary itself.
             self._kept.clear()
             self._kept.update(found)
 
@@ -203,21 +203,18 @@ class DictPart:
 
 
 def tables(kept: Any, *names: str) -> dict[str, Part]:
-    """Return the parts of the tables that an object has as attributes of these names; a name may lead through others, with dots.
-
-    They are deferred where they are large.
-    """
+    """Return the parts of the tables that are attributes of an object; names can be dotted. Large tables load in the background."""
     return {name: TablePart(attrgetter(name)(kept), is_deferred=True) for name in names}
 
 
-# ------------------------------------------------------------------ histories
+# ------------------------------------------------------------------ append-only lists
 
 Histories = dict[Any, tuple[int, list[Any]]]
-"""The number of the oldest value kept, and the values, by key."""
+"""The number of the oldest retained value, and the values, by key."""
 
 
 def dump_lists(lists: Lists[Any, Any], keys: Column, column: Column) -> Iterator[bytes]:
-    """Yield histories in chunks; `column` writes their values."""
+    """Yield the encoded lists in chunks; `column` encodes their values."""
     every = list(lists)
     yield msgpack.encode(len(every))
     for begin in range(0, len(every), ROWS_PER_CHUNK):
@@ -232,23 +229,23 @@ def dump_lists(lists: Lists[Any, Any], keys: Column, column: Column) -> Iterator
 
 
 def read_lists(chunks: Iterator[bytes], keys: Column, unpack: Callable[[bytes, int], list[Any]]) -> Histories:
-    """Return histories that `dump_lists` has written; `unpack` reads that many values. Raises Unreadable."""
+    """Decode lists that `dump_lists` has written; `unpack` decodes a given number of values. Raises Unreadable."""
     found: Histories = {}
     total, room = decoded(int, next(chunks, b"")), VALUES_FREE
     for chunk in chunks:
         count, size, packed_keys, packed_firsts, packed_sizes, packed = decoded(tuple[int, int, bytes, bytes, bytes, bytes], chunk)
         room += len(chunk) - size
         if count > len(packed_keys) or room < 0:
-            raise Unreadable(f"{count} histories with {size} values in {len(chunk)} bytes")
+            raise Unreadable(f"{count} lists with {size} values in {len(chunk)} bytes")
         values = checked_read(unpack, packed, size)
         firsts, sizes = checked_read(_IDS.unpack, packed_firsts, count), checked_read(_IDS.unpack, packed_sizes, count)
         if any(number < 0 for number in (*firsts, *sizes)) or sum(sizes) != size:
-            raise Unreadable("histories of other sizes than their values have")
+            raise Unreadable("the sizes of lists don't add up to the number of values")
         starts = accumulate(sizes, initial=0)
         for key, first, start, length in zip(checked_read(keys.unpack, packed_keys, count), firsts, starts, sizes, strict=False):
             found[key] = first, values[start : start + length]
     if len(found) != total or any(not first and not values for first, values in found.values()):
-        raise Unreadable("a history is missing, empty, or there twice")
+        raise Unreadable("a list is missing, empty, or duplicated")
     return found
 
 
@@ -259,12 +256,12 @@ _ORDERS = Annotated[list[list[int]], Meta(max_length=ORDERS_MAX)]
 
 
 def decoded(kind: Any, data: bytes) -> Any:
-    """Return a value of that type. Raises Unreadable."""
+    """Decode a value of type `kind` from MessagePack. Raises Unreadable."""
     return checked_read(lambda: msgpack.decode(data, type=kind))
 
 
 def checked_read(read: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function that decodes; whatever it finds wrong becomes Unreadable."""
+    """Call a decoding function and convert its errors to Unreadable."""
     try:
         return read(*arguments)
     except (MsgspecError, TypeError, ValueError, OverflowError) as error:

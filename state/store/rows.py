@@ -1,4 +1,4 @@
-"""`Row`, the base of what tables hold. It knows nothing of tables."""
+"""`Row`, the base class of table rows, and helpers that share and copy their values."""
 
 from collections.abc import Callable, Generator
 from functools import lru_cache
@@ -9,13 +9,13 @@ from msgspec.structs import astuple
 
 
 class Row(msgspec.Struct, kw_only=True, eq=False, gc=False):
-    """A row: a mutable Struct that is the same object from its insertion on, through every change, removal and undo.
+    """A mutable Struct that stays the same object from its insertion through every change, removal and undo.
 
-    Fields are written only by the table (`insert`, `modify`, `remove`), and a value is replaced, never changed in place:
-    the journal keeps the old value itself. Rows compare and hash by identity. `id` is -1 until the row is inserted.
+    Only the table writes fields (`insert`, `modify`, `remove`). A value is replaced, never mutated, since the journal keeps the old
+    object. Rows compare and hash by identity. `id` is -1 until the row is inserted.
 
-    The garbage collector doesn't look at rows (`gc=False`): it saves 16 bytes each and the walk over all of them. That
-    is safe as long as no cycle goes through a row, so a row holds plain values and names other rows by id or key.
+    The garbage collector skips rows (`gc=False`), which saves 16 bytes per row and the time to traverse them. This is safe while no
+    reference cycle contains a row, so rows hold plain values and refer to other rows by id or key.
     """
 
     id: int = -1
@@ -23,36 +23,37 @@ class Row(msgspec.Struct, kw_only=True, eq=False, gc=False):
 
 SHARED_MAX = 1 << 20
 SHARED: list[int] = []
-"""The ids below SHARED_MAX, as far as a table has come. An id takes 32 bytes, and a post has a row in seven tables: these hold the same
-objects then, which saves 250 bytes for an account with a post.
+"""Shared int objects for ids below SHARED_MAX, as far as any table has got. An id takes 32 bytes, and a post has rows in seven tables.
+Sharing saves 250 bytes for an account with a post.
 """
 
 
 def more_shared(row_id: int) -> int:
-    """Let SHARED reach an id, and return it."""
+    """Extend SHARED to an id and return its shared object."""
     SHARED.extend(range(len(SHARED), row_id + 1024))
     return SHARED[row_id]
 
 
 @lru_cache(1 << 14)
 def shared(texts: tuple[str, ...]) -> tuple[str, ...]:
-    """Return an equal tuple that other rows have too, for what many have in common: a tuple of three takes 64 bytes, and its texts more."""
+    """Intern a tuple that many rows have in common: a tuple of three takes 64 bytes, plus its texts."""
     return texts
 
 
 PutBack = Callable[[], None]
-"""Puts something back as it was when it was kept, however often it is called and whatever has happened since."""
+"""Restores a copy. Can be called any number of times, whatever has changed since."""
 
 
 Keeping = Generator[None, None, PutBack]
-"""The steps of keeping something, at the end of which comes what puts it back. Nothing may change it in between."""
-PUT_BACK_SLICE = 1000  # rows that are set again before the next pause
-KEPT_SLICE = 10_000  # rows, or things like them, that are kept at a step: at most 30 ms
+"""The steps of copying something; returns the function that restores the copy. Nothing may change the original between the steps."""
+PUT_BACK_SLICE = 1000  # rows restored between two pauses
+KEPT_SLICE = 10_000  # rows or lists copied in one step (at most 30 ms)
 
 
 def keeping_values(rows: list[Any], pause: Callable[[], None]) -> Generator[None, None, Callable[[], list[Any]]]:
-    """Keep the values of rows, in steps; the function that is returned sets them again, and returns the rows in which it has changed
-    something. That function calls `pause` after each PUT_BACK_SLICE rows.
+    """Copy the values of rows in steps. The returned function restores them and returns the rows that it changed.
+
+    That function calls `pause` after every PUT_BACK_SLICE rows.
     """
     kept: list[tuple[Any, ...]] = []
     for begin in range(0, len(rows), KEPT_SLICE):
@@ -80,7 +81,7 @@ Value = TypeVar("Value")
 
 
 def at_once(steps: Generator[None, None, Value]) -> Value:
-    """Make all steps, and return what comes at their end."""
+    """Run a generator to its end and return its result."""
     while True:
         try:
             next(steps)
@@ -93,9 +94,9 @@ RowT_co = TypeVar("RowT_co", bound=Row, covariant=True)
 
 
 class Rows(Protocol[RowT_co]):
-    """What holds rows of one type: a table, as the declaration of an index sees it.
+    """A source of rows of one type: the view of a table that the declaration of an index needs.
 
-    The declaration only needs the type of the rows, so that `accounts.by_name` is an index of accounts to the type checker.
+    It gives the type checker the row type, so that `accounts.by_name` is an index of accounts.
     """
 
     def find(self, row_id: int) -> RowT_co:

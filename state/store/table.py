@@ -1,4 +1,4 @@
-"""`Table`, the rows of one type with their indices; every write goes through it and is journaled. It knows no chain rule."""
+"""`Table`, the rows of one type and their indices. It makes and journals every write."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice, zip_longest
@@ -21,10 +21,10 @@ MODIFY_CLASH = "Could not modify object, most likely a uniqueness constraint was
 
 RowT = TypeVar("RowT", bound=Row)
 Declared = Unique | Ordered | Due | Grouped
-Loose = DueIndex[RowT] | GroupedIndex[RowT]  # Always up to date, without an order of all rows.
+Loose = DueIndex[RowT] | GroupedIndex[RowT]  # always up to date, without a total order of rows
 Changes = dict[str, Any]
-Move = tuple[Any, Any, Any]  # An index, the entry that a row has there, the one that it gets; None is out of the index.
-Readers = tuple[tuple[Any, ...], tuple[Any, ...]]  # Indices, and lazy ones, that read a field.
+Move = tuple[Any, Any, Any]  # an index, the old and the new entry of a row; None means not in the index
+Readers = tuple[tuple[Any, ...], tuple[Any, ...]]  # the eager and the lazy indices that read a field
 
 NO_READERS: Readers = ((), ())
 
@@ -36,16 +36,16 @@ class Table(Deferrable, Generic[RowT]):
             by_name = Unique("name")
             by_votes = Ordered("-votes", "name")
 
-    Only `insert`, `modify` and `remove` write. One that raises, whatever it raises, has changed nothing. Source of the
-    rules: state-objects.md §1.5. Iteration is in the order of ids, and raises RuntimeError at its next step after a row
-    came or went; rows may be modified meanwhile. A table grows with the state of the chain; the rules bound it.
+    Only `insert`, `modify` and `remove` write. If one of them raises anything, nothing has changed. Source of the rules:
+    state-objects.md §1.5. Iteration is by id. After an insertion or removal its next step raises RuntimeError; modifying rows is
+    allowed. The rules of the chain bound the size of a table.
     """
 
     ROW: ClassVar[type[Row]] = Row
     _declared: ClassVar[Sequence[tuple[str, Declared]]] = ()
 
     def __init_subclass__(cls) -> None:
-        """Take the row type from the base, refuse declarations of fields that it doesn't have, and copy the methods that write."""
+        """Find the row type in the base class, check the declared indices against it, and copy the methods that write."""
         for base in getattr(cls, "__orig_bases__", ()):
             cls.ROW = next((row for row in get_args(base) if isinstance(row, type)), cls.ROW)
         cls._declared = list(_declarations(cls))
@@ -53,8 +53,8 @@ class Table(Deferrable, Generic[RowT]):
             unknown = set(declared.fields) - set(cls.ROW.__struct_fields__)
             if unknown:
                 raise TypeError(f"{cls.__name__}.{name} reads fields that {cls.ROW.__name__} doesn't have: {sorted(unknown)}")
-        # The interpreter adapts each access to an attribute to the class that it meets there, but not where it meets a new one all
-        # the time. So each table runs a copy of its own of what every write goes through: 2.4 % less for a whole replay.
+        # CPython specializes the bytecode of an attribute access for one class. So each table class gets its own copy of the methods
+        # that every write goes through, which makes a whole replay 2.4 % faster.
         for method in (Table.insert, Table.modify, Table.remove, Table._move_in, Table._shift, Table._drop):
             setattr(cls, method.__name__, _copied(method))
 
@@ -70,10 +70,10 @@ class Table(Deferrable, Generic[RowT]):
         self._readers: dict[str, Readers] = {"id": NO_READERS}
         for name, declared in self._declared:
             setattr(self, name, self._bind(declared))
-        # What each write needs of the indices, so that it needn't ask them: these stay the same objects for ever.
+        # Parts of the indices that each write needs, cached: they stay the same objects for the life of the table.
         self._by_key = [(keys.entry, keys.by_key) for keys in self._keys]
         self._notes = [index.changed.add for index in self._lazy]
-        # `get(id)` is the row or None: the bound function of the dict, which stays the same object for ever.
+        # `get(id)` returns the row or None. It is bound to the dict, which therefore must stay the same object.
         self.get: Callable[[int], RowT | None] = self._rows.get
         self._watched = frozenset(self._readers)
         self._moved_by = frozenset(field for field, (eager, _) in self._readers.items() if eager)
@@ -85,12 +85,12 @@ class Table(Deferrable, Generic[RowT]):
         return len(self._rows)
 
     def __iter__(self) -> Iterator[RowT]:
-        """All rows, by id."""
+        """Yield all rows by id."""
         self._sort()
         return self._steps(self._version)
 
     def find(self, row_id: int) -> RowT:
-        """The row with an id, or the refusal `UnknownKey`."""
+        """Return the row with this id. Raises UnknownKey."""
         try:
             return self._rows[row_id]
         except KeyError:
@@ -98,25 +98,25 @@ class Table(Deferrable, Generic[RowT]):
 
     @property
     def undo_functions(self) -> tuple[Any, Any, Any]:
-        """What takes back an insertion, a removal and a modification: the very objects that records of the journal hold."""
+        """The functions that undo an insertion, a removal and a modification: the same objects as in the records of the journal."""
         return self._undo_insert, self._undo_remove, self._undo_modify
 
     @property
     def lazy_orders(self) -> Sequence[OrderedIndex[RowT]]:
-        """The orders that are sorted when they are read."""
+        """The lazy indices."""
         return self._lazy
 
     @property
     def index_count(self) -> int:
-        """How many indices a row is in."""
+        """The number of indices."""
         return len(self._keys) + len(self._orders) + len(self._lazy)
 
     def sample(self, count: int) -> list[RowT]:
-        """Up to `count` rows, in no order that means anything; it takes the same time however many there are."""
+        """Return up to `count` rows in arbitrary order. The time doesn't depend on the size of the table."""
         return list(islice(self._rows.values(), count))
 
     def insert(self, row: RowT) -> RowT:
-        """Give a new row its id, enter it into all indices and return it; refuses one that clashes in a unique index."""
+        """Insert a new row into the table and its indices, set its id and return it. Raises NotUnique."""
         assert row.id == -1, "the row is in a table already"
         row_id = row.id = self.next_id
         try:
@@ -139,12 +139,12 @@ class Table(Deferrable, Generic[RowT]):
         return row
 
     def modify(self, row: RowT, /, **changes: Any) -> None:
-        """Set fields of a row and re-sort it where they count; refuses a clash in a unique index."""
+        """Set fields of a row and update the indices that read them. Raises NotUnique."""
         assert self._rows.get(row.id) is row, "the row is not in this table"
         if not self._watched.isdisjoint(changes):
             self._shift(row, changes)
         else:
-            # `_exchange` in line: most writes go through here, and a call is a good part of what they cost.
+            # `_exchange`, inlined: most writes take this path, and a call would be a large part of their cost.
             try:
                 for field, value in changes.items():
                     changes[field] = getattr(row, field)
@@ -152,34 +152,34 @@ class Table(Deferrable, Generic[RowT]):
             except AttributeError:
                 _restore(row, changes, field)
                 raise
-        # `changes` holds the old values now, and is what the journal keeps: no second dict per write.
+        # `changes` now holds the old values, so the journal can keep it without a second dict per write.
         self._record((self._undo_modify, row, changes))
 
     def remove(self, row: RowT) -> None:
-        """Take a row out of the table and all indices. It keeps its values and its id, which no other row gets."""
+        """Remove a row from the table and all indices. It keeps its values and its id, which isn't reused."""
         assert self._rows.get(row.id) is row, "the row is not in this table"
         self._drop(row)
         self._record((self._undo_remove, row, None))
 
     def restore(self, rows: list[RowT], next_id: int) -> None:
-        """Replace all rows by others, which have their ids already, in ascending order below `next_id`; refuses a clash.
+        """Replace all rows. The new ones have ascending ids below `next_id`. Raises NotUnique.
 
-        Nothing of it is in the journal, which must be empty.
+        This is not journaled; the journal must be empty.
         """
         for _ in self.restoring([(rows, [row.id for row in rows])], next_id):
             pass
 
     def orders(self) -> list[list[int]]:
-        """Return the ids of the rows in each order that is always sorted and isn't that of the ids; [] for the others."""
+        """Return, for each eager index, the ids of all rows in its order; [] if it excludes rows or is ordered by id."""
         found = [[row.id for row in order] for order in self._orders]
         return [ids if len(ids) == len(self._rows) and ids != list(self._rows) else [] for ids in found]
 
     def restoring(self, chunks: Iterable[tuple[list[RowT], list[int]]], next_id: int, orders: Iterable[list[int]] = ()) -> Iterator[None]:
-        """Replace all rows, as `restore` does, by chunks of rows with their ids, one at a step.
+        """Replace all rows like `restore`, by one chunk of rows and their ids per step.
 
-        Whole chunks take a small part of the time that inserting row by row would take; lazy indices are sorted when they are read, the
-        others take the least time when `orders` are what the method of that name has returned for these rows; they may be wrong.
-        The attributes may be parked meanwhile (`state.store.deferred`).
+        This takes a small part of the time of single inserts. Lazy indices are sorted at the next read. The others are sorted fastest if
+        `orders` is the result of that method for these rows; wrong orders are harmless. Works while the table is loading
+        (`state.store.deferred`).
         """
         own = self.parked()
         rows: dict[int, RowT] = own["_rows"]
@@ -204,10 +204,10 @@ class Table(Deferrable, Generic[RowT]):
         own["_version"] += 1
 
     def keeping(self) -> Keeping:
-        """Return, after some steps, a function that puts all rows and indices back as they are now; the rows are the same objects then.
+        """Copy all rows and indices in steps, and return a function that restores the copy into the same row objects.
 
-        Nothing of it is in the journal, which has to be put back with the tables. Rows that have been removed, and that only the journal
-        still knows, are left to whoever keeps that (`keeping_values`). A table that is deferred is filled first.
+        Restoring is not journaled; the caller must restore the journal with the tables, and copy the removed rows to which only the
+        journal refers (`keeping_values`). A table that is still loading is loaded first.
         """
         rows, next_id = self._rows.copy(), self.next_id
         is_in_order = self._in_order
@@ -223,7 +223,7 @@ class Table(Deferrable, Generic[RowT]):
 
         def put_back() -> None:
             self.abandon()
-            # In place, since bound functions of the dictionaries are held all over.
+            # In place: other objects hold bound methods of these dictionaries.
             _replace(self._rows, rows)
             values()
             for by_key, kept in keys:
@@ -238,34 +238,35 @@ class Table(Deferrable, Generic[RowT]):
         return put_back
 
     def let_go(self, least: int = LET_GO_MIN) -> None:
-        """Give back what lazy indices hold in which more than `least` rows have changed since they were read; to be called now and then."""
+        """Free the memory of lazy indices with more than `least` changes since their last read. Call it periodically."""
         if not self.is_deferred:
             for order in self._lazy:
                 order.let_go(least)
 
     def writes_since(self, mark: int) -> Iterator[tuple[int, RowT, Changes | None]]:
-        """Yield what was written to this table since a mark of the journal, oldest first: the position, the row, and the values that
-        were replaced; None for a row that was inserted. Removals are left out.
+        """Yield the insertions and modifications since a position of the journal, oldest first.
+
+        Each is the position, the row, and the replaced values (None for an insertion).
         """
         for position, (undo, row, old) in self.journal.since(mark):
-            # Bound methods are compared by identity: the table has one object of each, and all its records hold that.
+            # Bound methods compare by identity here: the table has one object of each, which all its records hold.
             if undo is self._undo_modify or undo is self._undo_insert:
                 yield position, row, old
 
     def check(self) -> None:
-        """Verify ids, order and every index against the rows; for tests, changes nothing."""
+        """Verify ids, order and every index against the rows; for tests."""
         ids = list(self._rows)
         assert not self._in_order or ids == sorted(ids), "ids out of order"
         for row_id, row in self._rows.items():
-            assert row.id == row_id, "a row under another id"
-            assert 0 <= row_id < self.next_id, "an id that was never given"
+            assert row.id == row_id, "a row under a wrong id"
+            assert 0 <= row_id < self.next_id, "an id that was never assigned"
         for keys in self._keys:
             keys.check(self._rows)
         for order in (*self._orders, *self._lazy):
             order.check(self._rows)
 
     def _bind(self, declared: Declared) -> UniqueIndex[RowT] | OrderedIndex[RowT] | Loose[RowT]:
-        """Make the index of a declaration, and note which fields it reads."""
+        """Create the index of a declaration and register the fields that it reads."""
         index: UniqueIndex[RowT] | OrderedIndex[RowT] | Loose[RowT]
         keys: UniqueIndex[RowT] | None
         readers: Readers
@@ -290,7 +291,7 @@ class Table(Deferrable, Generic[RowT]):
         return index
 
     def _move_in(self, row: RowT) -> None:
-        """Enter a row into all indices that are always up to date or, when it clashes or can't be compared, into none."""
+        """Insert a row into all eager indices, or into none if it clashes or can't be compared."""
         done = 0
         try:
             for key, by_key in self._by_key:
@@ -301,7 +302,7 @@ class Table(Deferrable, Generic[RowT]):
                 order.enter(row)
                 done += 1
         except BaseException:
-            # The indices that it has been entered into, keys first.
+            # Undo the completed insertions, unique indices first.
             for key, by_key in self._by_key[:done]:
                 del by_key[key(row)]
             for order in self._orders[: max(0, done - len(self._by_key))]:
@@ -309,21 +310,20 @@ class Table(Deferrable, Generic[RowT]):
             raise
 
     def _shift(self, row: RowT, changes: Changes) -> None:
-        """Modify fields that indices read, and move the row in those indices whose entry changes.
+        """Modify fields that indices read, and move the row in the indices whose entry changes.
 
-        An entry is a function of the row, and the row holds one set of values at a time. So the old entries are worked out first,
-        then the values are exchanged, then the new entries: with both, the row can be moved without anybody searching for it. The
-        order of these steps is also what makes a failed write leave no trace. Until `_perform` nothing but the row's own fields has
-        changed, and exchanging once more takes that back. A clash or an entry that can't be worked out raises before that point, an
-        entry that can't be compared within `_perform`, which takes back the moves that it has made.
+        An entry is a function of the row, and the row holds one set of values at a time. So the old entries are computed first, then the
+        values are swapped, then the new entries are computed. This order also makes a failed write leave no trace: until `_perform` only
+        the row's own fields have changed, and a second swap reverts them. A clash or an entry that can't be computed raises before that
+        point. An entry that can't be compared raises within `_perform`, which reverts its moves.
 
-        Most writes don't reach this: `modify` sees in `_watched` at once that no index reads the fields. Of those that do, many leave
-        an entry as it was, because the value is the same or `where` leaves the row out before and after; that index is not touched,
-        which is also why walks over it go on. A lazy index only notes the id, at the very end, when nothing can fail any more.
+        Most writes don't get here: `modify` sees in `_watched` that no index reads the fields. Many others leave an entry unchanged,
+        because the value is equal or `where` excludes the row before and after. Such an index is not touched, and iterations over it can
+        continue. A lazy index only records the id, at the very end, when nothing can fail.
         """
-        assert "id" not in changes, "ids are given by the table"
+        assert "id" not in changes, "the table assigns ids"
         if self._moved_by.isdisjoint(changes):
-            # Only lazy indices read these fields: nothing moves, and no entry has to be worked out.
+            # Only lazy indices read these fields, so no entry has to be computed.
             _exchange(row, changes)
             row_id, readers = row.id, self._readers
             for field, old in changes.items():
@@ -350,9 +350,9 @@ class Table(Deferrable, Generic[RowT]):
             index.changed.add(row.id)
 
     def _touched(self, row: RowT, changes: Changes) -> Readers:
-        """The indices that read a field which gets another value, each once.
+        """Return the indices that read a field whose value changes, each once.
 
-        Mostly one field changes, and the tuples that are kept for it are returned as they are; merging is for the rest.
+        Usually only one such field changes; then the tuples stored for it are returned without merging.
         """
         touched = NO_READERS
         known = self._readers
@@ -363,7 +363,7 @@ class Table(Deferrable, Generic[RowT]):
         return touched
 
     def _drop(self, row: RowT) -> None:
-        """Take a row out of all indices and the table."""
+        """Remove a row from the table and all indices."""
         row_id = row.id
         for key, by_key in self._by_key:
             del by_key[key(row)]
@@ -392,20 +392,20 @@ class Table(Deferrable, Generic[RowT]):
             note(row_id)
 
     def _unmodify(self, row: RowT, old: Changes) -> None:
-        """Take back a modification: set the old values, and move the row back in the indices.
+        """Undo a modification: set the old values and move the row back in the indices.
 
-        The journal holds no entries of indices. They are functions of the row, and all later writes are undone by now, so that
-        working them out again gives the very entries that the row had.
+        The journal holds no index entries. They are functions of the row, and all later writes are undone already, so computing them
+        again gives the entries that the row had.
         """
         if self._watched.isdisjoint(old):
             for field, value in old.items():
                 setattr(row, field, value)
         else:
-            # A copy, since `_shift` exchanges the values: records are never changed, so that a checkpoint can share them.
+            # A copy, since `_shift` swaps the values. Records never change, so that copies of the journal can share them.
             self._shift(row, old.copy())
 
     def _sort(self) -> None:
-        """Bring the rows back into the order of ids, which undoing a removal upsets; in place, others hold the dict."""
+        """Sort the rows by id, which undoing a removal requires. In place: other objects hold the dict."""
         if not self._in_order:
             rows = sorted(self._rows.items())
             self._rows.clear()
@@ -421,16 +421,16 @@ class Table(Deferrable, Generic[RowT]):
 
     def _demand_unchanged(self, version: int) -> None:
         if self._version != version:
-            raise RuntimeError("the table changed while it was walked")
+            raise RuntimeError("the table changed during an iteration")
 
 
 def _copied(method: Any) -> FunctionType:
-    """Return a function that does the same, with bytecode of its own for the interpreter to adapt."""
+    """Return a copy of a function with its own bytecode, which the interpreter can specialize."""
     return FunctionType(method.__code__.replace(), method.__globals__, method.__name__)
 
 
 def _declarations(table: type) -> Iterator[tuple[str, Declared]]:
-    """The indices that a table class declares, in their order."""
+    """Yield the indices that a table class declares, in order."""
     for base in reversed(table.__mro__):
         for name, declared in vars(base).items():
             if isinstance(declared, Declared):
@@ -438,18 +438,18 @@ def _declarations(table: type) -> Iterator[tuple[str, Declared]]:
 
 
 def _merged(some: Readers, others: Readers) -> Readers:
-    """Both together, each index once."""
+    """Return the union of both, each index once."""
     return (*dict.fromkeys(some[0] + others[0]),), (*dict.fromkeys(some[1] + others[1]),)
 
 
 def _replace(kept: dict[Any, Any], other: dict[Any, Any]) -> None:
-    """Let a dictionary hold what another holds."""
+    """Replace the content of a dictionary in place."""
     kept.clear()
     kept.update(other)
 
 
 def _exchange(row: Row, changes: Changes) -> None:
-    """Swap the values of a row with those in `changes`: afterwards it holds the old ones, which is what undo needs."""
+    """Swap the values of a row with those in `changes`, which then holds the old ones for undo."""
     try:
         for field, value in changes.items():
             changes[field] = getattr(row, field)
@@ -460,7 +460,7 @@ def _exchange(row: Row, changes: Changes) -> None:
 
 
 def _restore(row: Row, changes: Changes, missing: str) -> None:
-    """Take back an exchange that came as far as a field that isn't there."""
+    """Revert an exchange that failed at the unknown field `missing`."""
     for field, old in changes.items():
         if field == missing:
             break
@@ -468,7 +468,7 @@ def _restore(row: Row, changes: Changes, missing: str) -> None:
 
 
 def _perform(moves: list[Move], row: Row) -> None:
-    """Make all moves or, when an entry can't be compared with its neighbours, none."""
+    """Make all moves, or none if an entry can't be compared with its neighbours."""
     done = 0
     try:
         for index, old, new in moves:

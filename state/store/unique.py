@@ -1,4 +1,4 @@
-"""`Unique`, an index that finds one row by its key and keeps no order. It knows no chain rule."""
+"""`Unique`, an unordered index that finds one row by its key."""
 
 from collections.abc import Callable
 from functools import cache
@@ -12,7 +12,7 @@ RowT = TypeVar("RowT", bound=Row)
 
 
 class Unique:
-    """Declares that no two rows agree in all of `fields`, and that rows are found by them: see `UniqueIndex`."""
+    """Declaration of a `UniqueIndex`: no two rows agree in all of `fields`."""
 
     def __init__(self, *fields: str) -> None:
         if not fields:
@@ -24,23 +24,23 @@ class Unique:
     @overload
     def __get__(self, table: Rows[RowT], owner: type) -> "UniqueIndex[RowT]": ...
     def __get__(self, table: object, owner: type) -> object:
-        """Return the declaration. On a table the index of the same name stands in front of it, which the type checker learns from here.
+        """Return the declaration from a class, and the index from a table.
 
-        A table whose attributes are parked is asked for the index.
+        A loaded table has the index as an instance attribute, which shadows this. A table that is still loading gets here.
         """
         return self if table is None else index_of(table, self)
 
 
 def index_of(table: object, declared: object) -> object:
-    """Return the index that a declaration has on a table whose attributes are parked."""
+    """Return the index of a declaration from a table that is still loading, which finishes the load."""
     name = next(name for cls in type(table).__mro__ for name, value in vars(cls).items() if value is declared)
     return table.__getattr__(name)  # type: ignore[attr-defined]
 
 
 class UniqueIndex(Generic[RowT]):
-    """Rows by key, O(1). The key is the values of the declared fields, in their order; none of them may be None.
+    """Rows by key, O(1). A key is the values of the declared fields in order, none of which is None.
 
-    `get(*key)` is the row or None, `find(*key)` the row or the refusal `UnknownKey`.
+    `get(*key)` returns the row or None. `find(*key)` returns the row or raises `UnknownKey`.
     """
 
     def __init__(self, fields: tuple[str, ...]) -> None:
@@ -49,23 +49,23 @@ class UniqueIndex(Generic[RowT]):
         self.get, self.find = lookups(self.by_key, fields)
 
     def move(self, old: Any, new: Any, row: RowT) -> None:
-        """Exchange the key of a row, None standing for out of the index. Only the table calls this."""
+        """Replace the key of a row; None means not in the index. Only the table calls this."""
         if new is not None:
             self.by_key[new] = row
         if old is not None:
             del self.by_key[old]
 
     def check(self, rows: dict[int, RowT]) -> None:
-        """Verify that exactly the rows of the table are here, under their keys; for tests."""
-        assert len(self.by_key) == len(rows), "rows are missing, or too many"
+        """Verify the index against the rows of the table; for tests."""
+        assert len(self.by_key) == len(rows), "rows are missing or extra"
         for row in rows.values():
             key = self.entry(row)
-            assert key is not None, "None is no key"
+            assert key is not None, "a key is None"
             assert self.by_key.get(key) is row, f"row {row.id} is not under its key"
 
 
 def lookups(by_key: dict[Any, RowT], fields: tuple[str, ...]) -> tuple[Callable[..., RowT | None], Callable[..., RowT]]:
-    """The functions `get` and `find` over a dict of keys that have a part for each of the fields."""
+    """Return the functions `get` and `find` over a dict whose keys have a part per field."""
     if len(fields) == 1:
         return bare_lookups(by_key, fields)
     get: Callable[..., RowT | None] = maker(len(fields))(by_key.get)
@@ -81,9 +81,9 @@ def lookups(by_key: dict[Any, RowT], fields: tuple[str, ...]) -> tuple[Callable[
 
 @cache
 def maker(size: int) -> Callable[[Callable[[Any], Any]], Callable[..., Any]]:
-    """Return what makes a look-up by so many parts of a look-up by their tuple.
+    """Return a function that converts a look-up by a tuple into a look-up by `size` arguments.
 
-    It is compiled for the number: a function of any number of arguments that counts them takes longer (0.2 to 1.2 % of a replay).
+    It is compiled for this number: a function with variable arguments takes longer (0.2 to 1.2 % of a replay).
     """
     names = ", ".join([f"part_{n}" for n in range(size)])
     made: Callable[[Callable[[Any], Any]], Callable[..., Any]] = eval(f"lambda found: lambda {names}, /: found(({names}))")
@@ -91,7 +91,7 @@ def maker(size: int) -> Callable[[Callable[[Any], Any]], Callable[..., Any]]:
 
 
 def bare_lookups(by_key: dict[Any, RowT], fields: tuple[str, ...]) -> tuple[Callable[..., RowT | None], Callable[..., RowT]]:
-    """The functions `get` and `find` for keys of one field, which are held bare: `get` is the dict's own, the cheapest call there is."""
+    """Return `get` and `find` for keys of one field, stored without a tuple. `get` is the dict's own method, the fastest call."""
 
     def find(key: Any, /) -> RowT:
         try:
