@@ -1,1 +1,1 @@
-"""Snapshots: a whole state with its plugins as named sections of bytes, and a state made of them. Files are the node's affair."""
+"""Snapshots: encodes the state and its plugins as named sections of bytes, and restores them. node/snapshots writes the files."""

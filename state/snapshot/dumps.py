@@ -1,6 +1,6 @@
-"""A chain at its very moment: beside the state at the last irreversible block the blocks after it, their edits, and what waits.
+"""Encodes the tail of a chain for a dump: the reversible blocks, their state edits and the pending transactions.
 
-What stands in a snapshot is written by image.py; here is the rest. Other branches are left out. Nothing is known of files.
+image.py encodes the state at the last irreversible block. Fork branches are not part of a dump.
 """
 
 from collections.abc import Iterator
@@ -18,14 +18,14 @@ from state.protocol.transaction import ZERO_ID, SignedTransaction
 from state.snapshot.image import Head, Open, restore
 from state.store.columns import Unreadable
 
-# Left out for blocks and transactions that the chain of the dump has checked. Of the flags with which a block was applied one is kept:
-# it decides whether there are records of the transactions.
+# Checks to skip for blocks and transactions that the dumped chain has already checked. Of the flags that a block was applied with, only
+# KEPT_FLAGS matters: it decides whether the state has records of the block's transactions.
 CHECKED = TRUSTED | Skip.UNDO_HISTORY_CHECK
 KEPT_FLAGS = Skip.TRANSACTION_DUPE_CHECK
 
 
 class Reversible(Struct, frozen=True, array_like=True):
-    """A block that can be undone, with its edits and the flags that count."""
+    """A reversible block with its state edits and its relevant skip flags."""
 
     packed: bytes
     edits: list[bytes]
@@ -33,9 +33,9 @@ class Reversible(Struct, frozen=True, array_like=True):
 
 
 class Rest(Struct, frozen=True):
-    """What a chain holds beyond its last irreversible block.
+    """The part of a chain after its last irreversible block.
 
-    `accepted` are the transactions in it that impersonation has let in, `popped` those of popped blocks.
+    `popped` are transactions of popped blocks. `accepted` are the ids of transactions accepted through impersonation.
     """
 
     blocks: list[Reversible]
@@ -45,12 +45,12 @@ class Rest(Struct, frozen=True):
 
 
 def rest_of(chain: Chain) -> bytes:
-    """Return what a chain holds beyond its last irreversible block, as bytes."""
+    """Encode the part of a chain after its last irreversible block (`Rest`)."""
     wire, accepted = chain.state.wire, chain.state.impersonated.accepted
     blocks, transactions = [], [*chain.pending, *chain.popped]
     for number, _, skip in chain.reversible:
         block = chain.block_by_number(number)
-        assert block is not None, "a block that can be undone is on the main branch"
+        assert block is not None, "a reversible block is on the main branch"
         edits = [write_edit(edit) for edit in chain.sidecars.edits_of(block.id)]
         blocks.append(Reversible(wire.pack_block(block), edits, skip & KEPT_FLAGS))
         transactions += block.transactions
@@ -65,7 +65,7 @@ def rest_of(chain: Chain) -> bytes:
 
 @contextmanager
 def rewound(chain: Chain) -> Iterator[None]:
-    """Have a chain at its last irreversible block, for the time in which its state is written; afterwards it is where it was."""
+    """Rewind a chain to its last irreversible block, and restore it afterwards."""
     now = chain.checkpoint()
     try:
         chain.rewind()
@@ -76,8 +76,9 @@ def rewound(chain: Chain) -> Iterator[None]:
 
 @contextmanager
 def one_move(chain: Chain) -> Iterator[None]:
-    """Have the listeners of moves called once for all that happens, with the blocks between the head before and the head after it, and
-    then those of restored sidecars, if edits have changed.
+    """Combine all head changes in the block into one call of the listeners, with the blocks between the old and the new head.
+
+    If state edits have changed, it also calls the listeners of restored sidecars.
     """
     before, listeners = chain.branch(), chain.on_moved
     edits, on_restored = chain.sidecars.edits.copy(), chain.sidecars.on_restored
@@ -94,16 +95,16 @@ def one_move(chain: Chain) -> Iterator[None]:
 
 
 def restore_all(chain: Chain, head: Head, open_section: Open, blocks: list[bytes], rest: bytes) -> None:
-    """Put a chain where another one was: `blocks` are all up to the head of the snapshot, `rest` is what `rest_of` has returned.
+    """Restore a dump. `blocks` are all blocks up to the head of the snapshot, `rest` is a result of `rest_of`.
 
-    Raises Unreadable, and then the chain is as it was before.
+    Raises Unreadable and leaves the chain unchanged if the dump is invalid.
     """
     now, state = chain.checkpoint(), chain.state
     with one_move(chain):
         try:
             require_linked(chain, head, blocks)
             found = msgpack.decode(rest, type=Rest)
-            # Nothing of the chain that was there has to be undone; the checkpoint holds all of it.
+            # The old chain is not undone: the checkpoint holds all of it.
             chain.clear_pending()
             state.journal.cut(state.journal.mark())
             older = dict(enumerate(blocks, 1)).get
@@ -116,11 +117,11 @@ def restore_all(chain: Chain, head: Head, open_section: Open, blocks: list[bytes
                 chain.plan_edits(block.id, [read_edit(edit) for edit in each.edits])
                 chain.push_block(block, CHECKED | each.skip & KEPT_FLAGS)
                 if state.props.head_block_id != block.id:
-                    raise Unreadable(f"its block {block.number} doesn't follow the one before")
+                    raise Unreadable(f"its block {block.number} doesn't extend the previous block")
             chain.put_pending(read_transactions(chain, found.pending), read_transactions(chain, found.popped), CHECKED)
         except ChainError as error:
             chain.return_to(now)
-            raise Unreadable(f"what it holds is refused: {error.message(state.spec.spell)}") from None
+            raise Unreadable(f"its content is refused: {error.message(state.spec.spell)}") from None
         except (MsgspecError, ValueError) as error:
             chain.return_to(now)
             raise Unreadable(str(error)) from None
@@ -130,17 +131,17 @@ def restore_all(chain: Chain, head: Head, open_section: Open, blocks: list[bytes
 
 
 def require_linked(chain: Chain, head: Head, blocks: list[bytes]) -> None:
-    """Raise Unreadable unless blocks follow each other from the first to the one that a snapshot was taken at."""
+    """Raise Unreadable unless the blocks form a chain from block 1 to the block of the snapshot."""
     wire, last = chain.state.wire, ZERO_ID
     for number, packed in enumerate(blocks, 1):
         block, end = wire.unpack_block(packed)
         if block.previous != last or end != len(packed):
-            raise Unreadable(f"its block {number} doesn't follow the one before")
+            raise Unreadable(f"its block {number} doesn't extend the previous block")
         last = block.id
     if last.hex() != head.block_id or len(blocks) != head.number:
         raise Unreadable(f"its blocks don't end with block {head.number}")
 
 
 def read_transactions(chain: Chain, packed: list[bytes]) -> list[SignedTransaction]:
-    """Return transactions from their bytes. Raises ChainError."""
+    """Decode transactions. Raises ChainError."""
     return [chain.state.wire.unpack_transaction(data) for data in packed]

@@ -1,7 +1,6 @@
-"""A chain's whole state as sections of bytes and back: every consensus table, the data of every plugin, and a head with the rest.
+"""Encodes and restores the whole state of a chain: a header, and a section per consensus table and plugin data.
 
-A snapshot shows the chain at a block that can't be undone any more. It holds no blocks but that one: the older ones are read where
-they are needed, from the block log.
+A snapshot is taken at an irreversible block. It contains only this block; older ones are read from the block log on demand.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -20,11 +19,11 @@ from state.store.deferred import Deferred
 from state.store.parts import Install, Part, TablePart
 from state.tables import State
 
-# To be raised with every change of what a block does to the state or to a plugin's data: a snapshot of other rules is not used.
+# Raise this with every change of what a block does to the state or to a plugin's data. Snapshots of other versions are not used.
 RULES = 3
 
 CONSENSUS = "state"
-# The types of fields that tables, which must not know operations, declare as Any.
+# The types of fields declared as Any, because tables can't import operations.
 SPECIAL: dict[str, Special] = {
     "comments": {
         "beneficiaries": tuple[Beneficiary, ...],
@@ -35,20 +34,20 @@ SPECIAL: dict[str, Special] = {
     "optional_actions": {"action": ExampleOptionalAction | None},
 }
 
-# Large tables that only operations on content or on accounts read, and no step of a block.
+# Large tables that load in the background: only operations on content or accounts read them, no step of a block.
 DEFERRED = ("account_authorities", "comment_contents", "account_metadata")
 
 Open = Callable[[str], Iterator[bytes]]
-"""Returns the chunks of a section by name."""
+"""Yields the chunks of a section by name."""
 Older = Callable[[int], bytes | None]
-"""Returns an irreversible block as bytes by number."""
+"""Returns the bytes of an irreversible block by number, or None."""
 
 
 class Head(Struct, frozen=True, kw_only=True):
-    """The block that a snapshot was taken at, number 0 without a block at genesis, and what the chain keeps beside tables.
+    """Header of a snapshot: its block (number 0, without a block, at genesis) and the chain data that is not in tables.
 
-    `is_changed_by_hand`: changes by debugging methods, which are in no block, are part of the state. A replay doesn't lead to it then.
-    `edits` is how many of them belong to the block itself: those come after it, and a start must not make them again.
+    `is_changed_by_hand`: the state contains changes by debugging methods, which are in no block, so a replay gives another state.
+    `edits` is the number of such changes after the snapshot's block. They are in the state, so a start must not apply them again.
     """
 
     number: int
@@ -64,7 +63,7 @@ class Head(Struct, frozen=True, kw_only=True):
 
 
 def parts_of(state: State) -> dict[str, Part]:
-    """Return everything that a snapshot of this state holds, by section."""
+    """Return the parts of a snapshot of this state, by section name."""
     found: dict[str, Part] = {
         f"{CONSENSUS}/{name}": TablePart(table, SPECIAL.get(name), is_deferred=name in DEFERRED) for name, table in state.tables()
     }
@@ -74,7 +73,7 @@ def parts_of(state: State) -> dict[str, Part]:
 
 
 def head_of(chain: Chain) -> Head:
-    """Return the head of a snapshot of a chain that has been rewound to its last irreversible block (`Chain.rewind`)."""
+    """Return the snapshot header of a chain that is rewound to its last irreversible block (`Chain.rewind`)."""
     state, block = chain.state, chain.head
     return Head(
         number=state.props.head_block_number,
@@ -90,18 +89,18 @@ def head_of(chain: Chain) -> Head:
 
 
 def restore(chain: Chain, head: Head, open_section: Open, older: Older) -> list[Deferred]:
-    """Put the chain where a snapshot was taken; `older` finds blocks before it. Raises Unreadable, and then nothing has changed.
+    """Restore a snapshot into a chain without pending transactions or reversible changes; `older` returns blocks before it.
 
-    Returns what is left to do: large tables that few rules read. It may be done in steps between other work (`Deferred.advance`);
-    the first access to such a table finishes it at once.
+    Raises Unreadable and changes nothing if the snapshot is invalid.
 
-    Nothing may wait or be undoable in the chain.
+    Returns the background loads of large tables that few rules read. Call `Deferred.advance` between other work; the first access to
+    such a table finishes its load.
     """
     state = chain.state
-    assert not len(state.journal), "a state with changes that can be undone"
+    assert not len(state.journal), "the state has reversible changes"
     block = block_of(state, head)
     if len(head.hardfork_times) != len(state.hardfork_times):
-        raise Unreadable(f"it knows {len(head.hardfork_times) - 1} hardforks")
+        raise Unreadable(f"it has {len(head.hardfork_times) - 1} hardforks instead of {len(state.hardfork_times) - 1}")
     parts = parts_of(state)
     before = {name: list(part.dump()) for name, part in parts.items()}
     installs = [part.read(open_section(name)) for name, part in parts.items()]
@@ -110,7 +109,7 @@ def restore(chain: Chain, head: Head, open_section: Open, older: Older) -> list[
         if state.props.head_block_id.hex() != head.block_id or state.props.head_block_number != head.number:
             raise Unreadable("its state is that of another block")
     except (ChainError, Unreadable, StopIteration, TypeError) as error:
-        # Rows that clash show only when they are put in place.
+        # Clashing rows are only found when they are installed.
         for deferred in _install(state, [part.read(iter(before[name])) for name, part in parts.items()]):
             deferred.finish()
         raise Unreadable(str(error)) from None
@@ -120,7 +119,7 @@ def restore(chain: Chain, head: Head, open_section: Open, older: Older) -> list[
 
 
 def block_of(state: State, head: Head) -> SignedBlock | None:
-    """Return the block that a snapshot was taken at, None at genesis. Raises Unreadable."""
+    """Return the block of a snapshot, None at genesis. Raises Unreadable."""
     if not head.number and not head.block:
         return None
     try:
@@ -128,12 +127,12 @@ def block_of(state: State, head: Head) -> SignedBlock | None:
     except ChainError as error:
         raise Unreadable(f"its block can't be read: {error.message(state.spec.spell)}") from None
     if end != len(head.block) or (block.id.hex(), block.number, block.timestamp) != (head.block_id, head.number, head.time):
-        raise Unreadable("its block is another one than it names")
+        raise Unreadable("its block doesn't match its header")
     return block
 
 
 def _install(state: State, installs: Iterable[Install]) -> list[Deferred]:
-    """Put all parts in place, point the references to single rows at the new ones, and return what is left to do."""
+    """Install all parts, refresh the references to single rows, and return the background loads."""
     left = [deferred for install in installs if (deferred := install()) is not None]
     state.find_single_rows()
     for name, kept in state.plugins.items():

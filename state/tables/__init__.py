@@ -1,7 +1,7 @@
-"""The rows of a chain and the orders in which they can be read, one module per theme; `State` holds all tables.
+"""Row types and tables of the chain, one module per theme. `State` holds all tables.
 
-A new table is a row type with its table in one of the modules, and a line in `State.__init__`: the journal, the digest and the
-checks of the store find it there.
+To add a table, declare its row type and table in one of the modules, and add a line to `State.__init__`. The journal, the state
+digest and the checks of the store then include it.
 """
 
 from state.tables.state import Coordinates, Listeners, State

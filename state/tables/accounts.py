@@ -7,7 +7,7 @@ from state.store import Ordered, Part, Row, Table, Unique
 
 
 def vote_weight(own: int, received: int, delegated: int) -> int:
-    """Return the VESTS that an account's votes on comments are computed from; the key of an index as well."""
+    """Return the VESTS behind an account's votes on comments. Also the key of `by_vote_weight`."""
     return own + received - delegated
 
 
@@ -15,7 +15,7 @@ VESTS_FIELDS = ("vesting_shares", "received_vesting_shares", "delegated_vesting_
 
 
 class Account(Row):
-    """An account. COIN, SBD and VESTS are plain numbers in their smallest unit; a manabar is its mana at the time of its update.
+    """An account. COIN, SBD and VESTS are integers in their smallest unit. A manabar is its mana at the time of its last update.
 
     Before hardfork 20 `voting_mana` is a percentage in basis points (effects/early_voting.py).
     """
@@ -73,17 +73,17 @@ class Account(Row):
 
     @property
     def witness_vote_weight(self) -> int:
-        """The weight of this account's witness votes: its own VESTS and those proxied to it."""
+        """The weight of this account's witness votes: its own and proxied VESTS."""
         return self.vesting_shares + sum(self.proxied_vsf_votes)
 
     @property
     def vote_weight(self) -> int:
-        """The VESTS that its votes on comments are computed from: its own and those received, less those delegated."""
+        """The VESTS behind its votes on comments: own and received, less delegated."""
         return vote_weight(self.vesting_shares, self.received_vesting_shares, self.delegated_vesting_shares)
 
     @property
     def effective_vests(self) -> int:
-        """The size of its voting manabar: own and received VESTS, less those delegated and those of the next power-down payment."""
+        """The size of its voting manabar: own and received VESTS, less delegated ones and the next power-down payment."""
         vests = self.vesting_shares + self.received_vesting_shares - self.delegated_vesting_shares
         if self.next_vesting_withdrawal != TIME_MAX:
             vests -= min(self.vesting_withdraw_rate, self.to_withdraw - self.withdrawn)
@@ -91,15 +91,15 @@ class Account(Row):
 
 
 def is_withdrawing(next_vesting_withdrawal: int) -> bool:
-    """Whether a power-down payment is to come."""
+    """Whether a power-down payment is scheduled."""
     return next_vesting_withdrawal != TIME_MAX
 
 
 class Accounts(Table[Account]):
     """All accounts.
 
-    Only queries read the lazy orders, but for `by_name`: that is read by whole names, which works without sorting. Most accounts withdraw
-    nothing, so that the order that the rules read leaves them out: an entry takes 80 bytes.
+    Only queries read the order of lazy indices. Rules read `by_name` only by whole names, which needs no sorting. Most accounts
+    withdraw nothing, so `by_due_withdrawal`, which the rules read, excludes them: an entry takes 80 bytes.
     """
 
     by_name = Ordered("name", unique=True, lazy=True)
@@ -110,7 +110,7 @@ class Accounts(Table[Account]):
 
 
 class AccountMetadata(Row):
-    """The JSON that an account has published about itself; the reference's genesis accounts have no such row."""
+    """The JSON metadata that an account has published. As in the reference, genesis accounts have no such row."""
 
     account: int = 0
     json_metadata: str = ""
@@ -118,13 +118,13 @@ class AccountMetadata(Row):
 
 
 class AccountMetadataTable(Table[AccountMetadata]):
-    """The metadata of accounts, found by account id."""
+    """The metadata of accounts, by account id."""
 
     by_account = Unique("account")
 
 
 class AccountAuthority(Row):
-    """The keys and accounts that may act for an account, in each of the three roles."""
+    """The keys and accounts that can act for an account, in each of the three roles."""
 
     account: str = ""
     owner: Authority = Authority()
@@ -140,7 +140,7 @@ class AccountAuthorities(Table[AccountAuthority]):
 
 
 class OwnerHistory(Row):
-    """An owner authority that an account had, and until when."""
+    """A former owner authority of an account, and the last time when it was valid."""
 
     account: str = ""
     previous_owner_authority: Authority = Authority()
@@ -148,13 +148,13 @@ class OwnerHistory(Row):
 
 
 class OwnerHistories(Table[OwnerHistory]):
-    """Former owner authorities that an account can still be recovered with."""
+    """Former owner authorities that can still recover their account."""
 
     by_account = Ordered("account", "last_valid_time")
 
 
 class RecoveryRequest(Row):
-    """A recovery partner's proposal of a new owner authority, which the owner has to confirm with an old one."""
+    """A recovery partner's proposal of a new owner authority, which the owner must confirm with a former one."""
 
     account_to_recover: str = ""
     new_owner_authority: Authority = Authority()
@@ -169,7 +169,7 @@ class RecoveryRequests(Table[RecoveryRequest]):
 
 
 class ChangeRecoveryRequest(Row):
-    """A change of the recovery partner that waits for its time."""
+    """A scheduled change of the recovery partner."""
 
     account_to_recover: str = ""
     recovery_account: str = ""
@@ -198,7 +198,7 @@ class DeclineVotingRequests(Table[DeclineVotingRequest]):
 
 
 class VestingDelegation(Row):
-    """VESTS that one account lends to another."""
+    """VESTS that one account delegates to another."""
 
     delegator: str = ""
     delegatee: str = ""
@@ -213,7 +213,7 @@ class VestingDelegations(Table[VestingDelegation]):
 
 
 class DelegationExpiration(Row):
-    """VESTS that have left a delegatee and return to the delegator at `expiration`; until then neither can use them."""
+    """VESTS of a reduced delegation, which return to the delegator at `expiration`. Until then neither account can use them."""
 
     delegator: str = ""
     vesting_shares: int = 0
@@ -221,14 +221,14 @@ class DelegationExpiration(Row):
 
 
 class DelegationExpirations(Table[DelegationExpiration]):
-    """Delegations that have ended and are not yet returned."""
+    """Ended delegations whose VESTS are not yet returned."""
 
     by_expiration = Ordered("expiration")
     by_account_expiration = Ordered("delegator", "expiration")
 
 
 class WithdrawRoute(Row):
-    """An account that gets a part of another one's power-down, as VESTS (`auto_vest`) or as COIN."""
+    """A route that pays a part of one account's power-down to another, as VESTS (`auto_vest`) or as COIN."""
 
     from_account: str = ""
     to_account: str = ""

@@ -9,7 +9,7 @@ from state.store import Ordered, Row, Table, Unique
 class Comment(Row):
     """A post or a reply. Payout values are in SBD, author_rewards in COIN; rshares have no unit.
 
-    Only the net, absolute and positive sums of its votes are kept, so that a payout needs no walk over the votes.
+    It has the net, absolute and positive sums of its votes, so that a payout doesn't read the votes.
     """
 
     author: str = ""
@@ -47,15 +47,15 @@ class Comment(Row):
 
 
 def is_unpaid(cashout_time: int) -> bool:
-    """Whether a payout is to come; a reply of before hardfork 17, which is paid with its root, has no time of its own."""
+    """Whether the comment has a payout time. Before hardfork 17 a reply has none: it is paid with its root."""
     return cashout_time != TIME_MAX
 
 
 class Comments(Table[Comment]):
     """All posts and replies.
 
-    No rule since hardfork 17 walks the lazy orders; `by_permlink` is read by whole keys, which works without sorting. Most comments have
-    been paid, so that the order that the rules read leaves them out: an entry takes 72 bytes.
+    No rule since hardfork 17 iterates over lazy indices. `by_permlink` is read by whole keys, which needs no sorting. Most comments
+    are paid, so `by_due_payout`, which the rules read, excludes them: an entry takes 72 bytes.
     """
 
     by_permlink = Ordered("author", "permlink", unique=True, lazy=True)
@@ -68,7 +68,7 @@ class Comments(Table[Comment]):
 
 
 class CommentContent(Row):
-    """The texts of a comment; they stay when the comment is deleted."""
+    """The texts of a comment. They remain when the comment is deleted."""
 
     comment: int = 0
     title: str = ""
@@ -83,7 +83,7 @@ class CommentContents(Table[CommentContent]):
 
 
 class CommentVote(Row):
-    """An account's vote on a comment, both by their ids."""
+    """An account's vote on a comment. `voter` and `comment` are row ids."""
 
     voter: int = 0
     comment: int = 0

@@ -1,5 +1,6 @@
-"""The chain's own rows: global properties, witness schedule, price feed, hardforks, reward funds, recent blocks and
-transactions. Money is in the smallest unit. Source: state-objects.md §3.
+"""Chain-wide rows: global properties, witness schedule, price feed, hardforks, reward funds, recent blocks and transactions.
+
+Amounts are in the smallest unit. Source: state-objects.md §3.
 """
 
 from msgspec import Struct
@@ -11,7 +12,7 @@ from state.store import Due, Row, Table, Unique
 
 
 class GlobalProperties(Row):
-    """The dynamic global properties: head block, supplies, funds, and the parameters that hardforks change; one row."""
+    """The dynamic global properties: head block, supplies, funds, and the parameters that hardforks change. A single row."""
 
     head_block_number: int = 0
     head_block_id: bytes = bytes(20)
@@ -53,18 +54,18 @@ class GlobalProperties(Row):
     sps_interval_ledger: int = 0
     downvote_pool_percent: int = 0
     smt_creation_fee: int = 1000
-    # For replies to old clients only (rpc-api.md §6.10); no rule reads these.
+    # Only for replies to old clients (rpc-api.md §6.10). No rule reads these.
     average_block_size: int = 0
     current_reserve_ratio: int = 200_000_000
     max_virtual_bandwidth: int = 0
 
 
 class GlobalPropertiesTable(Table[GlobalProperties]):
-    """The one row of global properties."""
+    """The single row of global properties."""
 
 
 class ChainProperties(Struct, frozen=True):
-    """The properties of the chain that witnesses propose, and whose medians are in force; the fee is in COIN."""
+    """Chain properties that witnesses vote on; their medians are in force. The fee is in COIN."""
 
     account_creation_fee: int = 0
     maximum_block_size: int = 131072
@@ -74,7 +75,7 @@ class ChainProperties(Struct, frozen=True):
 
 
 class SubsidyParams(Struct, frozen=True):
-    """How a pool of subsidised accounts fills and decays, in 1/10000 accounts (rd_dynamics_params)."""
+    """Parameters of a pool of subsidised accounts: its growth and decay, in 1/10000 accounts (rd_dynamics_params)."""
 
     resource_unit: int = 0
     budget_per_time_unit: int = 0
@@ -86,7 +87,7 @@ class SubsidyParams(Struct, frozen=True):
 
 
 class WitnessSchedule(Row):
-    """The witnesses of this round, how they are chosen and paid, and what they agree on; one row."""
+    """The witnesses of this round, the parameters for choosing and paying them, and their median properties. A single row."""
 
     current_virtual_time: int = 0
     next_shuffle_block_num: int = 1
@@ -108,22 +109,22 @@ class WitnessSchedule(Row):
 
 
 class WitnessScheduleTable(Table[WitnessSchedule]):
-    """The one witness schedule."""
+    """The single row of the witness schedule."""
 
 
 class FeedHistory(Row):
-    """The median price of SBD in COIN, and the medians before it, oldest first; one row."""
+    """The median price of SBD in COIN, and earlier medians, oldest first. A single row."""
 
     current_median_history: Price = NULL_PRICE
     price_history: tuple[Price, ...] = ()
 
 
 class FeedHistoryTable(Table[FeedHistory]):
-    """The one feed history."""
+    """The single row of the feed history."""
 
 
 class HardforkProperties(Row):
-    """The hardforks that have been applied, and the one that the witnesses have voted for; one row."""
+    """The applied hardforks, and the one that the witnesses have voted for. A single row."""
 
     processed_hardforks: tuple[int, ...] = ()
     last_hardfork: int = 0
@@ -133,11 +134,11 @@ class HardforkProperties(Row):
 
 
 class HardforkPropertiesTable(Table[HardforkProperties]):
-    """The one row about hardforks."""
+    """The single row of hardfork properties."""
 
 
 class RewardFund(Row):
-    """A fund that pays content; balance in COIN."""
+    """A fund that pays content rewards; the balance is in COIN."""
 
     name: str = ""
     reward_balance: int = 0
@@ -151,7 +152,7 @@ class RewardFund(Row):
 
 
 class RewardFunds(Table[RewardFund]):
-    """All reward funds; only `post` is ever made."""
+    """All reward funds. Only `post` is ever created."""
 
     by_name = Unique("name")
 
@@ -170,14 +171,14 @@ class BlockSummaries(Table[BlockSummary]):
 
 
 class TransactionRecord(Row):
-    """A transaction that has been applied, remembered until it expires, so that it isn't applied twice."""
+    """An applied transaction, kept until it expires, so that it isn't applied twice."""
 
     trx_id: bytes = bytes(20)
     expiration: int = 0
 
 
 class TransactionRecords(Table[TransactionRecord]):
-    """The applied transactions that have not yet expired."""
+    """The applied transactions that have not expired."""
 
     by_trx_id = Unique("trx_id")
     by_expiration = Due("expiration")

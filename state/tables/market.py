@@ -1,4 +1,5 @@
-"""The internal market: orders, conversions of SBD, and the volumes that early rewards for liquidity counted.
+"""The internal market: orders, conversions of SBD, and the traded volumes for early liquidity rewards.
+
 Source: state-objects.md §7.
 """
 
@@ -7,13 +8,13 @@ from state.store import Ordered, Part, Row, Table
 
 
 def sell_price_key(price: Price) -> tuple[int, int, int]:
-    """Return the key of the descending order of prices: all three parts of the ascending key, negated."""
+    """Return the sort key for descending prices: the ascending key with its three parts negated."""
     base, quote, ratio = price_key(price)
     return -base, -quote, -ratio
 
 
 class LimitOrder(Row):
-    """An order on the market; `for_sale` in the smallest unit of sell_price's base."""
+    """An order on the market; `for_sale` is in the smallest unit of sell_price's base."""
 
     created: int = 0
     expiration: int = 0
@@ -48,7 +49,7 @@ class ConvertRequests(Table[ConvertRequest]):
 
 
 class LiquidityReward(Row):
-    """The traded volumes of a market maker; only changed before hardfork 12."""
+    """The traded volumes of a market maker. They change only before hardfork 12."""
 
     owner: int = 0
     coin_volume: int = 0
@@ -58,7 +59,7 @@ class LiquidityReward(Row):
 
 
 class LiquidityRewards(Table[LiquidityReward]):
-    """Market makers' volumes."""
+    """Traded volumes of market makers."""
 
     by_owner = Ordered("owner", unique=True)
     by_volume_weight = Ordered("-weight", "owner", unique=True)

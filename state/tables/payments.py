@@ -1,11 +1,11 @@
-"""Payments that wait: escrows and withdrawals from savings. Source: state-objects.md §7.3, §7.4."""
+"""Pending payments: escrows and withdrawals from savings. Source: state-objects.md §7.3, §7.4."""
 
 from state.protocol.values.asset import Asset
 from state.store import Ordered, Part, Row, Table
 
 
 class Escrow(Row):
-    """Funds between two parties that an agent may release in a dispute."""
+    """Funds held between two parties, which an agent can release in a dispute."""
 
     escrow_id: int = 20
     from_: str = ""
@@ -27,7 +27,7 @@ class Escrow(Row):
 
 
 def both(to_approved: bool, agent_approved: bool) -> bool:
-    """Return the part of the key that sorts approved escrows after the others."""
+    """Return the key part that sorts approved escrows after the others."""
     return to_approved and agent_approved
 
 
@@ -39,7 +39,7 @@ class Escrows(Table[Escrow]):
 
 
 class SavingsWithdraw(Row):
-    """A withdrawal from savings that waits for its time."""
+    """A withdrawal from savings that completes at `complete`."""
 
     from_: str = ""
     to: str = ""

@@ -4,7 +4,7 @@ from state.store import Ordered, Row, Table
 
 
 class Proposal(Row):
-    """A request for daily pay from the treasury, in SBD."""
+    """A request for daily pay from the treasury; `daily_pay` is in SBD."""
 
     proposal_id: int = 0
     creator: str = ""
@@ -19,7 +19,7 @@ class Proposal(Row):
 
 
 class Proposals(Table[Proposal]):
-    """All proposals. The reference sorts by end_date + 1 day: the same order, but for ends in the last day that 32 bits hold."""
+    """All proposals. The reference sorts by end_date + 1 day, the same order except for ends in the last day that 32 bits hold."""
 
     by_proposal_id = Ordered("proposal_id", unique=True)
     by_start_date = Ordered("start_date", "proposal_id", unique=True)

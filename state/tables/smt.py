@@ -1,4 +1,5 @@
-"""Tokens, their offerings, emissions and balances, the pool of names for new ones; and pending automated actions.
+"""Smart media tokens: offerings, emissions, balances, and the pool of names for new tokens. Also pending automated actions.
+
 Source: state-objects.md §9, §10.
 """
 
@@ -19,7 +20,7 @@ PHASE_NAMES = (
 
 
 class SmtToken(Row):
-    """A token; amounts in its smallest unit, the market maker's coin_balance in COIN."""
+    """A token. Amounts are in its smallest unit; `market_maker_coin_balance` is in COIN."""
 
     liquid_symbol: int = 0
     control_account: str = ""
@@ -53,7 +54,7 @@ class SmtTokens(Table[SmtToken]):
 
 
 class SmtIco(Row):
-    """The initial offering of a token; the caps in COIN units, -1 while unset."""
+    """The initial offering of a token. The caps are in COIN units, -1 while unset."""
 
     symbol: int = 0
     capped_generation_policy: Any = None
@@ -72,7 +73,7 @@ class SmtIcos(Table[SmtIco]):
 
 
 class SmtEmission(Row):
-    """A stored schedule of emissions; nothing is ever paid from it in this version."""
+    """A stored emission schedule. In this version nothing is ever paid from it."""
 
     symbol: int = 0
     schedule_time: int = 0
@@ -95,7 +96,7 @@ class SmtEmissions(Table[SmtEmission]):
 
 
 class SmtContribution(Row):
-    """COIN that an account has put into an offering."""
+    """COIN that an account has contributed to an offering."""
 
     symbol: int = 0
     contributor: str = ""
@@ -112,7 +113,7 @@ class SmtContributions(Table[SmtContribution]):
 
 
 class RegularBalance(Row):
-    """Tokens of one kind that a name holds."""
+    """An owner's balance of one token."""
 
     owner: str = ""
     liquid_symbol: int = COIN
@@ -121,13 +122,13 @@ class RegularBalance(Row):
 
 
 class RegularBalances(Table[RegularBalance]):
-    """Token balances; a row exists only while it holds something."""
+    """Token balances. A row exists only while it isn't empty."""
 
     by_owner_liquid_symbol = Ordered("owner", "liquid_symbol", unique=True)
 
 
 class RewardsBalance(Row):
-    """Token rewards of one kind that wait to be claimed."""
+    """An owner's unclaimed rewards in one token."""
 
     owner: str = ""
     liquid_symbol: int = COIN
@@ -137,13 +138,13 @@ class RewardsBalance(Row):
 
 
 class RewardsBalances(Table[RewardsBalance]):
-    """Token rewards; a row exists only while it holds something."""
+    """Unclaimed token rewards. A row exists only while it isn't empty."""
 
     by_owner_liquid_symbol = Ordered("owner", "liquid_symbol", unique=True)
 
 
 class NaiPool(Row):
-    """Names that new tokens may take, in pool order, and the counters of the draws from this head block's id; one row."""
+    """The names available to new tokens, in pool order, and the counters of the draws from one head block's id. A single row."""
 
     nais: tuple[int, ...] = ()
     drawn_for: bytes = bytes(20)
@@ -152,11 +153,11 @@ class NaiPool(Row):
 
 
 class NaiPoolTable(Table[NaiPool]):
-    """The one pool of names."""
+    """The single row of the pool of names."""
 
 
 class PendingAction(Row):
-    """An automated action that waits for its time."""
+    """An automated action that is due at `execution_time`."""
 
     execution_time: int = 0
     action: Any = None
@@ -169,6 +170,6 @@ class PendingRequiredActions(Table[PendingAction]):
 
 
 class PendingOptionalActions(Table[PendingAction]):
-    """Actions that a block may contain when they are due."""
+    """Actions that a block can contain when they are due."""
 
     by_execution = Ordered("execution_time")

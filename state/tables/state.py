@@ -1,4 +1,4 @@
-"""The state of a chain: all its tables with the journal, the chain spec and the listeners. It knows nothing of what changes them."""
+"""The state of a chain: all tables, the undo journal, the chain spec and the listeners."""
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -18,29 +18,29 @@ from state.store.rows import Keeping
 from state.tables import accounts, content, globals, market, payments, proposals, smt, witnesses
 
 ACCEPTED_MAX = 100_000
-UNDO_UNITS = 50  # for UNDO_CHUNK records
-BLOCKS_BETWEEN_LOOKS = 1000  # after so many, orders that nobody reads give back their memory
+UNDO_UNITS = 50  # units of work per UNDO_CHUNK records
+BLOCKS_BETWEEN_LOOKS = 1000  # blocks between two checks for unread orders, whose memory is freed
 
 
 def no_operations(number: int, index: int, size: int) -> tuple[bytes, tuple[Operation, ...]]:
-    """Find no operations: what stands in `State.operations_of` before a chain has set it."""
-    raise AssertionError("no chain keeps blocks")
+    """Placeholder for `State.operations_of` until a chain sets it."""
+    raise AssertionError("the state belongs to no chain with blocks")
 
 
 class Coordinates(Struct):
-    """The place in the chain of the operation that is being applied (block-processing.md §7.1); listeners store it."""
+    """Position of the operation that is being applied (block-processing.md §7.1). Listeners store it."""
 
     trx_id: bytes = ZERO_ID
     block: int = 0
     trx_in_block: int = 0
     op_in_trx: int = 0
     virtual_op: int = 0
-    # The work that edits may still take in the transaction.
+    # Remaining work budget of the transaction for body patches.
     edit_steps: int = EDIT_STEPS_MAX
 
 
 class ByClass(dict[type, tuple[Callable[[Any, Any], None], ...]]):
-    """The listeners to operations, by class of operation: chosen from those `asked` when a class is first looked up."""
+    """Operation listeners by operation class. They are selected from `asked` when a class is first looked up."""
 
     def __init__(self, asked: list[tuple[Any, type | None]]) -> None:
         super().__init__()
@@ -52,10 +52,10 @@ class ByClass(dict[type, tuple[Callable[[Any, Any], None], ...]]):
 
 
 class Listeners:
-    """The functions that are called around blocks, transactions and operations, in the order in which they were added.
+    """Functions called around blocks, transactions and operations, in the order of registration.
 
-    The chain and the enabled plugins add them. A listener of operations names the classes that it wants, or none for all;
-    virtual operations count as well.
+    The chain and the enabled plugins register them. An operation listener names its operation classes, or none for all, including
+    virtual operations.
     """
 
     def __init__(self) -> None:
@@ -64,34 +64,35 @@ class Listeners:
         self.before_transaction: list[Callable[[Any, SignedTransaction], None]] = []
         self.after_transaction: list[Callable[[Any, SignedTransaction], None]] = []
         self.irreversible: list[Callable[[Any, int], None]] = []
-        # Around an edit by hand of the VESTS or the authorities of an account (state/chain/edits.py), with the account's name.
+        # Around a state edit of the VESTS or authorities of an account (state/chain/edits.py), with the account's name.
         self.before_edit: list[Callable[[Any, str], None]] = []
         self.after_edit: list[Callable[[Any, str], None]] = []
         self._operations: tuple[list[tuple[Any, type | None]], list[tuple[Any, type | None]]] = ([], [])
-        # The same by class: chosen once for each, then looked up without a call.
+        # The same listeners by class, selected once per class.
         self.before_operation, self.after_operation = ByClass(self._operations[False]), ByClass(self._operations[True])
 
     def on_operation(self, listener: Callable[[Any, Any], None], *classes: type[Operation], after: bool = True) -> None:
-        """Have `listener(state, operation)` called after (or before) each operation of these classes; without any, of all."""
+        """Call `listener(state, operation)` after (or before) each operation of these classes, or of all without any."""
         self._operations[after].extend((listener, cls) for cls in classes or (None,))
         (self.after_operation if after else self.before_operation).clear()
 
     def watch_operations(self, listener: Callable[[Any, Any], None]) -> None:
-        """Have a listener called before each operation, and before all other listeners: none of them can keep it from being called."""
+        """Call a listener before each operation and before all other listeners, so that none can prevent the call by raising."""
         self._operations[False].insert(0, (listener, None))
         self.before_operation.clear()
 
     def unwatch_operations(self, listener: Callable[[Any, Any], None]) -> None:
-        """Call a listener of `watch_operations` no more."""
+        """Remove a listener that `watch_operations` added."""
         self._operations[False].remove((listener, None))
         self.before_operation.clear()
 
 
 class Impersonated:
-    """The accounts whose transactions need no signatures, on a chain made for tests; `is_on` is whether there is anything to ask here.
+    """The accounts of a test chain whose transactions need no signatures.
 
-    `accepted` are the ids of transactions that were accepted with less than they need, at most ACCEPTED_MAX, the oldest first: they
-    are applied again, after another block or on another branch, and stay valid when impersonation has ended.
+    `accepted` has the ids of transactions that were accepted without a required signature, oldest first, at most ACCEPTED_MAX. They
+    remain valid after impersonation ends, when they are applied again after another block or on another branch. `is_on` is False if
+    neither accounts nor accepted ids need to be checked.
     """
 
     __slots__ = ("accepted", "accounts", "is_everyone", "is_on")
@@ -103,19 +104,19 @@ class Impersonated:
         self.is_on = False
 
     def set(self, accounts: Iterable[str], is_everyone: bool) -> None:
-        """Impersonate these accounts and no others, or everyone."""
+        """Impersonate exactly these accounts, or everyone."""
         self.accounts, self.is_everyone = frozenset(accounts), is_everyone
         self.is_on = bool(self.accounts or is_everyone or self.accepted)
 
     def left(self, needed: Needed) -> Needed:
-        """Return what is needed of accounts that aren't impersonated."""
+        """Return the required authorities without those of impersonated accounts."""
         if self.is_everyone:
             return Needed(set(), set(), set(), [])
         names = self.accounts
         return Needed(needed.posting - names, needed.active - names, needed.owner - names, needed.other)
 
     def accept(self, trx_id: bytes) -> None:
-        """Note a transaction that was accepted with less than it needs."""
+        """Record a transaction that was accepted without a required signature."""
         self.accepted[trx_id] = None
         self.is_on = True
         if len(self.accepted) > ACCEPTED_MAX:
@@ -123,7 +124,7 @@ class Impersonated:
 
 
 class Pushing:
-    """The time in which a transaction enters this node, as a context: made of a generator it would take 2 % of a transfer's time."""
+    """Context manager that sets `State.is_pushing`. As a generator it would take 2 % of a transfer's time."""
 
     __slots__ = ("_state",)
 
@@ -139,14 +140,14 @@ class Pushing:
 
 
 class State:
-    """All tables of one chain. `props`, `schedule`, `feed`, `hardforks` and `nai_pool` are the only rows of their tables.
+    """All tables of one chain. `props`, `schedule`, `feed`, `hardforks` and `nai_pool` are the single rows of their tables.
 
-    A row object stays the same for as long as it is in its table, and undoing changes it back, so these attributes and
-    references that rules hold never go stale.
+    A row stays the same object while it is in its table, and undo restores its values, so these attributes and the references that
+    rules hold never become stale.
     """
 
-    # Set by `find_single_rows`. `set_props(field=value, ...)` changes global properties: a function that is made for the row, as each
-    # block calls it often.
+    # Set by `find_single_rows`. `set_props(field=value, ...)` modifies the global properties. It is bound to the row because each block
+    # calls it often.
     set_props: Callable[..., None]
     props: globals.GlobalProperties
     schedule: globals.WitnessSchedule
@@ -163,23 +164,22 @@ class State:
         self.wire.codecs.spend = self.work.spend
         self.journal.on_undone = lambda: self.work.undo(UNDO_UNITS)
         self.listeners = Listeners()
-        # A copy, since set_hardfork moves the times of the first five. As in the reference they are this node's own memory
-        # and not part of the state: popping a block leaves them as they are.
+        # A copy, since set_hardfork changes the times of the first five. As in the reference they belong to this node and not to the
+        # state: popping a block doesn't restore them.
         self.hardfork_times = list(spec.hardfork_times)
-        # True only while push_transaction works (block-processing.md §2.7). The reference calls this `is_producing`: soft rules
-        # of this node apply then, and rules that a later hardfork makes binding are kept already.
+        # True only during push_transaction (block-processing.md §2.7). The reference calls this `is_producing`: soft rules of this
+        # node apply, and some rules are enforced before the hardfork that makes them binding.
         self.is_pushing = False
         self.impersonated = Impersonated()
-        # The time of a block of the main branch, None for a block that isn't there. The chain, which keeps the blocks, sets it.
+        # Returns the time of a block of the main branch by number, or None if it has no such block. Set by the chain, which has the blocks.
         self.time_of_block: Callable[[int], int | None] = lambda number: None
-        # Id and operations of a transaction of the main branch: by block, place there, and bytes from its beginning to the block's end.
+        # Returns the id and operations of a transaction of the main branch, by block number, position in the block, and the number of
+        # bytes from its start to the end of the block.
         self.operations_of: Callable[[int, int, int], tuple[bytes, tuple[Operation, ...]]] = no_operations
-        # The data of enabled plugins, by plugin name; `Plugin.of` gives it back with its type. And their interpreters of custom
-        # operations, by id.
+        # The data of enabled plugins by plugin name (`Plugin.of` returns it typed), and their interpreters of custom operations by id.
         self.plugins: dict[str, Any] = {}
         self.interpreters: dict[str, Callable[[Any, Any], None]] = {}
-        # For checkpoints: functions that keep what plugins hold and return what puts it back, and functions that are called when
-        # everything has been put back.
+        # For in-memory copies of the state: functions that copy the data of plugins, and functions called after everything is restored.
         self.keepers: list[Callable[[], Keeping]] = []
         self.on_put_back: list[Callable[[], None]] = []
 
@@ -224,35 +224,35 @@ class State:
 
     # -------------------------------------------------------------- rows that most rules need
 
-    # Getters made in C, since rules read these more than ten times a transaction.
-    hardfork: int = property(attrgetter("hardforks.last_hardfork"), doc="The number of the last hardfork that has been applied.")  # type: ignore[assignment]
+    # Getters implemented in C, since rules read these more than ten times per transaction.
+    hardfork: int = property(attrgetter("hardforks.last_hardfork"), doc="The number of the last applied hardfork.")  # type: ignore[assignment]
     head_time: int = property(  # type: ignore[assignment]
-        attrgetter("props.time"), doc="The time of the head block; while a block's transactions are applied that is the block before it."
+        attrgetter("props.time"), doc="The time of the head block: while a block's transactions are applied, that of the previous block."
     )
 
     def account(self, name: str) -> accounts.Account:
-        """Return the account of this name, or refuse an unknown one."""
+        """Return the account with this name. Raises UnknownKey."""
         row = self.accounts.by_name.get(name)
         if row is None:
             raise UnknownKey(kind="account", key=(name,))
         return row
 
     def authority(self, name: str) -> accounts.AccountAuthority:
-        """Return the authorities of an account, or refuse one that has none."""
+        """Return the authorities of an account. Raises UnknownKey."""
         row = self.account_authorities.by_account.get(name)
         if row is None:
             raise UnknownKey(kind="authority", key=(name,))
         return row
 
     def witness(self, owner: str) -> witnesses.Witness:
-        """Return the witness of this name, or refuse an unknown one."""
+        """Return the witness with this name. Raises UnknownKey."""
         row = self.witnesses.by_name.get(owner)
         if row is None:
             raise UnknownKey(kind="witness", key=(owner,))
         return row
 
     def find_single_rows(self) -> None:
-        """Point the attributes for the rows of tables with one row at these, after all rows have been replaced."""
+        """Set the attributes that refer to single rows. Call it after all rows have been replaced."""
         self.props = next(iter(self.global_properties))
         self.set_props = partial(self.global_properties.modify, self.props)
         self.feed = next(iter(self.feed_histories))
@@ -261,15 +261,15 @@ class State:
         self.nai_pool = next(iter(self.nai_pools))
 
     def tables(self) -> Iterator[tuple[str, Table[Any]]]:
-        """Yield all tables with their names, in the order of `__init__`."""
+        """Yield the names and tables in the order of `__init__`."""
         return ((name, value) for name, value in vars(self).items() if isinstance(value, Table))
 
     def let_go(self, number: int) -> None:
-        """When block `number` has become irreversible: every now and then give back the memory of orders that nobody reads."""
+        """Free the memory of unread orders every BLOCKS_BETWEEN_LOOKS blocks. Call it when block `number` becomes irreversible."""
         if not number % BLOCKS_BETWEEN_LOOKS:
             for _, table in self.tables():
                 table.let_go()
 
     def pushing(self) -> Pushing:
-        """Return a context that marks the time in which a transaction enters this node, and the rules for that apply."""
+        """Return a context manager for pushing a transaction, during which the rules for new transactions apply."""
         return Pushing(self)

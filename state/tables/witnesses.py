@@ -12,7 +12,7 @@ LAP_LENGTH = UINT128_MAX
 
 
 class Witness(Row):
-    """A witness, with its place in virtual time (effects/votes.py): unsigned 128-bit numbers."""
+    """A witness. Its position in virtual time (effects/votes.py) is in unsigned 128-bit numbers."""
 
     owner: str = ""
     created: int = 0
@@ -40,8 +40,8 @@ class Witness(Row):
 class Witnesses(Table[Witness]):
     """All witnesses.
 
-    Votes change with every change of VESTS, while the orders by votes and by virtual time are read once a round: they are
-    lazy, so that they are sorted once a round as well.
+    Votes change with every change of VESTS, but the orders by votes and by virtual time are read once per round. They are lazy, so
+    that they are sorted once per round.
     """
 
     by_name = Ordered("owner", unique=True, lazy=True)
@@ -59,7 +59,7 @@ class WitnessVote(Row):
 
 
 class WitnessVotes(Table[WitnessVote]):
-    """All witness votes. Only queries read the lazy orders, but for whole keys, which works without sorting."""
+    """All witness votes. Only queries read the order of lazy indices; rules read them by whole keys, which needs no sorting."""
 
     of_account = Grouped("account")
     by_account_witness = Ordered("account", "witness", unique=True, lazy=True)
