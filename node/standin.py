@@ -66,18 +66,17 @@ class StandIn:
         """Return its answer to a request; b"" when it has none, or has ended."""
         if self._link.lost.is_set():
             return b""
-        await self._limiter.enter(caller.queue)
-        number = next(self._numbers)
-        event = self._waiting[number] = trio.Event()
-        self._link.send(Call(number, body, caller.address, caller.why_not_local, caller.session is not None))
-        try:
-            # A line that was lost meanwhile has set no event of this request.
-            if not self._link.lost.is_set():
-                await event.wait()
-        finally:
-            self._limiter.leave()
-            del self._waiting[number]
-            reply = self._replies.pop(number, b"")
+        async with self._limiter.place(caller.queue):
+            number = next(self._numbers)
+            event = self._waiting[number] = trio.Event()
+            self._link.send(Call(number, body, caller.address, caller.why_not_local, caller.session is not None))
+            try:
+                # A line that was lost meanwhile has set no event of this request.
+                if not self._link.lost.is_set():
+                    await event.wait()
+            finally:
+                del self._waiting[number]
+                reply = self._replies.pop(number, b"")
         return reply
 
     def dismiss(self) -> None:

@@ -13,12 +13,13 @@ from node.processor import Processor
 from rpc.processor import Inclusion, Result
 from rpc.service.allowance import refusal_units
 from rpc.service.caller import LOCAL, Caller
+from rpc.service.fair import FairLimiter
 from rpc.service.refusal import Answered
 from rpc.service.turns import Turns
 from state.protocol.errors import Refused
 from state.protocol.transaction import SignedBlock, SignedTransaction, Wire
 
-CALLS_MAX = 64  # passed on at a time; more wait
+CALLS_MAX = 64  # passed on at a time; more wait, and client addresses take turns
 WAITING_CALLS_MAX = 1024  # that wait for a block; more are refused
 WAIT_SECONDS_MAX = 3700  # an hour is the longest that a transaction may wait
 HERE_SECONDS_MAX = 10  # how long an answer waits for its block to be here, too
@@ -36,17 +37,17 @@ class Passing:
 
     def __init__(self, own: Processor, wire: Wire, followed: str, url: str, reached: Callable[[int], Awaitable[None]]) -> None:
         self._own, self._wire, self._followed, self._url, self._reached = own, wire, followed, url, reached
-        self._places, self._waiting_places = trio.CapacityLimiter(CALLS_MAX), trio.CapacityLimiter(WAITING_CALLS_MAX)
+        self._limiter, self._waiting_places = FairLimiter(CALLS_MAX), trio.CapacityLimiter(WAITING_CALLS_MAX)
         self._turns = Turns()
 
     async def push_transaction(self, trx: SignedTransaction, caller: Caller = LOCAL) -> None:
         """Pass a transaction on."""
-        async with self._places:
+        async with self._limiter.place(caller.queue):
             await self._pass_on(PUSH, {"trx": self._wire.transaction_to_json(trx), "max_block_age": -1}, trx, caller)
 
     async def push_block(self, block: SignedBlock, caller: Caller = LOCAL) -> None:
         """Pass a block on."""
-        async with self._places:
+        async with self._limiter.place(caller.queue):
             await self._call(PUSH_BLOCK, {"block": self._wire.block_to_json(block)})
 
     async def wait_for(self, trx: SignedTransaction, caller: Caller = LOCAL) -> Inclusion:

@@ -227,13 +227,10 @@ class Service:
                 return self._unread(error, body)
             return None
 
-        reply, limiter = None, self._large[caller.is_local]
-        await limiter.enter(caller.queue)
-        try:
+        reply = None
+        async with self._large[caller.is_local].place(caller.queue):
             while reply is None:
                 reply = await self._turns.take(advance, caller.queue)
-        finally:
-            limiter.leave()
         return reply
 
     def answer(self, body: bytes, caller: Caller = ANYBODY, in_slices: bool = False) -> Reply:

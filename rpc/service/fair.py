@@ -1,6 +1,8 @@
 """Queues from which the clients are served in turn, however much one of them puts in."""
 
 from collections import OrderedDict, deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Generic, TypeVar
 
 import trio
@@ -77,6 +79,15 @@ class FairLimiter:
             if waiter.admitted.is_set():
                 self.leave()
             raise
+
+    @asynccontextmanager
+    async def place(self, address: str) -> AsyncIterator[None]:
+        """Have a place for a while."""
+        await self.enter(address)
+        try:
+            yield
+        finally:
+            self.leave()
 
     def leave(self) -> None:
         """Give a place back."""

@@ -79,9 +79,9 @@ class Pending(Sequence[SignedTransaction]):
 class FairOrder:
     """Transactions in the order in which a block that can't take all of them takes them.
 
-    The next one is the oldest of the account of which the block has least; what isn't in the block doesn't count. One that doesn't fit or
-    is refused is passed over, and an account with more than POSTPONED_MAX of them is left out, so that the work doesn't grow with the
-    number of those that wait.
+    The next one is the oldest of the account of which the block has least; what isn't in the block doesn't count. One that isn't taken,
+    since it doesn't fit or is refused, is passed over, and an account with more than POSTPONED_MAX of them is left out, so that the work
+    doesn't grow with the number of those that wait.
     """
 
     def __init__(self, transactions: Iterable[SignedTransaction], room: int) -> None:
@@ -93,29 +93,25 @@ class FairOrder:
         self._accounts = [(0, place, queue[::-1]) for place, queue in enumerate(queues.values())]
         heapify(self._accounts)
         self._postponed = [0] * len(self._accounts)
-        self._is_taken = self._is_postponed = False
+        self._is_taken = False
 
     def __iter__(self) -> Iterator[SignedTransaction]:
         while self._accounts:
             share, place, queue = heappop(self._accounts)
             trx = queue.pop()
-            self._is_taken = self._is_postponed = False
+            self._is_taken = False
             yield trx
-            if self._is_postponed:
-                self._postponed[place] += 1
             if self._is_taken:
                 # A block has two bounds, bytes and work: a transaction counts by its part of either.
                 share += trx.size * BLOCK_UNITS_MAX + trx.units * self._room
+            else:
+                self._postponed[place] += 1
             if queue and self._postponed[place] <= POSTPONED_MAX:
                 heappush(self._accounts, (share, place, queue))
 
     def take(self) -> None:
         """Say of the last transaction that it is in the block."""
         self._is_taken = True
-
-    def postpone(self) -> None:
-        """Say of the last transaction that it doesn't fit or is refused."""
-        self._is_postponed = True
 
 
 def held_by(trx: SignedTransaction) -> Held:

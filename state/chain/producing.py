@@ -164,6 +164,7 @@ def select_transactions(
     When all fit, the order is that of their arrival, else a fair one. No more are tried after one that is refused when time is up: any
     number of them can wait if they build on one that doesn't fit. Soft rules apply only when a transaction enters the node.
     """
+    waiting = [trx for trx in waiting if trx.expiration >= when]
     if not waiting:
         return ()
     partition = block_room(state)
@@ -177,19 +178,13 @@ def select_transactions(
             # Claims of free accounts look at the producer's own pool, as they will when the block is applied.
             state.set_props(current_witness=name)
         for trx in waiting if order is None else order:
-            if trx.expiration < when:
-                continue
             if size + trx.size >= partition or (units + trx.units > BLOCK_UNITS_MAX and chosen):
-                if order is not None:
-                    order.postpone()
                 continue
             mark = journal.mark()
             try:
                 apply_transaction(state, trx, skip)
             except ChainError:
                 journal.undo(mark)
-                if order is not None:
-                    order.postpone()
                 # Only refusals ask for the time: what applies and fits is in the block, however slow the machine is.
                 if out_of_time():
                     break

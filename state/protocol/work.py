@@ -82,7 +82,7 @@ class Work:
     def on_pause(self, hook: Callable[[bool], None] | None) -> None:
         self._on_pause = hook
         self._pause_at = NEVER if hook is None else self.spent + PAUSE_UNITS
-        self.set_next()
+        self._set_next()
 
     def spend(self, units: int, kind: str) -> None:
         """Count work before it is done. Raises TooMuchWork beyond the limit."""
@@ -92,7 +92,7 @@ class Work:
             kinds[kind] = kinds.get(kind, 0) + units
         if spent > self._next:
             if spent > self.limit_at:
-                raise self.too_much()
+                raise self._too_much()
             self._pause(True)
 
     def allow(self, units: int, kind: str) -> None:
@@ -100,14 +100,14 @@ class Work:
         if self.kinds is not None and kind not in self.kinds:
             self.kinds[kind] = 0
             self.limit_at += units
-            self.set_next()
+            self._set_next()
 
     def undo(self, units: int) -> None:
         """Count a part of an undo, which no limit can stop."""
         self.spent += units
         if self.kinds is not None:
             self.limit_at += units
-        self.set_next()
+        self._set_next()
         if self.spent > self._pause_at:
             self._pause(False)
 
@@ -116,7 +116,7 @@ class Work:
 
         It raises TooMuchWork also at the end, if the caller of a listener has swallowed the one raised inside.
         """
-        # Each call comes through here: `set_next` as a function would double what this takes.
+        # Each call comes through here: `_set_next` as a function would double what this takes.
         if self.kinds is not None:
             before = self.limit_at, self.limit, self.what, self.kinds
         else:
@@ -127,26 +127,26 @@ class Work:
         try:
             value = function(*given)
             if self.spent > self.limit_at:
-                raise self.too_much()
+                raise self._too_much()
             return value
         finally:
             if before is None:
                 self.limit_at, self.kinds, self._next = NEVER, None, self._pause_at
             else:
                 self.limit_at, self.limit, self.what, self.kinds = before
-                self.set_next()
+                self._set_next()
 
-    def set_next(self) -> None:
+    def _set_next(self) -> None:
         """Look at the limit and the hook next when the first of them is due."""
         self._next = min(self.limit_at, self._pause_at)
 
     def _pause(self, can_raise: bool) -> None:
         assert self._on_pause is not None, "pauses are due only while there is a hook"
         self._pause_at = self.spent + PAUSE_UNITS
-        self.set_next()
+        self._set_next()
         self._on_pause(can_raise)
 
-    def too_much(self) -> TooMuchWork:
+    def _too_much(self) -> TooMuchWork:
         """Return the error for what has been spent under the limit."""
         assert self.kinds is not None, "there is a limit"
         return TooMuchWork(self.what, self.limit, self.kinds)

@@ -2,10 +2,13 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
+import trio
+import trio.testing
 
-from node.following.passing import Passing
+from node.following.passing import CALLS_MAX, Passing
 from rpc.service.allowance import ALLOWANCE_UNITS, RefusedTooOften
 from rpc.service.caller import LOCAL, Caller
 from rpc.service.refusal import Answered
@@ -73,3 +76,21 @@ async def test_who_has_used_it_up_here_is_not_passed_on() -> None:
         assert not here.owner.chain.pending
         await here.passing.push_transaction(transfer(here.owner.chain), LOCAL)
         assert len(here.owner.chain.pending) == 1
+
+
+async def test_clients_take_turns_at_what_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    passed: list[str] = []
+    may_end = trio.Event()
+
+    async def call(_self: Passing, _method: str, _params: Any, _seconds: float = 0, forwarded_for: str = "") -> Any:
+        passed.append(forwarded_for)
+        await may_end.wait()
+
+    monkeypatch.setattr(Passing, "_call", call)
+    async with site() as here, trio.open_nursery() as nursery:
+        for caller in [ONE] * 2 * CALLS_MAX + [OTHER]:
+            nursery.start_soon(here.passing.push_transaction, here.unsigned(), caller)
+            await trio.testing.wait_all_tasks_blocked()
+        assert passed == [ONE.address] * CALLS_MAX
+        may_end.set()
+    assert OTHER.address in passed[CALLS_MAX : 2 * CALLS_MAX]
