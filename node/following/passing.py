@@ -10,6 +10,7 @@ from node.failures import NodeError
 from node.following.http import REPLY_SECONDS_MAX, connected
 from node.following.lines import STRANGE
 from node.processor import Processor
+from rpc.log import Log
 from rpc.processor import Inclusion, Result
 from rpc.service.allowance import refusal_units
 from rpc.service.caller import LOCAL, Caller
@@ -27,6 +28,8 @@ HERE_SECONDS_MAX = 10  # how long an answer waits for its block to be here, too
 PUSH = "network_broadcast_api.broadcast_transaction"
 PUSH_BLOCK = "network_broadcast_api.broadcast_block"
 WAIT = "condenser_api.broadcast_transaction_synchronous"
+
+_log = Log("following")
 
 
 class Passing:
@@ -101,6 +104,12 @@ class Passing:
         except Answered as error:
             data = error.said.get("data")
             units = data.get("units") if isinstance(data, dict) else None
+            if isinstance(data, dict) and "retry_after_seconds" in data and not allowances.is_used_up(caller):
+                _log.warning(
+                    "the node that makes the blocks refuses this one's clients for a while; if it counts them all as one, name this node's "
+                    "address with --proxy there",
+                    client=caller.address,
+                )
             allowances.charge(caller, units if type(units) is int and units > 0 else refusal_units(trx.size), error)
             raise
 

@@ -15,6 +15,7 @@ from rpc.service.refusal import Answered
 from state.protocol.errors import Refused
 from state.protocol.transaction import SignedTransaction
 from tests.helpers.followed import Replica
+from tests.helpers.logs import capture_logs
 from tests.helpers.nodes import transfer
 from tests.helpers.push import Pushing, pushing
 
@@ -62,8 +63,9 @@ async def test_both_charge_the_client_for_what_is_refused(caller: Caller, *, is_
 async def test_who_has_used_it_up_at_the_followed_node_is_refused_and_others_are_not() -> None:
     async with site() as here:
         here.owner.processor.allowances.charge(ONE, ALLOWANCE_UNITS, Refused())
-        with pytest.raises(Answered) as caught:
+        with pytest.raises(Answered) as caught, capture_logs() as logged:
             await here.passing.push_transaction(transfer(here.owner.chain), ONE)
+        assert [line["client"] for line in logged if line["log_level"] == "warning"] == [ONE.address]
         assert "retry_after_seconds" in caught.value.said["data"]
         await here.passing.push_transaction(transfer(here.owner.chain), OTHER)
 
