@@ -5,6 +5,8 @@ Callers with local rights have no allowance: only the work of each of their tran
 """
 
 from collections import Counter
+from functools import lru_cache
+from ipaddress import IPv6Network
 from math import ceil
 
 from msgspec import Struct
@@ -25,6 +27,8 @@ LEFT_UNITS_MIN = 1_000
 CALL_UNITS_MIN = 100
 # Reading, explaining and keeping a refused transaction is work that nobody counts: it is charged by the transaction, and by its bytes.
 REFUSAL_UNITS, BYTES_OF_UNIT = 30, 100
+# A /48 of IPv6 has 65,536 addresses of clients (/64). Refused work of each also counts against the network, an eighth of its units.
+NETWORK_BITS, NETWORK_PART = 48, 8
 # Addresses that are known, and how many of them are forgotten together when there are more.
 ADDRESSES_MAX, FORGOTTEN = 10_000, 1_000
 # How often an address that goes on is reported.
@@ -77,7 +81,7 @@ class Allowances:
         # Nearly every transaction and every call ends here, so that it costs no second function.
         if not caller.why_not_local:
             return LOCAL_UNITS_MAX
-        if caller.address not in self._buckets:
+        if self._buckets.keys().isdisjoint(charged(caller.address)):
             return UNITS_MAX
         left = self._limit(caller)
         if left < LEFT_UNITS_MIN:
@@ -88,7 +92,7 @@ class Allowances:
         """Return how many units a call of a caller may take now."""
         if not caller.why_not_local:
             return LOCAL_UNITS_MAX
-        if caller.address not in self._buckets:
+        if self._buckets.keys().isdisjoint(charged(caller.address)):
             return UNITS_MAX
         left = self._limit(caller)
         return CALL_UNITS_MIN if left < LEFT_UNITS_MIN else left
@@ -103,28 +107,42 @@ class Allowances:
         self.refused[ANY_KIND, type(error).__name__] += rest
         if caller.is_local:
             return
+        for address, part in charged(caller.address).items():
+            self._charge(address, units // part, error)
+
+    def _charge(self, address: str, units: int, error: Exception) -> None:
         now = self._stopwatch()
-        bucket = self._buckets.get(caller.address)
+        bucket = self._buckets.get(address)
         if bucket is None:
             if len(self._buckets) >= ADDRESSES_MAX:
                 self._forget()
-            bucket = self._buckets[caller.address] = _Bucket(now)
+            bucket = self._buckets[address] = _Bucket(now)
         most = (ALLOWANCE_UNITS + DEBT_UNITS_MAX) / FORGIVEN_PER_SECOND
         bucket.full_at = min(max(bucket.full_at, now) + units / FORGIVEN_PER_SECOND, now + most)
         if _left(bucket, now) < LEFT_UNITS_MIN and now - bucket.reported_at >= REPORT_SECONDS:
             bucket.reported_at = now
-            _log.warning("a client's allowance of refused work is used up", client=caller.address, reason=type(error).__name__)
+            _log.warning("a client's allowance of refused work is used up", client=address, reason=type(error).__name__)
 
     def _limit(self, caller: Caller) -> int:
-        bucket = None if caller.is_local else self._buckets.get(caller.address)
-        if bucket is None:
-            return LOCAL_UNITS_MAX if caller.is_local else UNITS_MAX
-        return min(UNITS_MAX, int(_left(bucket, self._stopwatch())))
+        if caller.is_local:
+            return LOCAL_UNITS_MAX
+        now = self._stopwatch()
+        found = [int(_left(self._buckets[address], now)) for address in charged(caller.address) if address in self._buckets]
+        return min([UNITS_MAX, *found])
 
     def _forget(self) -> None:
         """Forget the addresses whose allowance is whole again first."""
         for address in sorted(self._buckets, key=lambda address: self._buckets[address].full_at)[:FORGOTTEN]:
             del self._buckets[address]
+
+
+@lru_cache(ADDRESSES_MAX)
+def charged(address: str) -> dict[str, int]:
+    """Return what refused work of a client's address counts against, and the divisor of its units there."""
+    if not address.endswith("/64"):
+        return {address: 1}
+    network = IPv6Network(address).supernet(new_prefix=NETWORK_BITS)
+    return {address: 1, str(network): NETWORK_PART}
 
 
 def refusal_units(size: int) -> int:

@@ -121,3 +121,19 @@ def test_an_address_is_logged_once_in_a_while(allowances: Allowances, time: Time
             allowances.charge(OTHER, 1, NO)
             time.now += 1
     assert [line["client"] for line in lines] == [ONE.address] * 2
+
+
+def test_addresses_of_one_network_share_an_allowance_of_eight(allowances: Allowances) -> None:
+    rotating = [Caller(f"2001:db8:1:{n:x}::/64", "it is far away") for n in range(40)]
+    for caller in rotating[:8]:
+        allowances.charge(caller, ALLOWANCE_UNITS, NO)
+    assert allowances.is_used_up(rotating[30])
+    assert not allowances.is_used_up(Caller("2001:db8:2:1::/64", "it is far away"))
+    with pytest.raises(RefusedTooOften):
+        allowances.units_max(rotating[30])
+
+
+def test_one_address_leaves_its_network_the_rest(allowances: Allowances) -> None:
+    for _ in range(3):
+        allowances.charge(Caller("2001:db8:1:1::/64", "it is far away"), ALLOWANCE_UNITS, NO)
+    assert allowances.units_max(Caller("2001:db8:1:2::/64", "it is far away")) == UNITS_MAX
