@@ -4,17 +4,17 @@ moment, and now and then, since what has changed meanwhile has to be sorted in.
 What they read is sorted by then. It knows no rule.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeVar
 
 import trio
 
+from node.watch.metrics import tables
 from rpc.log import Log
 from rpc.service.turns import NEVER_SHUT, Gate
-from state.plugins.recorded import Recorded
 from state.plugins.registry import PLUGINS
-from state.store import Lists, Table
+from state.store import Table
 from state.tables import State
 
 # The pause between two looks is so many times as long as the last one took, so that reading ahead takes a small part of the time: it may
@@ -25,8 +25,6 @@ PAUSE_SECONDS_MIN, PAUSE_SECONDS_MAX = 3, 60
 ROWS_MAX = 200_000
 
 Value = TypeVar("Value")
-
-KINDS = (Table, Lists, Recorded)
 
 _log = Log("ahead")
 
@@ -83,14 +81,3 @@ async def in_slices(state: State, gate: Gate, read: Callable[[], Value]) -> Valu
         except StopIteration as end:
             value: Value = end.value
             return value
-
-
-def tables(state: State) -> Iterator[tuple[str, str, Table[Any] | Lists[Any, Any] | Recorded]]:
-    """Yield all tables, lists and records with the name of their owner, the chain or a plugin, and their own."""
-    for owner, holder in (("chain", state), *state.plugins.items()):
-        if isinstance(holder, KINDS):
-            yield owner, owner, holder
-            continue
-        for name, kept in vars(holder).items():
-            if isinstance(kept, KINDS):
-                yield owner, name.lstrip("_"), kept

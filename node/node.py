@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING
 
 import trio
 from msgspec import Struct
@@ -41,7 +40,7 @@ from node.storage.disk import Disk, SystemDisk
 from node.storage.syncing import SyncPolicy, in_thread
 from node.version import VERSION
 from node.watch.counters import Counters
-from node.watch.health import Parts, health, not_following
+from node.watch.health import Following, Parts, Readers, health, not_following
 from node.watch.loop import LoopTurns
 from node.watch.metrics import Metrics
 from node.watch.room import Room
@@ -66,11 +65,6 @@ from state.protocol.keys.keys import secret_from_wif
 from state.protocol.spec import ChainSpec
 from state.protocol.transaction import block_number
 from state.protocol.values.integers import WORD32
-
-# Only nodes that follow another one, or have readers, load these.
-if TYPE_CHECKING:
-    from node.following.following import Following
-    from node.readers.owner import Readers
 
 GOODBYE_SECONDS_MAX = 1
 
@@ -412,7 +406,7 @@ def start_at_present(site: Site, processor: Processor, folder: DataFolder | None
         site.clock.go_on_from(site.chain.state.head_time * 1000)
 
 
-def new_following(site: Site, processor: Processor, folder: DataFolder | None) -> "Following":
+def new_following(site: Site, processor: Processor, folder: DataFolder | None) -> Following:
     """Return the task that keeps the chain where the followed one is."""
     # Imported here, since other nodes start without it.
     from node.following import starting
@@ -438,16 +432,16 @@ def new_following(site: Site, processor: Processor, folder: DataFolder | None) -
     )
 
 
-def new_readers(site: Site, processor: Processor) -> "Readers":
+def new_readers(site: Site, processor: Processor) -> Readers:
     """Return the processes that answer reads beside this one."""
     # Imported here, since other nodes start without them.
-    from node.readers.owner import Readers
+    from node.readers.owner import Readers as Owned
     from node.readers.publishing import Publisher
 
     settings = site.settings
     # What a reader can't be given, or has no use for.
     passed = replace(settings, announcer=Announcer(), disk=SystemDisk())
-    return Readers(settings.readers, Publisher(site.chain, site.driver), processor, passed)
+    return Owned(settings.readers, Publisher(site.chain, site.driver), processor, passed)
 
 
 def for_clients(site: Site, parts: Parts) -> ServiceProcessor:

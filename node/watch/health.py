@@ -1,7 +1,8 @@
 """The page /health: whether the node does what it was started for, and if not why. It must not know HTTP, and awaits nothing."""
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+import socket
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
@@ -13,19 +14,103 @@ from node.watch.counters import Counters
 from node.watch.loop import LoopTurns
 from node.watch.room import Room
 from rpc.service.encoding import encoded
+from rpc.service.envelope import Service
 from rpc.service.transport.asgi import PageReply
 from rpc.service.transport.guests import Guests
 from state.chain.chain import Chain
 from state.chain.pending import KEPT_SIZE, PENDING_SIZE_MAX
 from state.protocol.values.text import time_text
 
-# Only nodes that follow another one, or have readers, load these.
 if TYPE_CHECKING:
-    from node.following.following import Following
-    from node.readers.owner import Readers
+    from node.readers.messages import Report
 
 OK, UNAVAILABLE = 200, 503
 NOT_ENABLED = "it was started without (--no-produce, a chain spec without witness_keys, or replay)"
+
+
+class Following(Protocol):
+    """The task that keeps this node where another one is."""
+
+    @property
+    def url(self) -> str:
+        """What is followed."""
+
+    @property
+    def head(self) -> int:
+        """The number of the other node's head, as far as is known."""
+
+    @property
+    def blocks_behind(self) -> int:
+        """How many blocks the other node is ahead."""
+
+    @property
+    def seconds_silent(self) -> float:
+        """How long ago the other node was heard of."""
+
+    @property
+    def seconds_unconfirmed(self) -> float:
+        """How long ago the other node itself said where its head is; infinite where it never did."""
+
+    @property
+    def problem(self) -> str:
+        """Why nothing comes now; empty while all is well."""
+
+    @property
+    def attempts(self) -> int:
+        """How often the following has begun."""
+
+    def trouble(self) -> str:
+        """Return why this node isn't where the other one is; empty as long as it is."""
+
+    async def reached(self, number: int) -> None:
+        """Wait until a block is here."""
+
+    async def run(self) -> None:
+        """Follow until cancelled."""
+
+
+class Reader(Protocol):
+    """A process that answers reads beside this one."""
+
+    number: int
+    pid: int
+    starts: int
+    handed: int
+    problem: str
+    report: "Report"
+
+
+class Readers(Protocol):
+    """All of them."""
+
+    @property
+    def each(self) -> Sequence[Reader]:
+        """Their places."""
+
+    @property
+    def number(self) -> int:
+        """The number of the last message that they were sent about the chain."""
+
+    def serve(self, service: Service, pages: dict[str, Callable[[], PageReply]]) -> None:
+        """Answer what they pass on by a service, and show these pages."""
+
+    def refuse(self, said: bytes) -> None:
+        """Tell their subscribers of a refusal."""
+
+    def hand_on(self, line: socket.socket, peer: Any) -> bool:
+        """Hand a connection to one of them, or don't; whether that was done."""
+
+    def stop(self) -> None:
+        """Have them end in order."""
+
+    async def stopped(self) -> None:
+        """Wait until they have ended."""
+
+    async def ready(self) -> None:
+        """Wait until they answer, for a bounded time."""
+
+    async def run(self) -> None:
+        """Keep them running until cancelled."""
 
 
 class Parts(Struct, kw_only=True):
@@ -38,8 +123,8 @@ class Parts(Struct, kw_only=True):
     ending: Callable[[], str]
     guests: Guests | None = None
     producer: Producer | None = None
-    following: "Following | None" = None
-    readers: "Readers | None" = None
+    following: Following | None = None
+    readers: Readers | None = None
     log: BlockLog | None = None
     room: Room | None = None
     loop: LoopTurns | None = None

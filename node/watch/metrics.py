@@ -9,14 +9,14 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from node.ahead import tables
 from node.driving.producer import Outcome
 from node.version import VERSION
 from node.watch.counters import Counters, Durations
 from node.watch.health import Parts, not_producing, trouble
 from rpc.service.transport.asgi import PageReply
 from state.chain.pending import KEPT_SIZE, PENDING_SIZE_MAX
-from state.store import Row, Table
+from state.plugins.recorded import Recorded
+from state.store import Lists, Row, Table
 from state.store.deferred import Deferrable
 from state.tables import State
 
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 UNKNOWN = "unknown"  # the label of requests that call no method
 SAMPLE_SIZE = 8  # rows that a row's size is guessed from
+KINDS = (Table, Lists, Recorded)
 ENTRY_SIZE = 120  # bytes of an entry in an index, about
+CONSENSUS = "chain"
 
 Value = tuple[tuple[str, ...], float]
 
@@ -239,6 +241,17 @@ def disk_families(parts: Parts) -> "Iterator[Metric]":
 
 
 # ------------------------------------------------------------------ tables
+
+
+def tables(state: State) -> Iterator[tuple[str, str, Table[Any] | Lists[Any, Any] | Recorded]]:
+    """Yield all tables, lists and records with the name of their owner, the chain or a plugin, and their own."""
+    for owner, holder in ((CONSENSUS, state), *state.plugins.items()):
+        if isinstance(holder, KINDS):
+            yield owner, owner, holder
+            continue
+        for name, kept in vars(holder).items():
+            if isinstance(kept, KINDS):
+                yield owner, name.lstrip("_"), kept
 
 
 def row_size(table: Table[Any]) -> float:

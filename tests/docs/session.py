@@ -10,6 +10,7 @@ import os
 import re
 import secrets
 import selectors
+import shlex
 import shutil
 import signal
 import socket
@@ -23,8 +24,7 @@ from urllib.request import urlopen
 
 from tests.conftest import ROOT
 from tests.docs.reader import Block, Stop, agrees, logical_lines
-from tests.helpers.warm import WORDS, Warm
-from tests.helpers.wheels import Installed
+from tests.helpers.warm import Warm
 
 DEFAULT_PORT = 8090
 PORTS = re.compile(r"\b809\d\b")
@@ -40,15 +40,24 @@ MARK = "--page-mark--"
 # What a long command tells meanwhile, which only a busy machine makes long.
 PROGRESS = re.compile(r"^block [\d,]+, .* s left\n", re.MULTILINE)
 
-# The command in the folder: the installed one, loaded already if it only asks a node. One that names no address gets that of the page.
+# The command in the folder: the installed one. One that names no address gets that of the page.
 LAUNCHER = """#!/bin/sh
 export COIND_URL="${{COIND_URL-http://127.0.0.1:{port}}}"
 case "$1 $*" in
 "run "*" --http"* | "run "*" --port"*) ;;
 "run "*) [ -n "${{COIND_HTTP-}}${{COIND_PORT-}}" ] || set -- "$@" --http 127.0.0.1:{port} ;;
-{warm}) exec {client} "$@" ;;
 esac
-exec "{command}" "$@"
+exec {warm} -P -m coind "$@"
+"""
+PYTHON = """#!/bin/sh
+case "$1" in
+*.py) exec {warm} "$@" ;;
+esac
+exec "{python}" "$@"
+"""
+# That of a project in whose environment coind is installed, not the one of this checkout.
+PYTEST = """#!/bin/sh
+exec "{python}" -m pytest "$@"
 """
 
 
@@ -196,18 +205,13 @@ def end_group(process: subprocess.Popen[bytes]) -> None:
 class Reader:
     """Somebody who follows a page, step by step."""
 
-    def __init__(self, folder: Path, package: Installed) -> None:
+    def __init__(self, folder: Path, warm: Warm) -> None:
         self.folder = folder
         self.ports = Ports()
-        self._environment = {
-            **{name: value for name, value in os.environ.items() if not name.startswith(("COIND", "PYTHON"))},
-            "PATH": f"{folder / 'bin'}:{package.python.parent}:{Path(sys.prefix) / 'bin'}:{os.environ['PATH']}",
-            "COLUMNS": "160",
-            "NO_COLOR": "1",
-            "LC_ALL": "C.UTF-8",
+        self._environment = environment() | {
+            "PATH": f"{folder / 'bin'}:{warm.python.parent}:{Path(sys.prefix) / 'bin'}:{os.environ['PATH']}",
         }
-        self._warm = Warm(package.python, self._environment)
-        lay_out(folder, self.ports[DEFAULT_PORT], package.command, self._warm)
+        lay_out(folder, self.ports[DEFAULT_PORT], warm)
         self._shell = Shell(folder, self._environment)
         self._terminals: list[Terminal] = []
 
@@ -233,7 +237,6 @@ class Reader:
         for terminal in self._terminals:
             terminal.end()
         self._shell.end()
-        end_group(self._warm.process)
 
     def _open(self, block: Block) -> None:
         """Start a node; one that listens there already is ended first."""
@@ -295,17 +298,19 @@ class Reader:
             time.sleep(0.05)
 
 
-def lay_out(folder: Path, port: int, command: Path, warm: Warm) -> None:
+def environment() -> dict[str, str]:
+    """That of somebody who has set nothing of coind or Python."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("COIND", "PYTHON"))}
+    return kept | {"COLUMNS": "160", "NO_COLOR": "1", "LC_ALL": "C.UTF-8"}
+
+
+def lay_out(folder: Path, port: int, warm: Warm) -> None:
     """Make a folder look like a checkout that is set up."""
-    launcher = folder / "bin" / "coind"
-    launcher.parent.mkdir(parents=True)
-    warmed = " | ".join(f'"{word} "*' for word in WORDS)
-    launcher.write_text(LAUNCHER.format(port=port, command=command, client=warm.command, warm=warmed), encoding="utf-8")
-    launcher.chmod(0o755)
-    # That of a project in whose environment coind is installed, not the one of this checkout.
-    runner = folder / "bin" / "pytest"
-    runner.write_text(f'#!/bin/sh\nexec "{command.with_name("python")}" -m pytest "$@"\n', encoding="utf-8")
-    runner.chmod(0o755)
+    (folder / "bin").mkdir(parents=True)
+    for name, text in (("coind", LAUNCHER), ("python", PYTHON), ("pytest", PYTEST)):
+        launcher = folder / "bin" / name
+        launcher.write_text(text.format(port=port, python=warm.python, warm=shlex.join(warm.words)), encoding="utf-8")
+        launcher.chmod(0o755)
     for name in LINKS:
         (folder / name).symlink_to(ROOT / name)
     (folder / "bin" / "package").symlink_to(ROOT / "bin" / "package")
@@ -313,9 +318,9 @@ def lay_out(folder: Path, port: int, command: Path, warm: Warm) -> None:
 
 
 @contextlib.contextmanager
-def reader(folder: Path, package: Installed) -> Iterator[Reader]:
+def reader(folder: Path, warm: Warm) -> Iterator[Reader]:
     """Somebody who follows a page in a fresh folder; whatever was started is ended at the end."""
-    following = Reader(folder, package)
+    following = Reader(folder, warm)
     try:
         yield following
     finally:

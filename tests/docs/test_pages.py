@@ -8,7 +8,7 @@ import pytest
 from tests.conftest import ROOT
 from tests.docs.reader import read_page
 from tests.docs.session import reader
-from tests.helpers.wheels import Installed
+from tests.helpers.warm import Warm
 
 PAGES = (
     *("local-chain", "test-suites", "research", "replay", "export", "library", "chain-specs", "recipes"),
@@ -17,9 +17,9 @@ PAGES = (
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_a_page_can_be_followed(page: str, tmp_path: Path, package: Installed) -> None:
+def test_a_page_can_be_followed(page: str, tmp_path: Path, warm: Warm) -> None:
     steps = read_page(ROOT / "docs" / f"{page}.md")
-    with reader(tmp_path / "coind", package) as following:
+    with reader(tmp_path / "coind", warm) as following:
         for step in steps:
             following.follow(step)
 
@@ -32,13 +32,13 @@ OF_README = (
 )
 
 
-def test_the_readme_can_be_followed(tmp_path: Path, package: Installed) -> None:
+def test_the_readme_can_be_followed(tmp_path: Path, warm: Warm) -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     for given, followed in OF_README:
         text, count = re.subn(given, followed, text)
         assert count == 1, given
     (tmp_path / "README.md").write_text(text, encoding="utf-8")
-    with reader(tmp_path / "coind", package) as following:
+    with reader(tmp_path / "coind", warm) as following:
         for step in read_page(tmp_path / "README.md"):
             following.follow(step)
 

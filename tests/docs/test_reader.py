@@ -6,7 +6,7 @@ import pytest
 
 from tests.docs.reader import agrees, read_page
 from tests.docs.session import PageError, reader
-from tests.helpers.wheels import Installed
+from tests.helpers.warm import Warm
 
 
 @pytest.mark.parametrize(
@@ -28,8 +28,8 @@ def test_what_one_sees(seen: str, printed: str, right: bool) -> None:
 
 
 @pytest.mark.parametrize("text", ["sh\necho a\necho b   # -> c", "sh\nfalse\ntrue", "py\nraise SystemExit(1)"])
-def test_what_a_page_says_wrongly_is_found(text: str, tmp_path: Path, package: Installed) -> None:
+def test_what_a_page_says_wrongly_is_found(text: str, tmp_path: Path, warm: Warm) -> None:
     (tmp_path / "page.md").write_text(f"```{text}\n```\n", encoding="utf-8")
     [step] = read_page(tmp_path / "page.md")
-    with reader(tmp_path / "coind", package) as following, pytest.raises(PageError):
+    with reader(tmp_path / "coind", warm) as following, pytest.raises(PageError):
         following.follow(step)

@@ -26,6 +26,7 @@ from state.plugins.registry import PLUGINS
 from tests.conftest import ROOT, described_methods
 from tests.helpers.golden import same_as_golden
 from tests.helpers.nodes import DEV, case_log
+from tests.helpers.warm import Warm
 
 START_SECONDS_MAX = 30
 STOP_SECONDS_MAX = 20
@@ -33,7 +34,7 @@ STOP_SECONDS_MAX = 20
 
 def coind(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     """Run the program to its end."""
-    return subprocess.run(command(*arguments), capture_output=True, text=True, check=False, env=environment(), timeout=120)
+    return subprocess.run(forked(*arguments), capture_output=True, text=True, check=False, env=environment(), timeout=120)
 
 
 def command(*arguments: str | Path) -> list[str]:
@@ -41,17 +42,25 @@ def command(*arguments: str | Path) -> list[str]:
     return [sys.executable, "-P", "-m", "node", *map(str, arguments)]
 
 
+def forked(*arguments: str | Path) -> list[str]:
+    """How the program starts with everything loaded; not for tests of what the system does to its process."""
+    return [*CHECKOUT.words, "-P", "-m", "node", *map(str, arguments)]
+
+
 def environment() -> dict[str, str]:
     """What the launcher sets."""
     return {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200"}
 
 
+CHECKOUT = Warm(Path(sys.executable), ["node.*", "rpc.*"], environment())
+
+
 class Running:
     """A node that has been started and answers."""
 
-    def __init__(self, *arguments: str | Path, prepare: Callable[[], None] | None = None) -> None:
+    def __init__(self, *arguments: str | Path, by: Callable[..., list[str]] = forked, prepare: Callable[[], None] | None = None) -> None:
         self.process = subprocess.Popen(
-            command(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(), preexec_fn=prepare
+            by(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(), preexec_fn=prepare
         )
         self.banner: dict[str, str] = {}
         assert self.process.stdout is not None
@@ -110,9 +119,9 @@ def later_head(running: Running, number: int) -> int:
 
 
 @contextlib.contextmanager
-def node(*arguments: str | Path) -> Iterator[Running]:
+def node(*arguments: str | Path, by: Callable[..., list[str]] = forked) -> Iterator[Running]:
     """A node, which is ended at the end."""
-    running = Running("run", "--http", "127.0.0.1:0", *arguments)
+    running = Running("run", "--http", "127.0.0.1:0", *arguments, by=by)
     try:
         yield running
     finally:
@@ -232,7 +241,7 @@ def ask_without_reading(client: socket.socket) -> None:
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_it_with_connections_open(how: signal.Signals) -> None:
-    with node() as running:
+    with node(by=command) as running:
         host, port = running.url.removeprefix("http://").split(":")
         idle, half, deaf = [socket.create_connection((host, int(port))) for _ in range(3)]
         with idle, half, deaf:
@@ -324,7 +333,7 @@ def test_it_serves_every_method_that_is_described() -> None:
 
 def test_blocks_outlive_a_kill(tmp_path: Path) -> None:
     data = tmp_path / "data"
-    with node("--data", data, "--no-produce") as first:
+    with node("--data", data, "--no-produce", by=command) as first:
         first.generate(50)
         head = first.head()
         assert first.end(signal.SIGKILL)[0] == -signal.SIGKILL

@@ -18,7 +18,7 @@ from state.protocol.keys.signatures import Canonical, sign
 from state.protocol.transaction import Wire
 from tests.helpers.golden import same_as_golden
 from tests.helpers.nodes import DEV
-from tests.whole.test_command import Running, later_head, node
+from tests.whole.test_command import Running, command, later_head, node
 
 LEAP_SECONDS_MAX, REVERT_SECONDS_MAX = 1.0, 0.25
 MONTH = 40 * 86_400
@@ -27,7 +27,7 @@ MONTH = 40 * 86_400
 @pytest.fixture(scope="module")
 def shared() -> Iterator[Running]:
     """A node for all tests of this module."""
-    with node() as running:
+    with node(by=command) as running:
         yield running
 
 
@@ -248,7 +248,7 @@ def test_a_dump_and_back(running: Running, tmp_path: Path) -> None:
 
 
 def test_edits_and_reverts_outlive_a_kill(tmp_path: Path) -> None:
-    with node("--data", tmp_path) as running:
+    with node("--data", tmp_path, by=command) as running:
         do(running, "set_block_mode", mode="manual")
         do(running, "set_balance", account="alice", balance="5.000 COIN")
         kept = do(running, "snapshot")["id"]
@@ -266,7 +266,7 @@ def test_edits_and_reverts_outlive_a_kill(tmp_path: Path) -> None:
         do(again, "pop_blocks", count=3)
         number = again.head()
         again.end(signal.SIGTERM)
-    with node("--data", tmp_path, "--no-produce") as third:
+    with node("--data", tmp_path, "--no-produce", by=command) as third:
         assert third.head() == number
         assert balance(third) == "5.000 COIN"
         # The clock goes on from the head, which is ahead of the machine's.

@@ -41,7 +41,7 @@ def test_a_full_disk_ends_it_with_everything_that_was_answered_for(tmp_path: Pat
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
 
-    running = Running("run", "--http", "127.0.0.1:0", "--no-produce", "--data", tmp_path, prepare=limit)
+    running = Running("run", "--http", "127.0.0.1:0", "--no-produce", "--data", tmp_path, by=command, prepare=limit)
     done = 0
     try:
         while generated(running, 10):
@@ -65,7 +65,7 @@ def test_a_folder_that_cannot_be_made_is_said(place: str, status: Status) -> Non
 
 
 def test_a_second_signal_does_not_wait(tmp_path: Path) -> None:
-    with node("--no-produce", "--data", tmp_path) as running:
+    with node("--no-produce", "--data", tmp_path, by=command) as running:
         running.generate(5)
         host, port = running.url.removeprefix("http://").split(":")
         with socket.create_connection((host, int(port))) as half:

@@ -21,7 +21,7 @@ import trio
 from rpc.service.method import VALUES_MAX
 from tests.helpers.push import websocket
 from tests.helpers.ways import Way, http1, result, socket
-from tests.whole.test_command import Running, node
+from tests.whole.test_command import Running, command, node
 
 WAIT_SECONDS_MAX = 20
 REFUSED_TIMES = 60
@@ -60,7 +60,7 @@ class Client:
 @pytest.fixture(scope="module")
 def running() -> Iterator[Running]:
     """A node with two readers that makes blocks when asked."""
-    with node("--readers", "2", "--blocks", "manual") as started:
+    with node("--readers", "2", "--blocks", "manual", by=command) as started:
         yield started
 
 
@@ -263,7 +263,7 @@ def handed(running: Running) -> int:
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
 def test_readers_end_with_their_owner(how: signal.Signals) -> None:
-    with node("--readers", "1") as started:
+    with node("--readers", "1", by=command) as started:
         pids = [reader["pid"] for reader in health(started)]
         started.end(how)
         until(lambda: not any(is_alive(pid) for pid in pids))

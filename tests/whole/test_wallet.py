@@ -14,7 +14,7 @@ from state.protocol.keys.keys import derive_secret, public_key, public_key_text,
 from tests.conftest import ROOT
 from tests.helpers.commands import Done, coind
 from tests.helpers.golden import same_as_golden
-from tests.whole.test_command import Running, environment, node
+from tests.whole.test_command import Running, environment, forked, node
 
 Command = Callable[..., Done]
 PUBLIC = {role: public_key_text(public_key(derive_secret("erin", role, "dev")), "TST") for role in ("owner", "active", "posting", "memo")}
@@ -243,7 +243,7 @@ def lived(running: Running) -> Running:
     environ = environment() | {"COIND_URL": running.url}
 
     def tx(*words: str) -> None:
-        ran = subprocess.run([sys.executable, "-P", "-m", "node", "tx", *words], env=environ, cwd=ROOT, capture_output=True, text=True)
+        ran = subprocess.run(forked("tx", *words), env=environ, cwd=ROOT, capture_output=True, text=True)
         assert ran.returncode == 0, ran.stderr
 
     tx("comment", "blog", "erin", "hello", "First **post** [red]", "--title", "Hello", "--json-metadata", '{"tags":["blog"]}')

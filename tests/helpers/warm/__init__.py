@@ -1,34 +1,50 @@
-"""The commands of an installed coind that only ask a node, loaded once in a process that each of them is a fork of: a page has up to
-ninety, and loading took nearly all of their time. Whatever else is started is a process of its own, as for everybody.
+"""A Python that has loaded its modules once, and runs programs in forks: tests start hundreds, and loading took nearly all of their time.
+
+What a fork can't show starts as a process of its own: that nothing is missing or loaded too early, kills, and what a parent gives to a
+process at its start.
 """
 
 import secrets
 import socket
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 HERE = Path(__file__).parent
-# They come from no file that a page could change, and start no process.
-WORDS = ("dev", "keys", "show", "tx")
 
 
 class Warm:
-    """The process that has loaded the commands."""
+    """Such a Python, which starts with its first use. It is loaded with modules (`NAME`) and whole packages (`NAME.*`)."""
 
-    def __init__(self, python: Path, environment: Mapping[str, str]) -> None:
-        """Start it for the Python of an environment that has coind."""
-        name = f"coind-{secrets.token_hex(8)}"
-        self.command = f'"{python}" -I -S "{HERE / "client.py"}" {name}'
+    def __init__(self, python: Path, modules: Sequence[str], environment: Mapping[str, str]) -> None:
+        self.python = python
+        self._modules, self._environment = modules, environment
+        self._name = f"coind-{secrets.token_hex(8)}"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def words(self) -> list[str]:
+        """What stands for it in a command: `[*words, "-m", MODULE]` or `[*words, FILE]`."""
+        if self._process is None:
+            self._process = self._start()
+        return [str(self.python), "-I", "-S", str(HERE / "client.py"), self._name]
+
+    def _start(self) -> "subprocess.Popen[bytes]":
         # It listens before the process is there, so that nobody comes too early.
-        with socket.socket(socket.AF_UNIX) as listener:
-            listener.bind(f"\0{name}")
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+            listener.bind(f"\0{self._name}")
             listener.listen()
-            self.process = subprocess.Popen(
-                [python, "-I", HERE / "server.py", str(listener.fileno())],
-                env=environment,
+            return subprocess.Popen(
+                [self.python, "-P", HERE / "server.py", str(listener.fileno()), *self._modules],
+                env=self._environment,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 pass_fds=[listener.fileno()],
                 start_new_session=True,
             )
+
+    def end(self) -> None:
+        """End it, with all that it runs."""
+        if self._process is not None:
+            self._process.communicate()
+            self._process = None

@@ -1,26 +1,36 @@
-"""Has a command done by the process that has loaded it, and ends with its status: python -I -S client.py NAME [WORD]...
+"""Has a Python that is warm run something, with this process's streams, folder and environment: python -I -S client.py NAME [WORD]...
 
-It imports as little as it can.
+It ends as that ends, and hands on the signals that it gets. It imports as little as it can.
 """
 
+import _signal  # type: ignore[import-not-found]
+import _socket
 import marshal
 import os
-import socket
 import sys
 
+HANDED_ON = (_signal.SIGHUP, _signal.SIGINT, _signal.SIGQUIT, _signal.SIGTERM)
 LOST = 70
 
 
 def main(name: str, words: list[str]) -> int:
-    """Hand over the words with folder, environment and standard streams; returns the status of the command."""
-    with socket.socket(socket.AF_UNIX) as line:
-        line.connect(f"\0{name}")
-        socket.send_fds(line, [b"."], [0, 1, 2])
-        line.sendall(marshal.dumps((os.getcwd(), words, dict(os.environ))))
-        line.shutdown(socket.SHUT_WR)
-        status = line.recv(1)
-    return status[0] if status else LOST
+    """Return the status of the command, negative where a signal has ended it."""
+    line = _socket.socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
+    line.connect(f"\0{name}")
+    streams = b"".join(number.to_bytes(4, sys.byteorder) for number in (0, 1, 2))
+    request = marshal.dumps((os.getcwdb(), words, dict(os.environb)))
+    line.sendmsg([request], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, streams)])
+    for number in HANDED_ON:
+        if _signal.getsignal(number) != _signal.SIG_IGN:
+            _signal.signal(number, lambda number, _: line.send(bytes([number])))
+    status = line.recv(2)
+    return int.from_bytes(status, "big", signed=True) if status else LOST
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], sys.argv[2:]))
+    ended = main(sys.argv[1], sys.argv[2:])
+    if ended < 0:
+        if -ended in HANDED_ON:
+            _signal.signal(-ended, _signal.SIG_DFL)
+        os.kill(os.getpid(), -ended)
+    sys.exit(ended)

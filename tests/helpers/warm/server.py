@@ -1,67 +1,155 @@
-"""Loads the commands of the coind that is installed for this Python, and does each that it is asked for in a fork: server.py LISTENER."""
+"""A Python with its modules loaded, which runs in forks whatever it is asked to: server.py LISTENER [MODULE]...
 
+When its input ends, so does it, with all that it runs.
+"""
+
+import atexit
 import contextlib
 import gc
 import importlib
 import marshal
 import os
 import pkgutil
+import runpy
+import selectors
 import signal
 import socket
 import sys
+import threading
+from dataclasses import dataclass
 
-COMMANDS = "coind.node.commands"
-PACKAGES = ("dev", "show", "tx")
-MODULES = ("app", "client", "keys", "remote")
+REQUEST_BYTES_MAX = 2**20
 
 
-def main(listener: socket.socket) -> None:
-    """Serve until killed."""
-    for name in MODULES:
-        importlib.import_module(f"{COMMANDS}.{name}")
-    for package in PACKAGES:
-        loaded = importlib.import_module(f"{COMMANDS}.{package}")
-        for module in pkgutil.iter_modules(loaded.__path__, f"{loaded.__name__}."):
-            importlib.import_module(module.name)
+@dataclass
+class Run:
+    """A fork: its process, a descriptor that can be read once it has ended, and the client that waits for it."""
+
+    pid: int
+    ended: int
+    client: socket.socket
+
+
+def main(listener: socket.socket, modules: list[str]) -> None:
+    """Load modules, and serve until the input ends."""
+    for name in modules:
+        load(name)
+    gc.collect()
     gc.freeze()
-    signal.signal(signal.SIGCHLD, reap)
-    while True:
-        line, _ = listener.accept()
-        with line:
-            if os.fork() == 0:
-                listener.close()
-                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-                line.send(bytes([done(line)]))
-                os._exit(0)
+    with selectors.DefaultSelector() as selector:
+        selector.register(0, selectors.EVENT_READ)
+        selector.register(listener, selectors.EVENT_READ)
+        while True:
+            for key, _ in selector.select():
+                if key.fileobj == 0:
+                    return
+                if key.fileobj is listener:
+                    begin(selector, listener.accept()[0])
+                elif key.fileobj == key.data.ended:
+                    end(selector, key.data)
+                elif selector.get_map().get(key.fd) is key:
+                    signalled(selector, key.data)
 
 
-def reap(*_: object) -> None:
-    """Take the forks that have ended, so that their processor time counts as that of this process."""
-    with contextlib.suppress(ChildProcessError):
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
+def load(name: str) -> None:
+    """Load a module, or a package with all that is in it (`NAME.*`), without programs and what isn't installed."""
+    package = name.removesuffix(".*")
+    module = importlib.import_module(package)
+    if package != name:
+        for found in pkgutil.walk_packages(module.__path__, f"{package}."):
+            if not found.name.endswith("__main__"):
+                with contextlib.suppress(ImportError):
+                    importlib.import_module(found.name)
 
 
-def done(line: socket.socket) -> int:
-    """Do a command as a process of its own would; returns its status."""
-    _, streams, _, _ = socket.recv_fds(line, 1, 3)
-    given = b"".join(iter(lambda: line.recv(65536), b""))
-    folder, words, environment = marshal.loads(given)
+def begin(selector: selectors.BaseSelector, client: socket.socket) -> None:
+    """Fork for a client."""
+    request, streams, _, _ = socket.recv_fds(client, REQUEST_BYTES_MAX, 3)
+    pid = os.fork() if request else None
+    if pid == 0:
+        for key in selector.get_map().values():
+            if key.fd:
+                os.close(key.fd)
+        selector.close()
+        client.close()
+        folder, words, environment = marshal.loads(request)
+        os._exit(run(folder, words, environment, streams))
+    for stream in streams:
+        os.close(stream)
+    if pid is None:
+        client.close()
+        return
+    started = Run(pid, os.pidfd_open(pid), client)
+    selector.register(started.ended, selectors.EVENT_READ, started)
+    selector.register(client, selectors.EVENT_READ, started)
+
+
+def signalled(selector: selectors.BaseSelector, started: Run) -> None:
+    """Hand on the signal that a client was sent; one that is gone was killed."""
+    try:
+        number = started.client.recv(1)
+    except ConnectionError:
+        number = b""
+    if not number:
+        selector.unregister(started.client)
+    signal.pidfd_send_signal(started.ended, number[0] if number else signal.SIGKILL)
+
+
+def end(selector: selectors.BaseSelector, started: Run) -> None:
+    """Tell a client how its fork has ended."""
+    _, status = os.waitpid(started.pid, 0)
+    selector.unregister(started.ended)
+    os.close(started.ended)
+    with contextlib.suppress(KeyError):
+        selector.unregister(started.client)
+    with started.client, contextlib.suppress(OSError):
+        started.client.send(os.waitstatus_to_exitcode(status).to_bytes(2, "big", signed=True))
+
+
+def run(folder: bytes, words: list[str], environment: dict[bytes, bytes], streams: list[int]) -> int:
+    """Do what a Python with these words would do, and return its status."""
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
     os.chdir(folder)
-    os.environ.clear()
-    os.environ.update(environment)
-    sys.argv = ["coind", *words]
+    os.environb.clear()
+    os.environb.update(environment)
+    sys.path[0:0] = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
     try:
-        status = importlib.import_module("coind.__main__").main()
-    except SystemExit as end:
-        status = end.code
-    sys.stdout.flush()
-    sys.stderr.flush()
-    return int(status or 0)
+        program(words)
+        status = 0
+    except SystemExit as ended:
+        if isinstance(ended.code, str):
+            print(ended.code, file=sys.stderr)
+        status = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+        status = 1
+    with contextlib.suppress(BaseException):
+        threading._shutdown()  # type: ignore[attr-defined]
+        atexit._run_exitfuncs()
+    for written in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            written.flush()
+    return status
+
+
+def program(words: list[str]) -> None:
+    """Run a module (`-m NAME`, or `-P -m NAME` without the folder in the path) or a file."""
+    if words[0] == "-m":
+        sys.path.insert(0, os.getcwd())
+    if "-m" in words[:2]:
+        name, *sys.argv[1:] = words[words.index("-m") + 1 :]
+        runpy.run_module(name, run_name="__main__", alter_sys=True)
+    else:
+        sys.argv[:] = words
+        sys.path.insert(0, os.path.dirname(os.path.abspath(words[0])))
+        runpy.run_path(words[0], run_name="__main__")
 
 
 if __name__ == "__main__":
-    main(socket.socket(fileno=int(sys.argv[1])))
+    main(socket.socket(fileno=int(sys.argv[1])), sys.argv[2:])
+    # Whatever it runs is in its group.
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    os.killpg(0, signal.SIGTERM)
+    os._exit(0)

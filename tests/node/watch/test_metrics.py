@@ -9,7 +9,6 @@ from typing import Any
 import trio
 from prometheus_client.parser import text_string_to_metric_families
 
-from node.ahead import tables
 from node.clock import ChainClock
 from node.driving.driver import Driver
 from node.driving.producer import Outcome, Producer
@@ -17,7 +16,7 @@ from node.processor import Processor
 from node.service import new_service
 from node.watch.counters import Counters
 from node.watch.health import Parts
-from node.watch.metrics import CONTENT_TYPE, Metrics, row_size
+from node.watch.metrics import CONTENT_TYPE, Metrics, row_size, tables
 from rpc.service.allowance import ALLOWANCE_UNITS
 from rpc.service.caller import LOCAL, Caller
 from rpc.service.transport.guests import Bounds, Guests

@@ -1,19 +1,22 @@
 """A project of a user of the pytest plugin, in a folder of its own, with packages that are called like the node's."""
 
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from tests.conftest import ROOT
+from tests.helpers.warm import Warm
+from tests.whole.test_command import CHECKOUT
 
 PLUGIN = ROOT / "bin" / "package"
-# The node of this checkout, as bin/coind starts it, without setting anything up.
-LAUNCHER = f"""#!/bin/sh
-export PYTHONPATH="{ROOT}"
-exec "{sys.executable}" -P -m node "$@"
+# The node of this checkout, with everything loaded.
+LAUNCHER = """#!/bin/sh
+exec {words} -P -m node "$@"
 """
+PYTEST = Warm(Path(sys.executable), ["_pytest.*"], {})
 # Packages that the node has as well: here they are the user's.
 OWN = ("node", "state", "rpc", "bin")
 
@@ -30,11 +33,15 @@ class Project:
             (folder / name / "__init__.py").write_text(f"MINE = {name!r}\n")
         self.command = folder / "a node" / "coind"
         self.command.parent.mkdir()
-        self.command.write_text(LAUNCHER)
-        self.command.chmod(0o755)
+        self.launcher(self.command)
         self.environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "COIND", "PYTHON"))}
-        self.environment |= {"PYTHONPATH": f"{PLUGIN}:{folder}"}
+        self.environment |= {"PYTHONPATH": f"{PLUGIN}:{folder}", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
         self.settings("")
+
+    def launcher(self, path: Path) -> None:
+        """Write a command that is the node."""
+        path.write_text(LAUNCHER.format(words=shlex.join(CHECKOUT.words)))
+        path.chmod(0o755)
 
     def settings(self, text: str) -> None:
         """Write the settings of pytest."""
@@ -50,5 +57,5 @@ class Project:
         """Run the tests; the command of the node is in the environment, unless it is None."""
         environment = self.environment if command is None else self.environment | {"COIND": command or f"'{self.command}'"}
         chosen = [word for plugin in plugins for word in ("-p", plugin)]
-        program = [sys.executable, "-m", "pytest", "-p", "no:trio", "-p", "no:cacheprovider", "-o", "addopts=", *chosen, *options]
+        program = [*PYTEST.words, "-m", "pytest", "-p", "no:cacheprovider", "-o", "addopts=", *chosen, *options]
         return subprocess.run(program, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=120)

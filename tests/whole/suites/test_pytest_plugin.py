@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from tests.whole.suites.project import LAUNCHER, PLUGIN, Project
+from tests.whole.suites.project import PLUGIN, Project
 
 TRANSFERS = """
 import node, rpc, state, bin, tests
@@ -239,8 +239,7 @@ def test_without_any_command_the_node_is_the_one_that_the_plugin_came_with(proje
     """A copy of the plugin in a checkout whose bin/coind is the launcher."""
     checkout = project.folder / "checkout" / "bin"
     shutil.copytree(PLUGIN, checkout / "package", ignore=shutil.ignore_patterns("__pycache__"))
-    (checkout / "coind").write_text(LAUNCHER)
-    (checkout / "coind").chmod(0o755)
+    project.launcher(checkout / "coind")
     project.environment["PYTHONPATH"] = f"{checkout / 'package'}:{project.folder}"
     project.write("def test_it(coin_chain):\n    coin_chain.mine()\n")
     assert passed(project.run(command=None), 1)

@@ -1,0 +1,17 @@
+"""What the tests of pages share."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.docs.session import environment
+from tests.helpers.warm import Warm
+from tests.helpers.wheels import Installed
+
+
+@pytest.fixture(scope="session")
+def warm(package: Installed) -> Iterator[Warm]:
+    """The installed coind, with what programs of pages import."""
+    started = Warm(package.python, ["coind.node.*", "coind.rpc.*", "coind.data", "coind.testing", "pandas"], environment())
+    yield started
+    started.end()
