@@ -15,12 +15,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
 ROOT = Path(__file__).resolve().parent.parent
-PLUGIN = ROOT / "bin" / "package"
 BEEM = ROOT / ".venv-clients" / "beem" / "bin" / "python"
 TESTS, BROADCASTS, BLOCKS, STARTS = 50, 3, 1000, 10
 SUITE_SECONDS_MAX, START_SECONDS_MAX, BLOCKS_SECONDS_MAX = 3.0, 0.05, 0.3
@@ -52,14 +52,14 @@ def seconds(work: Callable[[], object]) -> tuple[float, float]:
 # ------------------------------------------------------------------ pytest
 
 
-def with_pytest(command: str) -> tuple[float, float]:
+def with_pytest(command: str, package: str) -> tuple[float, float]:
     """Run the suite as a user's project does; returns the seconds of the whole run, and of processor time, the node's included."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "test_suite.py").write_text(SUITE, encoding="utf-8")
         Path(folder, "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
         words = [sys.executable, "-m", "pytest", "-q", "-p", "coind.pytest_plugin", "-p", "no:cacheprovider", "--coind", command]
         # As in an environment that has pytest and the plugin, and no other plugins.
-        environment = {**os.environ, "PYTHONPATH": str(PLUGIN), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+        environment = {**os.environ, "PYTHONPATH": package, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
         begun, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
         ran = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=False)
         taken, after = time.perf_counter() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -158,7 +158,9 @@ def main() -> None:
     if given.beem_at:
         beem_session(given.beem_at)
         return
-    clock, computed = min(with_pytest(given.coind) for _ in range(3))
+    with tempfile.TemporaryDirectory() as folder:
+        import_module("bin.package.build").lay_out(ROOT, Path(folder, "coind"))
+        clock, computed = min(with_pytest(given.coind, folder) for _ in range(3))
     what = f"{clock:.2f} s, {computed:.2f} s of it computed, with the start of node and pytest"
     say(f"pytest: {TESTS} tests of {BROADCASTS} broadcasts {what} (at most {SUITE_SECONDS_MAX} s)")
     with_beem(given.coind)

@@ -9,9 +9,9 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from node.address import read_address
+from node.client.urls import broker_url, node_url
 from node.commands.parameters import Config
 from node.failures import NodeError
-from node.following.urls import broker_url, node_url
 from node.logs import configure_logs
 
 GIB = 1 << 30

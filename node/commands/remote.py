@@ -11,7 +11,9 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 from msgspec.structs import replace
 
-from node.commands.client import DEFAULT_URL, SHOWN_CHARACTERS_MAX, Client, NoNode, RefusedCall
+from node.client.errors import NoNode, RefusedCall, Unreachable
+from node.client.http import SHOWN_CHARACTERS_MAX, Client
+from node.client.urls import DEFAULT_URL
 from node.commands.parameters import Config, Flag
 from node.failures import NodeError, Status, last_line
 from node.output import write_json
@@ -46,6 +48,8 @@ def carried_out(asking: Asking, work: Callable[["Remote"], int | None]) -> int:
     except RefusedCall as error:
         report_refusal(error, remote.url, as_json=asking.json)
         return Status.REFUSED
+    except Unreachable as error:
+        raise Unreachable(f"{error}. Start a node with bin/coind run, or name another one with --url or COIND_URL") from error
     except STRANGE as error:
         why = f"{type(error).__name__}: {error}"[:SHOWN_CHARACTERS_MAX]
         raise NoNode(f"{remote.url} answers {remote.last_method} in a form that is not known here ({why})") from error
@@ -59,8 +63,8 @@ def report_refusal(error: RefusedCall, url: str, *, as_json: bool) -> None:
         write_json({"error": error.error})
     last_line(f"coind: {url} refuses {error.method}: {error.message}")
     for name, key in (("why", "why"), ("what to do", "what_to_do")):
-        if error.explanation.get(key):
-            last_line(f"{name}: {error.explanation[key]}")
+        if error.explain.get(key):
+            last_line(f"{name}: {error.explain[key]}")
     if error.hint:
         last_line(f"what to do: {error.hint}")
     elif error.closest:

@@ -265,7 +265,7 @@ def following(options: Run) -> dict[str, Any]:
     if options.time is not None:
         raise NodeError("--time and --follow contradict each other: the followed chain has its own time")
     # Imported here, since other nodes start without it.
-    from node.following.urls import followed_url, node_url
+    from node.client.urls import followed_url, node_url
 
     return {
         "follow": read("--follow", followed_url, options.follow),

@@ -5,16 +5,15 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Self
 
-import msgspec
-
 import rpc.api  # noqa: F401 - fills METHODS
+from node.client import in_process
+from node.client.errors import RefusedCall
 from node.data.blocks import Block, moment
 from node.data.chosen import chosen_chain
 from node.data.cursor import DataCursor
 from node.data.errors import BeyondEnd, CallRefused, WrongMoment
 from node.data.views import Tables
 from node.history.apply import Point
-from rpc.service.caller import LOCAL
 from rpc.service.envelope import Service
 from rpc.service.method import METHODS, Method
 from rpc.service.refusal import DISPATCH_ERROR
@@ -81,16 +80,13 @@ class ChainState:
         `params` is a list, or a dict by name. Methods that change the chain or show the node aren't there. Raises CallRefused.
         """
         if (known := METHODS.get(method)) is not None and not is_asking(known):
-            raise CallRefused(method, {"code": DISPATCH_ERROR, "message": "isn't there: it changes the chain, or shows a node that runs"})
+            raise CallRefused(method, {"code": DISPATCH_ERROR, "message": "it changes the chain, or shows a node that runs"})
         if self._service is None:
             self._service = new_service(self._chain, self._plugins)
-        request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        reply = self._service.answer(msgspec.json.encode(request), LOCAL)
-        assert isinstance(reply, bytes), "only what waits is answered later"
-        answer = msgspec.json.decode(reply)
-        if "error" in answer:
-            raise CallRefused(method, answer["error"])
-        return answer["result"]
+        try:
+            return in_process.call(self._service, method, params)
+        except RefusedCall as error:
+            raise CallRefused(method, error.error) from None
 
     def __repr__(self) -> str:
         inside = "" if self.transactions is None else f" and {self.transactions} transactions of the next one"

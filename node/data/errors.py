@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
+from node.client.errors import RefusedCall
 from node.failures import DiskError, FileError, NodeError
 from node.snapshots.file import SnapshotError
 
@@ -44,12 +44,8 @@ class NotThere(DataError, LookupError):
     """There is no table, index or row of that name or key."""
 
 
-class CallRefused(DataError):
+class CallRefused(DataError, RefusedCall):
     """A method of the API refused a call: `code`, `message` and `data` are those of the JSON-RPC error."""
-
-    def __init__(self, method: str, error: dict[str, Any]) -> None:
-        super().__init__(f"{method}: {error['message']}")
-        self.method, self.code, self.message, self.data = method, error["code"], error["message"], error.get("data")
 
 
 class MissingLibrary(DataError, ImportError):

@@ -10,11 +10,11 @@ from typing import Any
 import msgspec
 import trio
 
+from node.client.http import RECEIVE_BYTES
+from node.client.lines import LineSplitter
 from node.extras import way_to_get
 from node.failures import NodeError
-from node.following.http import PART_SIZE
 from node.following.lines import BadLine, StreamEnded, read_header, read_packed
-from node.following.parsing import Cutter
 from node.following.sources import Place, require_same_chain
 from node.place import own_environment
 from rpc.push.events import Event, Heartbeat
@@ -74,15 +74,15 @@ class BrokerSource:
         )
         assert process.stdout is not None
         try:
-            cutter = Cutter()
+            splitter = LineSplitter()
             while True:
                 with trio.move_on_after(SILENCE_SECONDS_MAX) as patience:
-                    part = bytes(await process.stdout.receive_some(PART_SIZE))
+                    part = bytes(await process.stdout.receive_some(RECEIVE_BYTES))
                 if patience.cancelled_caught:
                     raise NodeError(f"the reader of {self._url} is silent")
                 if not part:
                     return
-                if lines := cutter.add(part):
+                if lines := splitter.add(part):
                     yield lines
         finally:
             process.kill()

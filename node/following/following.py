@@ -6,10 +6,11 @@ from contextlib import aclosing
 
 import trio
 
+from node.client.errors import WrongChain
 from node.clock import Clock
 from node.failures import NodeError
 from node.following.follower import Follower, OtherBranch, TooFarBack
-from node.following.sources import Behind, Place, Source, WrongChain
+from node.following.sources import Behind, Place, Source
 from node.history.apply import BlockRefused
 from node.processor import Processor
 from rpc.log import Log

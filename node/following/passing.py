@@ -5,9 +5,10 @@ from typing import Any, NoReturn
 
 import trio
 
-from node.commands.client import RefusedCall
+from node.client.errors import RefusedCall
+from node.client.http import REPLY_SECONDS_MAX
+from node.client.trio_http import connected
 from node.failures import NodeError
-from node.following.http import REPLY_SECONDS_MAX, connected
 from node.following.lines import STRANGE
 from node.processor import Processor
 from rpc.log import Log

@@ -11,11 +11,10 @@ from typing import Any, Protocol
 import trio
 from msgspec import Struct
 
-from node.commands.client import NoNode, RefusedCall
+from node.client.errors import NoNode, RefusedCall, TooLarge, WrongChain
+from node.client.trio_http import REPLY_BYTES_MAX, Connection, connected
 from node.failures import NodeError
-from node.following.http import REPLY_SIZE_MAX, Connection, connected
 from node.following.lines import SHOWN_MAX, STRANGE, read_header, read_packed
-from node.following.parsing import TooLarge
 from node.storage.blockfile import is_legacy
 from rpc.push.events import Event, Heartbeat, NewBlock, StreamHeader
 from rpc.push.header import genesis_fingerprint
@@ -27,10 +26,6 @@ POLL_SECONDS = 1.0
 POLL_BLOCKS_MAX = 50  # blocks that are asked for at once
 ONE_BY_ONE_MAX = 8  # blocks that are held of a node which shows one at a time
 RANGE_SIZE_MAX, BLOCK_SIZE_MAX = 16 << 20, 64 << 20  # as JSON
-
-
-class WrongChain(NodeError):
-    """The other node has another chain than this one."""
 
 
 class Behind(NodeError):
@@ -72,13 +67,13 @@ class NodeSource:
     async def batches(self, place: Place) -> AsyncGenerator[list[Event | Heartbeat]]:
         """Yield what comes by the best way that the node knows."""
         async with connected(self.url, self._turns) as connection:
-            reply = await connection.request("GET", f"/stream/blocks?from={place.first}&form=packed")
-            if reply.status == 200:
-                async with aclosing(reply.lines()) as lines, aclosing(self._packed(lines, place)) as batches:
+            status = await connection.open_stream(f"/stream/blocks?from={place.first}&form=packed")
+            if status == 200:
+                async with aclosing(connection.lines()) as lines, aclosing(self._packed(lines, place)) as batches:
                     async for batch in batches:
                         yield batch
                 raise NoNode(f"{self.url} has ended the stream")
-            if reply.status == 503:
+            if status == 503:
                 raise NoNode(f"{self.url} has no room for another stream")
         async with aclosing(self._polled(place)) as batches:
             async for batch in batches:
@@ -233,7 +228,7 @@ async def blocks_of(connection: Connection, first: int, count: int) -> list[Any]
     return blocks
 
 
-async def either(connection: Connection, method: str, params: Any, other: str, other_params: Any, size_max: int = REPLY_SIZE_MAX) -> Any:
+async def either(connection: Connection, method: str, params: Any, other: str, other_params: Any, size_max: int = REPLY_BYTES_MAX) -> Any:
     """Return the result of a call, or of another one where the node doesn't know the first."""
     try:
         return await connection.call(method, params, size_max=size_max)

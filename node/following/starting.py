@@ -2,13 +2,13 @@
 
 from collections.abc import Awaitable, Callable
 
+from node.client.urls import BROKER
 from node.clock import Clock
 from node.failures import NodeError
 from node.following.follower import Follower
 from node.following.following import Following
 from node.following.passing import Passing
 from node.following.sources import NodeSource, Source
-from node.following.urls import BROKER
 from node.processor import Processor
 from state.chain.chain import Chain
 from state.protocol.spec import ChainSpec

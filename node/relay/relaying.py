@@ -4,21 +4,19 @@ Every block is written after the one before it or not at all (the broker compare
 """
 
 import asyncio
-import http.client
-import socket
 from collections.abc import AsyncGenerator
-from contextlib import aclosing, suppress
+from contextlib import aclosing
+from http import HTTPStatus
 from typing import Any
-from urllib.parse import urlsplit
 
 import msgspec
 from msgspec.structs import replace
 
-from node.commands.client import PORTS, Client, NoNode, RefusedCall, Unreachable
+from node.client.errors import NoNode, RefusedCall, Unreachable, WrongChain
+from node.client.http import Client
 from node.extras import load_extra
 from node.failures import NodeError
 from node.following.lines import read_header, read_packed
-from node.following.parsing import Cutter
 from node.relay.connecting import run_connected
 from node.relay.history import (
     PART_HEADER,
@@ -41,8 +39,6 @@ from rpc.log import Log
 from rpc.push.events import BlocksRemoved, Heartbeat, StreamHeader, encode_line
 
 PAUSE_SECONDS_MIN, PAUSE_SECONDS_MAX = 0.2, 10.0
-SILENCE_SECONDS_MAX = 30
-PART_SIZE = 1 << 16
 ACK_SECONDS_MAX = 10
 AT_ONCE_MAX, AT_ONCE_SIZE_MAX = 256, 4 << 20  # messages that wait for the broker's word, and their bytes
 # A larger message comes in parts. Brokers take messages of 1 MB, their headers included, unless they are set up otherwise.
@@ -54,10 +50,6 @@ WRONG_LAST_SEQUENCE = 10071
 NOT_FOUND = 404
 
 _log = Log("relay")
-
-
-class WrongChain(NodeError):
-    """The broker has blocks of another chain."""
 
 
 class Relay:
@@ -300,36 +292,18 @@ class Relay:
 
 async def stream_lines(url: str, first: int) -> AsyncGenerator[bytes]:
     """Yield the lines of a node's packed stream from a block on; the first says what the chain is. Raises Unreachable and NoNode."""
-    parts = urlsplit(url)
-    assert parts.hostname is not None
-    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-    connection = kind(parts.hostname, parts.port or PORTS[parts.scheme], timeout=SILENCE_SECONDS_MAX)
-    sock: socket.socket | None = None
-
-    def begin() -> http.client.HTTPResponse:
-        nonlocal sock
-        connection.connect()
-        sock = connection.sock
-        connection.request("GET", f"/stream/blocks?from={first}&form=packed")
-        return connection.getresponse()
-
+    client = Client(url)
     try:
-        response = await asyncio.to_thread(begin)
-        if response.status != http.client.OK:
-            raise NoNode(f"{url} gives no packed stream of blocks (status {response.status}); is it a node of coind?")
-        cutter = Cutter()
-        while part := await asyncio.to_thread(response.read1, PART_SIZE):
-            for line in cutter.add(part):
+        status = await asyncio.to_thread(client.open_stream, f"/stream/blocks?from={first}&form=packed")
+        if status != HTTPStatus.OK:
+            raise NoNode(f"{url} gives no packed stream of blocks (status {status}); is it a node of coind?")
+        lines = client.lines()
+        while some := await asyncio.to_thread(next, lines, None):
+            for line in some:
                 yield line
         raise Unreachable(f"{url} has ended the stream")
-    except (OSError, http.client.HTTPException) as error:
-        raise Unreachable(f"{url} gives no answer ({error or type(error).__name__})") from None
     finally:
-        if sock is not None:
-            # A thread may be waiting there still.
-            with suppress(OSError):
-                sock.shutdown(socket.SHUT_RDWR)
-        connection.close()
+        client.close()
 
 
 def last_operation(data: bytes, part: Part | None) -> tuple[str, int]:

@@ -1,4 +1,4 @@
-"""Each method of dev_api has a command of `coind dev`, and a method of LocalChain and of the chain that the pytest plugin gives."""
+"""Each method of dev_api has a command of `coind dev`, and a method of the chains that test suites drive."""
 
 import re
 
@@ -10,11 +10,7 @@ from tests.conftest import ROOT
 
 # Methods that a place does without, and why.
 COMMANDS_WITHOUT: dict[str, str] = {}
-LOCAL_WITHOUT = {
-    "list_keys": "LocalChain.accounts has the keys",
-    "list_refused": "a refusal is raised where it happens: nobody else uses the chain",
-}
-PLUGIN_WITHOUT: dict[str, str] = {}
+CHAINS_WITHOUT = {"list_refused": "a refusal is raised where it happens; `refused` of the plugin's chain hears of those of other clients"}
 
 VERBS = {name.removeprefix("dev_api.") for name, method in METHODS.items() if method.group == "dev_api" and not method.needs_session}
 
@@ -23,8 +19,7 @@ VERBS = {name.removeprefix("dev_api.") for name, method in METHODS.items() if me
     ("path", "called", "without"),
     [
         ("node/commands/dev/app.py", r'asked(?:_with_amount)?\(asking, "(\w+)"|remote\.call\("dev_api\.(\w+)"', COMMANDS_WITHOUT),
-        ("node/local.py", r'self\.call\("dev_api\.(\w+)"', LOCAL_WITHOUT),
-        ("bin/package/coind/pytest_plugin/chain.py", r'self\.call\("dev_api\.(\w+)"', PLUGIN_WITHOUT),
+        ("node/client/dev_api.py", r'self\.call\("dev_api\.(\w+)"', CHAINS_WITHOUT),
     ],
 )
 def test_every_method_of_dev_api_has_its_verb(path: str, called: str, without: dict[str, str]) -> None:

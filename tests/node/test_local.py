@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from node.local import START, CallRefused, LocalChain
+from node.client.dev_api import CallRefused
+from node.local import START, LocalChain
 from node.specs import load_spec
 from state.chain.digest import state_digest
 from state.protocol.values.text import time_text
@@ -125,11 +126,11 @@ def test_a_refusal_is_that_of_a_node(chain: LocalChain) -> None:
 
 def test_the_text_of_a_refusal_has_its_explanation() -> None:
     explain = {"rule": "some_rule", "why": "It is so.", "what_to_do": "Do this.", "values": {}}
-    error = CallRefused({"code": -32000, "message": "No", "data": {"explain": explain}})
-    assert str(error) == "No\nIt is so.\nDo this."
+    error = CallRefused("a.b", {"code": -32000, "message": "No", "data": {"explain": explain}})
+    assert str(error) == "No\n  rule: some_rule\n  why: It is so.\n  what to do: Do this."
     assert (error.rule, error.why, error.what_to_do, error.values) == ("some_rule", "It is so.", "Do this.", {})
-    other = CallRefused({"code": 1, "message": "No"})
-    assert (str(other), other.rule, other.why) == ("No", "", "")
+    other = CallRefused("a.b", {"code": 1, "message": "No", "data": {"closest": ["a.c"]}})
+    assert (str(other), other.rule, other.why) == ("No\n  method: a.b; is it a.c?", "", "")
 
 
 def test_a_call_that_waits_for_a_block_gets_one(chain: LocalChain) -> None:

@@ -325,7 +325,7 @@ def test_a_start_does_not_load_the_wallet() -> None:
         "from node.commands.app import app\n"
         "app.parse_args(['run', '--chain', 'dev'])\n"
         "print([name for name in sys.modules if name.startswith(('node.commands.tx', 'node.commands.show', 'node.commands.dev',"
-        " 'node.commands.client', 'http.client'))])"
+        " 'node.client.http'))])"
     )
     ran = subprocess.run([sys.executable, "-c", program], cwd=ROOT, env=environment(), capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "[]"

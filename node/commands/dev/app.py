@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import App, Group, Parameter
 
-from node.commands.client import RefusedCall
+from node.client.errors import RefusedCall
 from node.commands.dev.printing import (
     explanation_pairs,
     head_pairs,

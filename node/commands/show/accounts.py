@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from node.commands.client import RefusedCall
+from node.client.errors import RefusedCall
 from node.commands.remote import Remote
 from node.commands.show.reading import asked_if_served, authority_rows, member, one, percent, sum_text, time_or_never, units
 from node.commands.times import seconds_of

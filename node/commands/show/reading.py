@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from node.commands.client import RefusedCall
+from node.client.errors import RefusedCall
 from node.commands.remote import Remote
 from node.failures import NodeError
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter, validators
 
-from node.commands.client import RefusedCall
+from node.client.errors import RefusedCall
 from node.commands.parameters import Flag, Repeated
 from node.commands.remote import Asking, Remote, carried_out
 from node.commands.times import seconds_of

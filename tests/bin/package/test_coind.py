@@ -158,6 +158,6 @@ def test_a_user_has_its_types_and_none_of_its_problems(package: Installed, tmp_p
     assert [line.partition(" ")[2] for line in done.stdout.splitlines()] == [
         'note: Revealed type is "int"',
         'note: Revealed type is "str"',
-        'error: Argument 1 to "mine" of "LocalChain" has incompatible type "str"; expected "int"  [arg-type]',
+        'error: Argument 1 to "mine" of "DevApi" has incompatible type "str"; expected "int"  [arg-type]',
         "1 error in 1 file (checked 1 source file)",
     ], done.stdout + done.stderr

@@ -5,11 +5,12 @@ from collections.abc import Callable
 
 import pytest
 
+from node.client.errors import WrongChain
+from node.client.urls import broker_url, followed_url, node_url
 from node.failures import NodeError
 from node.following import broker
 from node.following.broker import BrokerSource
-from node.following.sources import Place, WrongChain
-from node.following.urls import broker_url, followed_url, node_url
+from node.following.sources import Place
 from node.specs import load_spec
 from rpc.push.events import StreamHeader, encode_line, new_block
 from rpc.push.header import genesis_fingerprint

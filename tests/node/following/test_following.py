@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 import trio
 
-from node.following import parsing, sources
+from node.client import lines
+from node.following import sources
 from node.following.follower import Gap
 from node.following.following import PROBLEM_LENGTH_MAX
 from node.following.passing import Passing
@@ -181,7 +182,7 @@ async def test_what_is_said_of_a_node_is_short() -> None:
 
 
 async def test_a_line_without_an_end_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parsing, "LINE_SIZE_MAX", 1 << 20)
+    monkeypatch.setattr(lines, "LINE_SIZE_MAX", 1 << 20)
     async with answering(lambda line, body: greeted(b"x" * (4 << 20))) as url, replica_of(url) as replica:
         await until(lambda: "a line of the stream has more than 1 MiB" in replica.following.problem)
 

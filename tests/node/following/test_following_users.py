@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import trio
 
+from node.client.errors import WrongChain
 from node.following import passing
-from node.following.sources import WrongChain
 from tests.helpers.followed import reply, until
 from tests.helpers.users import ASYNC, SYNC, balance, broadcasts, uses_each_way, waits
 from tests.helpers.ways import WAYS, Here, Open, Way, call, http1, node_here, result, socket

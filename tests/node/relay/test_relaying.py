@@ -14,6 +14,7 @@ import trio
 from nats.errors import Error as NatsError
 
 from node.address import Address
+from node.client.errors import WrongChain
 from node.failures import NodeError
 from node.relay import reading, relaying
 from node.relay.history import PART_HEADER, Names
@@ -495,7 +496,7 @@ def test_a_broker_of_another_chain_ends_the_relay() -> None:
         await world.relayed()
         await world.kill_relays()
         world.broker.streams[NAMES.blocks_stream].config["description"] = "{}"
-        with pytest.raises(relaying.WrongChain):
+        with pytest.raises(WrongChain):
             await Relay(world.node.url, world.broker.url, bytes_max=1, has_operations=False).run()
 
     run(scenario)

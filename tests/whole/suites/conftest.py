@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers.wheels import Installed
 from tests.whole.suites.project import Project
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
+def project(tmp_path: Path, package: Installed) -> Project:
     """A user's folder."""
-    return Project(tmp_path)
+    return Project(tmp_path, package)

@@ -7,11 +7,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.conftest import ROOT
 from tests.helpers.warm import Warm
+from tests.helpers.wheels import Installed
 from tests.whole.test_command import CHECKOUT
 
-PLUGIN = ROOT / "bin" / "package"
 # The node of this checkout, with everything loaded.
 LAUNCHER = """#!/bin/sh
 exec {words} -P -m node "$@"
@@ -24,7 +23,7 @@ OWN = ("node", "state", "rpc", "bin")
 class Project:
     """The user's folder. `run` runs its tests in a process of its own."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, package: Installed) -> None:
         self.folder = folder
         (folder / "tests").mkdir()
         (folder / "tests" / "__init__.py").touch()
@@ -35,7 +34,7 @@ class Project:
         self.command.parent.mkdir()
         self.launcher(self.command)
         self.environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "COIND", "PYTHON"))}
-        self.environment |= {"PYTHONPATH": f"{PLUGIN}:{folder}", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+        self.environment |= {"PYTHONPATH": f"{package.package.parent}:{folder}", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
         self.settings("")
 
     def launcher(self, path: Path) -> None:

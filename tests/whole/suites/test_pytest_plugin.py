@@ -9,7 +9,10 @@ import time
 
 import pytest
 
-from tests.whole.suites.project import PLUGIN, Project
+from tests.conftest import ROOT
+from tests.whole.suites.project import OWN, Project
+
+PLUGIN = ROOT / "bin" / "package"
 
 TRANSFERS = """
 import node, rpc, state, bin, tests
@@ -212,6 +215,7 @@ def test_refusals_explain_themselves(project: Project) -> None:
     assert re.search(r"Refused: .*sufficient funds.*\n.*rule: insufficient_funds\n.*why: .*\n.*what to do: ", unexpected)
     # The report ends at the line of the test, and says once why.
     assert "pytest_plugin/node.py" not in unexpected
+    assert "dev_api.py" not in unexpected
     assert unexpected.count("why: ") == 1
     assert re.search(r"method: condenser_api.get_acounts; is it condenser_api.get_accounts\b", ran.stdout)
     other = next(text for text in failures if " test_another_client_fails " in text)
@@ -236,11 +240,18 @@ def test_the_command_is_found(project: Project, way: str) -> None:
 
 
 def test_without_any_command_the_node_is_the_one_that_the_plugin_came_with(project: Project) -> None:
-    """A copy of the plugin in a checkout whose bin/coind is the launcher."""
+    project.write("def test_it(coin_chain):\n    coin_chain.mine()\n")
+    assert passed(project.run(command=None), 1)
+
+
+def test_in_a_checkout_the_node_is_that_of_the_checkout(project: Project) -> None:
+    """The plugin as `pip install --editable` has it, of a checkout whose bin/coind is the launcher."""
     checkout = project.folder / "checkout" / "bin"
     shutil.copytree(PLUGIN, checkout / "package", ignore=shutil.ignore_patterns("__pycache__"))
     project.launcher(checkout / "coind")
-    project.environment["PYTHONPATH"] = f"{checkout / 'package'}:{project.folder}"
+    for name in OWN:
+        shutil.rmtree(project.folder / name)
+    project.environment["PYTHONPATH"] = f"{checkout / 'package'}:{ROOT}"
     project.write("def test_it(coin_chain):\n    coin_chain.mine()\n")
     assert passed(project.run(command=None), 1)
 
@@ -302,12 +313,13 @@ def answers(url: str) -> bool:
         return False
 
 
-def test_nothing_but_pytest_and_the_standard_library_is_imported() -> None:
-    found = set()
-    for path in (PLUGIN / "coind" / "pytest_plugin").glob("*.py"):
-        found |= set(re.findall(r"^(?:from|import) ([\w.]+)", path.read_text(), re.MULTILINE))
-    others = {name for name in found if not name.startswith("coind.pytest_plugin.")}
-    assert {name.partition(".")[0] for name in others} - sys.stdlib_module_names == {"pytest"}
+def test_a_session_without_a_node_loads_little(project: Project) -> None:
+    program = "import sys, pytest; before = {*sys.modules}; import coind.pytest_plugin; print(*{*sys.modules} - before)"
+    ran = subprocess.run([sys.executable, "-c", program], env=project.environment, capture_output=True, text=True, check=True)
+    loaded = ran.stdout.split()
+    assert {name.partition(".")[0] for name in loaded} - sys.stdlib_module_names == {"coind"}
+    assert not {"asyncio", "email", "http", "ssl", "urllib.request"} & set(loaded)
+    assert [name for name in loaded if name.startswith(("coind.rpc", "coind.state"))] == []
 
 
 def test_options_that_the_shell_gives_to_nodes_are_not_for_the_suite_s(project: Project) -> None:

@@ -1,6 +1,7 @@
 """A pytest plugin for tests against a node of coind: `coin_node`, one node for the session; `coin_chain`, its chain, fresh for each test.
 
-It knows the node by its command line and its RPC only, and imports nothing of it.
+It knows the node by its command line and its RPC only. pytest loads it in every session, so it imports little: of the node only the
+client, and that once a node starts.
 """
 
 from collections.abc import Generator, Iterator
@@ -8,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from coind.pytest_plugin.chain import Account, Chain, Key
+from coind.pytest_plugin.chain import Chain
 from coind.pytest_plugin.command import find_command
 from coind.pytest_plugin.node import Node, NodeFailed
 from coind.pytest_plugin.refusals import Expected, Refused
+from node.client.dev_api import Account, Key
 
 __all__ = ["Account", "Chain", "Expected", "Key", "Node", "NodeFailed", "Refused"]
 

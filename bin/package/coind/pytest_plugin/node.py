@@ -1,6 +1,5 @@
 """A node as a process of its own: how it is started, asked, and ended."""
 
-import http.client
 import json
 import os
 import shlex
@@ -14,10 +13,11 @@ from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
-from urllib.parse import urlsplit
 
 from coind.pytest_plugin.chain import Chain
 from coind.pytest_plugin.refusals import Refused
+from node.client.errors import RefusedCall
+from node.failures import NodeError
 
 __tracebackhide__ = True  # reports of pytest end at the line of the test
 
@@ -58,7 +58,10 @@ class Node:
         self.chain_name: str = ready["chain"]
         self.log = log
         self._process = process
-        self._line: http.client.HTTPConnection | None = None
+        # Not needed in a session without a node.
+        from node.client.http import Client
+
+        self._client = Client(self.url)
         self._lock = threading.Lock()
         self._moment: int | None = None
         self._head_at_moment: tuple[str, int] | None = None
@@ -98,27 +101,13 @@ class Node:
     def call(self, method: str, params: Any = None) -> Any:
         """Return the result of an RPC method. Raises Refused, and NodeFailed if the node doesn't answer."""
         self._is_touched = self._is_touched or (not self._in_test and _changes(method))
-        request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {} if params is None else params}
-        reply = json.loads(self._post(json.dumps(request).encode()))
-        if "error" in reply:
-            raise Refused.by(method, reply["error"])
-        return reply["result"]
-
-    def _post(self, body: bytes) -> bytes:
         with self._lock:
-            for is_last in (self._line is None, True):
-                if self._line is None:
-                    self._line = http.client.HTTPConnection(urlsplit(self.url).netloc, timeout=ANSWER_SECONDS_MAX)
-                try:
-                    self._line.request("POST", "/", body, {"Content-Type": "application/json"})
-                    return self._line.getresponse().read()
-                except (http.client.HTTPException, OSError) as error:
-                    self._line.close()
-                    self._line = None
-                    # A connection that has been idle for long is closed by the node before it reads anything more.
-                    if is_last or not isinstance(error, http.client.RemoteDisconnected | ConnectionError):
-                        raise NodeFailed(f"{self._how_it_is()}: {error}\n{_end_of(self.log)}") from error
-        raise AssertionError("the last attempt returns or raises")
+            try:
+                return self._client.call(method, {} if params is None else params, seconds_max=ANSWER_SECONDS_MAX)
+            except RefusedCall as error:
+                raise Refused(method, error.error) from None
+            except NodeError as error:
+                raise NodeFailed(f"{self._how_it_is()}: {error}\n{_end_of(self.log)}") from error
 
     def _how_it_is(self) -> str:
         status = self._process.poll()

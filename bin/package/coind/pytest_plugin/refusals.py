@@ -1,4 +1,4 @@
-"""Refusals of a node as exceptions that explain themselves, and the expectation of one."""
+"""The exception of a refused call, and the expectation of one."""
 
 from collections.abc import Callable
 from types import TracebackType
@@ -6,32 +6,11 @@ from typing import Any, Self
 
 import pytest
 
+from node.client.dev_api import CallRefused
 
-class Refused(Exception):
-    """A call that a node has refused. Its text is the message, why, and what to do.
 
-    `rule`, `why`, `what_to_do` and `values` are those of `error.data.explain`, empty where there is none: only refused transactions have
-    it. `code`, `message` and `data` are those of the error of JSON-RPC.
-    """
-
-    def __init__(self, message: str, code: int = 0, data: Any = None, explain: dict[str, Any] | None = None, method: str = "") -> None:
-        self.message, self.code, self.data = message, code, data
-        explain = explain or {}
-        self.rule: str = explain.get("rule", "")
-        self.why: str = explain.get("why", "")
-        self.what_to_do: str = explain.get("what_to_do", "")
-        self.values: dict[str, Any] = explain.get("values", {})
-        # Only refused transactions are explained; of other calls the method says most, and the names that it may have been.
-        closest = data.get("closest") if isinstance(data, dict) else None
-        called = "" if explain or not method else f"  method: {method}" + (f"; is it {' or '.join(closest)}?" if closest else "")
-        lines = [message, called, self.rule and f"  rule: {self.rule}", self.why and f"  why: {self.why}"]
-        super().__init__("\n".join(filter(None, [*lines, self.what_to_do and f"  what to do: {self.what_to_do}"])))
-
-    @classmethod
-    def by(cls, method: str, error: dict[str, Any]) -> Self:
-        """Return the refusal of a method by an error of JSON-RPC."""
-        data = error.get("data")
-        return cls(error["message"], error["code"], data, data.get("explain") if isinstance(data, dict) else None, method)
+class Refused(CallRefused):
+    """A call that a node has refused."""
 
 
 class Expected:

@@ -1,4 +1,4 @@
-"""The HTTP client of the commands: results, refusals with what they say, and clear words for everything that is no node."""
+"""The client of nodes over HTTP that blocks: results, refusals with what they say, and clear words for everything that is no node."""
 
 import contextlib
 import socket
@@ -8,8 +8,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from node.commands import client as module
-from node.commands.client import Client, NoNode, RefusedCall, Unreachable, parts_of
+from node.client import http as module
+from node.client.errors import NoNode, RefusedCall, Unreachable
+from node.client.http import Client
+from node.client.urls import parts_of
 from node.failures import NodeError
 from tests.helpers.answering import Answering, answering
 from tests.helpers.golden import fails
@@ -38,15 +40,32 @@ def test_a_refusal_carries_what_the_node_says(server: Answering) -> None:
     client = Client(server.url)
     with fails(RefusedCall) as refused:
         client.call("a.b")
-    assert refused.value.explanation == {"why": "because"}
+    assert refused.value.explain == {"why": "because"}
     assert refused.value.hint == "do this"
     assert not refused.value.is_unknown_method
     with pytest.raises(RefusedCall) as refused:
         client.call("a.c")
     assert refused.value.is_unknown_method
-    assert refused.value.explanation == {}
+    assert refused.value.explain == {}
     assert refused.value.hint == ""
     client.close()
+
+
+def test_a_connection_that_has_ended_meanwhile_is_opened_again() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def answer() -> None:
+            with listening.accept()[0] as connection:
+                connection.recv(65536)
+                connection.sendall(b'HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n{"result":1}')
+
+        client = Client(f"127.0.0.1:{listening.getsockname()[1]}")
+        for _ in range(2):
+            thread = threading.Thread(target=answer)
+            thread.start()
+            assert client.call("a.b") == 1
+            thread.join()
+        client.close()
 
 
 @pytest.mark.parametrize("raw", [b"<html>hello</html>", b"[]", b"{}", b"", b"\xff\xfe", b'{"result":' + b"[" * 200_000])
@@ -98,11 +117,10 @@ def test_addresses() -> None:
         (b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n", b" "),
         (b"", b"H"),
         (b"HTTP/1.1 200 OK\r\nX: ", b"x"),
-        (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"0"),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", b"X: x\r\n"),
     ],
-    ids=["body", "status", "header", "continue", "chunk", "trailer"],
+    ids=["body", "status", "header", "chunk", "trailer"],
 )
 def test_a_reply_that_drips_is_left(begin: bytes, part: bytes) -> None:
     """Each byte comes in time, the whole would take hours, or for ever."""

@@ -8,9 +8,11 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from node.commands.client import NoNode, Unreachable
-from node.following.http import ANNOUNCED_MAX, EVENTS_AT_ONCE_MAX, LINE_RATE_MIN, REPLY_SECONDS_MAX, SILENCE_SECONDS_MAX, connected
-from node.following.parsing import WHOLE_SIZE_MAX, TooLarge
+from node.client.errors import NoNode, TooLarge, Unreachable
+from node.client.http import ANNOUNCED_MAX, EVENTS_AT_ONCE_MAX, REPLY_SECONDS_MAX
+from node.client.json_steps import WHOLE_SIZE_MAX
+from node.client.lines import LINE_RATE_MIN, SILENCE_SECONDS_MAX
+from node.client.trio_http import connected
 from rpc.service.turns import PASSES, Turns
 
 URL = "http://there:8090"
@@ -139,7 +141,8 @@ async def test_others_have_their_turn_between_lines(sends: Sends) -> None:
 
     async def read() -> None:
         async with connected(URL, every_turn()) as connection:
-            async for lines in (await connection.request("GET", "/")).lines():
+            await connection.open_stream("/")
+            async for lines in connection.lines():
                 found.extend(lines)
 
     assert await turns_during(read) >= 2000 // EVENTS_AT_ONCE_MAX * PASSES
@@ -215,7 +218,8 @@ async def lines_read() -> int:
     """How many lines come until the stream ends."""
     found = 0
     async with connected(URL, Turns()) as connection:
-        async for lines in (await connection.request("GET", "/")).lines():
+        await connection.open_stream("/")
+        async for lines in connection.lines():
             found += len(lines)
     return found
 

@@ -1,0 +1,66 @@
+"""Errors of calls to a node; each text is a sentence for the user."""
+
+from typing import Any
+
+from node.failures import NodeError
+
+UNKNOWN = ("Could not find API", "Could not find method", "Method not found", "api_itr != _registered_apis.end()")
+
+
+class Unreachable(NodeError):
+    """No node answers at the address."""
+
+
+class NoNode(NodeError):
+    """A program answers at the address, but not as a node of this chain family."""
+
+
+class TooLarge(NoNode):
+    """A reply has more bytes, or more values, than the client reads."""
+
+
+class WrongChain(NodeError):
+    """The other node, or the broker, has another chain."""
+
+
+class RefusedCall(NodeError):
+    """The answer to a call is an error of JSON-RPC: `error`, with its members `code`, `message` and `data`.
+
+    `explain` is the member of `data` that says why a transaction was refused; it and its members `rule`, `why`, `what_to_do` and `values`
+    are empty otherwise.
+    """
+
+    def __init__(self, method: str, error: dict[str, Any]) -> None:
+        self.method, self.error = method, error
+        self.code: int = error.get("code", 0)
+        self.message = str(error.get("message", "an error without a message"))
+        self.data: Any = error.get("data")
+        self._details: dict[str, Any] = self.data if isinstance(self.data, dict) else {}
+        explain = self._details.get("explain")
+        self.explain: dict[str, Any] = explain if isinstance(explain, dict) else {}
+        self.rule: str = self.explain.get("rule", "")
+        self.why: str = self.explain.get("why", "")
+        self.what_to_do: str = self.explain.get("what_to_do", "")
+        self.values: dict[str, Any] = self.explain.get("values", {})
+        super().__init__(self.text())
+
+    def text(self) -> str:
+        """Return the error as one line."""
+        return f"{self.method} is refused: {self.message}"
+
+    @property
+    def hint(self) -> str:
+        """The node's hint why it doesn't serve a method, or what to do; "" without one."""
+        hint = self._details.get("hint")
+        return hint if isinstance(hint, str) else ""
+
+    @property
+    def closest(self) -> list[str]:
+        """The names of methods that are like the unknown one, as the node guesses."""
+        found = self._details.get("closest")
+        return [name for name in found if isinstance(name, str)] if isinstance(found, list) else []
+
+    @property
+    def is_unknown_method(self) -> bool:
+        """Whether the node doesn't have the method, or its group."""
+        return any(text in self.message for text in UNKNOWN)

@@ -1,0 +1,21 @@
+"""The envelope of JSON-RPC, as a caller writes and reads it."""
+
+import json
+from typing import Any
+
+from node.client.errors import RefusedCall
+
+
+def encode_call(call_id: int, method: str, params: Any) -> bytes:
+    """Return the request of a call."""
+    return json.dumps({"jsonrpc": "2.0", "id": call_id, "method": method, "params": params}).encode()
+
+
+def result_of(method: str, answer: Any) -> Any:
+    """Return the result that an answer has. Raises RefusedCall, and ValueError for what is not an answer."""
+    if not isinstance(answer, dict) or not ("result" in answer or "error" in answer):
+        raise ValueError("not an answer of JSON-RPC")
+    if "result" not in answer:
+        error = answer["error"]
+        raise RefusedCall(method, error if isinstance(error, dict) else {"message": str(error)})
+    return answer["result"]

@@ -1,0 +1,128 @@
+"""A client of a node in a trio task: calls of JSON-RPC, and streams of lines. Other tasks have their turn while it works on what comes."""
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import trio
+
+from node.client.errors import Unreachable
+from node.client.http import CONNECT_SECONDS_MAX, RECEIVE_BYTES, REPLY_SECONDS_MAX, Protocol, Steps, T, nobody_answers, reason
+from node.client.json_steps import json_in_steps
+from node.client.jsonrpc import encode_call
+from node.client.lines import TimedLines
+from rpc.service.turns import Turns
+
+REPLY_BYTES_MAX = 4 << 20
+
+
+class Connection:
+    """A connection to a node, for one request after another; it is opened again where the node closes it after a reply.
+
+    The bytes that come are worked on in `turns`, those of all connections that share them.
+    """
+
+    def __init__(self, url: str, turns: Turns) -> None:
+        self._url, self._turns = url, turns
+        self._protocol = Protocol(url)
+        self._stream: trio.abc.Stream | None = None
+        self._last_id = 0
+
+    async def open(self) -> None:
+        """Connect."""
+        await self.close()
+        self._protocol.begin()
+        host, port = self._protocol.address
+        try:
+            with trio.fail_after(CONNECT_SECONDS_MAX):
+                if self._protocol.is_encrypted:
+                    self._stream = await trio.open_ssl_over_tcp_stream(host, port, https_compatible=True)
+                else:
+                    self._stream = await trio.open_tcp_stream(host, port)
+        except trio.TooSlowError:
+            raise Unreachable(f"no node answers at {self._url} within {CONNECT_SECONDS_MAX} s") from None
+        except OSError as error:
+            raise nobody_answers(self._url, error) from None
+
+    async def close(self) -> None:
+        """Close the connection."""
+        if self._stream is not None:
+            await trio.aclose_forcefully(self._stream)
+            self._stream = None
+
+    async def call(
+        self,
+        method: str,
+        params: Any,
+        *,
+        seconds_max: float = REPLY_SECONDS_MAX,
+        size_max: int = REPLY_BYTES_MAX,
+        forwarded_for: str = "",
+    ) -> Any:
+        """Return the result of a call, for the client at an address if it isn't our own. Raises RefusedCall, NoNode or Unreachable."""
+        self._last_id += 1
+        with trio.fail_after(seconds_max):
+            await self._send("POST", self._protocol.target, encode_call(self._last_id, method, params), forwarded_for)
+            body = await self._run(self._protocol.reply(size_max))
+            try:
+                answer = await self._turns.take_steps(json_in_steps(body))
+            except (ValueError, RecursionError):
+                answer = None
+        return self._protocol.result(method, body, answer)
+
+    async def open_stream(self, target: str) -> int:
+        """Ask for a stream of lines; returns the status of the reply."""
+        with trio.fail_after(REPLY_SECONDS_MAX):
+            await self._send("GET", target)
+            return await self._run(self._protocol.head())
+
+    async def lines(self) -> AsyncGenerator[list[bytes]]:
+        """Yield the lines of the stream that have come, each time at least one. Raises NoNode for a line without end."""
+        lines = TimedLines(trio.current_time())
+        while True:
+            with trio.fail_at(lines.latest):
+                part = await self._run(self._protocol.part())
+            if not part:
+                return
+            if whole := lines.add(part, trio.current_time()):
+                yield whole
+
+    async def _send(self, method: str, target: str, body: bytes = b"", forwarded_for: str = "") -> None:
+        if self._stream is None or not self._protocol.is_ready:
+            await self.open()
+        assert self._stream is not None
+        await self._stream.send_all(self._protocol.request(method, target, body, forwarded_for))
+
+    async def _run(self, steps: Steps[T]) -> T:
+        """Do steps with the bytes that come, each in its turn."""
+        assert self._stream is not None
+        found: list[T] = []
+        data: bytes | None = None
+
+        def advance() -> bool:
+            try:
+                return steps.send(data)
+            except StopIteration as end:
+                found.append(end.value)
+                return False
+
+        while True:
+            needs_bytes = await self._turns.take(advance)
+            if found:
+                return found[0]
+            data = bytes(await self._stream.receive_some(RECEIVE_BYTES)) if needs_bytes else None
+
+
+@asynccontextmanager
+async def connected(url: str, turns: Turns) -> AsyncIterator[Connection]:
+    """Open a connection to a node for a while. Errors of the connection are raised as Unreachable or NoNode."""
+    connection = Connection(url, turns)
+    await connection.open()
+    try:
+        yield connection
+    except trio.TooSlowError:
+        raise Unreachable(f"{url} is silent") from None
+    except (OSError, trio.BrokenResourceError) as error:
+        raise Unreachable(f"the connection to {url} has ended ({reason(error)})") from None
+    finally:
+        await connection.close()

@@ -1,0 +1,25 @@
+"""Lines in whatever parts they come."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from node.client.lines import LINE_SIZE_MAX, LineSplitter
+
+
+@given(st.lists(st.binary(max_size=4).map(lambda part: part.replace(b"\x00", b"\n"))))
+def test_lines_are_the_same_however_they_are_cut(parts: list[bytes]) -> None:
+    splitter = LineSplitter()
+    *lines, rest = b"".join(parts).split(b"\n")
+    assert [line for part in parts for line in splitter.add(part)] == lines
+    assert splitter.size == len(rest)
+
+
+def test_a_long_line_is_not_copied_for_each_byte_that_comes() -> None:
+    splitter = LineSplitter()
+    splitter.add(b"x" * (LINE_SIZE_MAX - 20_000))
+    begun = splitter._begun
+    for _ in range(20_000):
+        splitter.add(b"x")
+    # Copied each time it would be 300 GB.
+    assert splitter._begun is begun
+    assert len(splitter.add(b"\n")[0]) == LINE_SIZE_MAX
