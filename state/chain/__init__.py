@@ -1,6 +1,6 @@
-"""Blocks and their steps, forks, pending transactions, hardforks, producing: what applies operations. No files, no sockets.
+"""Applies transactions and blocks: block steps, forks, pending transactions, hardforks, block production.
 
-Importing it fills the registry of operations, from which every `Wire` is made.
+Importing it fills the registry of operations, from which every `Wire` is built.
 """
 
 import state.operations  # noqa: F401

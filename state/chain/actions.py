@@ -1,7 +1,7 @@
-"""Automated actions: transactions that the chain itself has queued, which a producer puts into the header of a block.
+"""Automated actions: transactions queued by the chain itself, which a producer puts into the header of a block.
 
-A required action must be in a block as soon as it is due, an optional one may be. Only the test build has any, an example of
-each kind without an effect. Source: operations.md §16; block-processing.md §3.24, §4.4.
+A due required action must be in the next block; an optional action can be left out. Only the test build has actions, one example of
+each kind, without an effect. Source: operations.md §16; block-processing.md §3.24, §4.4.
 """
 
 from typing import Any
@@ -31,9 +31,9 @@ Action = ExampleRequiredAction | ExampleOptionalAction
 
 
 def process_required_actions(state: State, block: SignedBlock) -> None:
-    """Apply the block's required actions, which must be the first of the queue, in the order in which they were queued.
+    """Apply the block's required actions, which must be the first of the queue, in queue order.
 
-    A due action may be missing only where it didn't fit into the part of a block that is reserved for them.
+    A due action can be missing only if it doesn't fit into the part of the block reserved for required actions.
     """
     queue, size = state.required_actions, 0
     if not len(queue) and not block.extensions:
@@ -72,7 +72,7 @@ def process_required_actions(state: State, block: SignedBlock) -> None:
 
 
 def process_optional_actions(state: State, block: SignedBlock) -> None:
-    """Since hardfork 24: check the block's optional actions, and drop from the queue those that an irreversible block left out."""
+    """Since hardfork 24: check the block's optional actions, and remove queued ones due by the last irreversible block's time."""
     if state.hardfork < 24:
         return
     for action in listed(block, OPTIONAL_ACTIONS) if block.extensions else ():
@@ -91,12 +91,12 @@ def listed(block: SignedBlock, tag: int) -> tuple[Action, ...]:
 
 
 def packed_size(state: State, kind: Variant, action: Action) -> int:
-    """Return the number of bytes that an action takes in a header."""
+    """Return the size of an action in a header, in bytes."""
     return len(kind.packer(state.wire.codecs)(action))
 
 
 def text_of(state: State, action: Action) -> str:
-    """Return a required action as JSON, as texts of refusals show it."""
+    """Return a required action as JSON, for the texts of refusals."""
     dump: Any = RequiredAction.dumper(state.wire.codecs, False)
     return json.encode(dump(action)).decode()
 
@@ -105,10 +105,10 @@ def text_of(state: State, action: Action) -> str:
 
 
 def select_actions(state: State, when: int, size: int) -> tuple[Tagged, ...]:
-    """Return the header extensions with the actions that are due and fit into a block that has `size` bytes so far.
+    """Return the header extensions with the due actions that fit into a block of `size` bytes so far.
 
-    They come in the order of their times, while applying a block expects the order in which they were queued: with more than one
-    action the reference's producer can make blocks that it refuses itself, and so can this one.
+    Actions are ordered by execution time, while applying a block expects queue order. With more than one action, the reference's
+    producer can therefore make blocks that it refuses itself; this producer does the same.
     """
     out = []
     for tag, kind, queue in (

@@ -1,8 +1,8 @@
-"""The chain: its state, the tree of blocks that can still be undone, and the transactions that wait for a block.
+"""The chain: its state, its reversible blocks and forks, and its pending transactions.
 
-The state is always that of the head block with the pending transactions applied on top, so that queries see their effects, and
-a transaction that contradicts an earlier one is refused at once. Anything that moves the head therefore follows one pattern:
-undo the pending transactions, move the head, apply them again.
+The state is always that of the head block with the pending transactions applied on top. Queries therefore see their effects, and a
+transaction that contradicts an earlier one is refused at once. Every change of the head follows one pattern: undo the pending
+transactions, change the head, apply them again.
 Source: block-processing.md §2.4-§2.7, §2.12, §4.3, §4.4, §6.4.
 """
 
@@ -31,18 +31,19 @@ from state.protocol.work import ONE_TRANSACTION
 from state.store.rows import at_once
 from state.tables import State
 
-NOT_APPLIED = -1  # all flags: pending transactions may not have been applied on this head at all
+NOT_APPLIED = -1  # all flags set: perhaps no check of the pending transactions was made on this head
 
 
 class Chain:
-    """Applies blocks and transactions, one at a time; a refused one leaves everything as it was.
+    """A blockchain that applies blocks and transactions one at a time. A refused block or transaction changes nothing.
 
-    `started_at` is the block whose state came from a snapshot, 0 at a start from genesis; `is_changed_by_hand` is whether edits
-    have changed the state since genesis, which a replay of the blocks doesn't lead to; `settled_edits` is how many have been made
-    with the last irreversible block.
-    `out_of_time` is asked while pending transactions are applied again, or tried for a block: once it is true, the rest waits unapplied.
-    `on_moved` is called once for each move of the head, when it is made for good: a branch is applied completely before. The
-    pending transactions have not been applied again then. A branch that is refused moves nothing.
+    `started_at` is the number of the block whose snapshot the state was loaded from, 0 after a start from genesis.
+    `is_changed_by_hand` is whether edits have changed the state since genesis; a replay of the blocks alone doesn't reproduce them.
+    `settled_edits` is the number of edits of the last irreversible block.
+
+    `out_of_time` limits how long pending transactions are applied again or tried for a block. Once it returns True, the remaining ones
+    stay pending, unapplied. Listeners in `on_moved` are called once per change of the head, after a branch is completely applied and
+    before pending transactions are applied again. A refused branch doesn't change the head.
     """
 
     def __init__(self, state: State, out_of_time: Callable[[], bool] = lambda: False) -> None:
@@ -52,10 +53,10 @@ class Chain:
         self.on_moved: list[MoveListener] = []
         self._out_of_time = out_of_time
         self._popped: deque[SignedTransaction] = deque()
-        # All sessions are positions in one journal. `pending_mark` is the one before the first pending transaction, None while there is
-        # none; `_marks` has the number of each block that can be undone, the position before it and its flags, oldest first.
+        # All undo sessions are positions in one journal. `pending_mark` is the position before the first pending transaction, None
+        # without one. `_marks` has, per reversible block, oldest first: its number, the position before it, and its skip flags.
         self.pending_mark: int | None = None
-        # The checks that were left out for at least one pending transaction, or NOT_APPLIED.
+        # The checks skipped for at least one pending transaction, or NOT_APPLIED.
         self._pending_skip = Skip.NOTHING
         self._marks: deque[tuple[int, int, int]] = deque()
         self.settled, self.started_at = Settled(state.wire), 0
@@ -74,7 +75,7 @@ class Chain:
     # -------------------------------------------------------------- snapshots, checkpoints
 
     def rewind(self) -> int:
-        """Undo what can be undone, and return the last irreversible block's number. It is for a snapshot: the chain can't go on."""
+        """Undo all reversible blocks for a snapshot, and return the last irreversible block's number. Afterwards the chain is unusable."""
         self._set_pending_aside()
         if self._marks:
             self.state.journal.undo(self._marks[0][1])
@@ -84,7 +85,7 @@ class Chain:
     def start_at(
         self, block: SignedBlock | None, older: Callable[[int], bytes | None], *, is_changed_by_hand: bool, settled_edits: int = 0
     ) -> None:
-        """Go on from a state that is that of this block, or of genesis; no block up to it can be undone, `older` finds those before it."""
+        """Resume from a loaded state: that after `block`, or genesis if None. `block` is irreversible; `older` finds earlier blocks."""
         here, number = self.state.here, 0 if block is None else block.number
         here.block, here.trx_in_block, here.op_in_trx, here.virtual_op = number, NO_TRANSACTION if block else 0, 0, 0
         self.forks, self._signers = ForkTree(self.state.wire), Signers(self.state)
@@ -101,15 +102,15 @@ class Chain:
 
     @property
     def irreversible(self) -> int:
-        """The number of the last block that can't be undone; 0 at genesis."""
+        """The number of the last irreversible block; 0 at genesis."""
         return len(self.settled)
 
     def checkpoint(self) -> Checkpoint:
-        """Keep everything as it is now, pending transactions included. This takes time in proportion to the whole state."""
+        """Return a checkpoint of the chain with its pending transactions. This takes time proportional to the whole state."""
         return at_once(self.checkpoint_in_steps())
 
     def checkpoint_in_steps(self) -> Generator[None, None, Checkpoint]:
-        """Return what `checkpoint` returns, after steps between which the chain is read and isn't moved."""
+        """Make a checkpoint in steps. Between steps the chain can be read, but its head must not change."""
         return Checkpoint(
             state=(yield from StateKept(self.state).filled()),
             branch=self.branch(),
@@ -124,13 +125,13 @@ class Chain:
         )
 
     def branch(self) -> MainBranch:
-        """Return the main branch as it is now; it stays so when the chain goes on."""
+        """Return a copy of the main branch, independent of later changes."""
         return self.settled.branch(self.forks)
 
     def return_to(self, checkpoint: Checkpoint) -> None:
-        """Return to an earlier moment of this chain, whatever has happened since, irreversible blocks and a start from a snapshot included.
+        """Return to a checkpoint of this chain, even across irreversible blocks and a start from a snapshot.
 
-        Blocks of the main branch of then that are not on that of now count as applied for the listeners of the move.
+        Listeners get the restored blocks that are not on the current main branch as applied blocks.
         """
         now, then = self.branch(), checkpoint.branch
         checkpoint.state.put_back()
@@ -141,7 +142,7 @@ class Chain:
         self.sidecars.restore(checkpoint.edits)
         self.settled_edits = checkpoint.settled_edits
         self.started_at, self.is_changed_by_hand = checkpoint.started_at, checkpoint.is_changed_by_hand
-        # It knows positions of a journal that is another one now.
+        # The old `Signers` holds positions in the replaced journal.
         self._signers = Signers(self.state)
         popped, applied, same = blocks_between(now, then, self.state.wire)
         if popped or applied:
@@ -162,7 +163,7 @@ class Chain:
         return None if header is None else header.timestamp
 
     def _operations_of(self, number: int, index: int, size: int) -> tuple[bytes, tuple[Operation, ...]]:
-        """Return id and operations of a transaction of the main branch, which begins `size` bytes before its block's end."""
+        """Return id and operations of a transaction on the main branch. It begins `size` bytes before the end of its block."""
         if number > self.irreversible:
             block = self.forks.on_main_branch(number)
             if block is None or index >= len(block.transactions):
@@ -173,11 +174,11 @@ class Chain:
     # -------------------------------------------------------------- blocks
 
     def push_block(self, block: SignedBlock, skip: int = Skip.NOTHING) -> bool:
-        """Take a block; returns whether the chain has switched to another branch. A refused block changes nothing.
+        """Push a block and return whether the chain switched to another branch. A refused block changes nothing.
 
-        A block of a branch that is not longer than the main one is kept and not applied: only a greater number switches, so
-        that of two blocks of one number the first stays the head. The flags of `skip` hold for every block and pending
-        transaction that is applied on the way.
+        The chain switches only to a longer branch, so of two blocks with the same number the first stays the head. A block of a
+        shorter or equally long branch is stored without being applied. `skip` holds for every block and pending transaction that is
+        applied on the way.
         """
         waiting = self._set_pending_aside()
         try:
@@ -196,22 +197,22 @@ class Chain:
 
     def _extend(self, block: SignedBlock, skip: int) -> None:
         """Apply a block that follows the head."""
-        # It is the head of the tree while it is applied: rules ask for the times of blocks.
+        # First in the fork tree, because rules look up the times of blocks.
         self.forks.extend(block)
         try:
             self._apply(block, skip)
         except BaseException:
             self.forks.retreat()
-            # It may have been the head before, and popped.
+            # It can also be stored as a popped block.
             self.sidecars.forget(self.forks.drop(block.id))
             raise
         self.forks.release(block.id)
         self._finish(Move((), (block,)))
 
     def _take_aside(self, block: SignedBlock, skip: int) -> bool:
-        """Keep a block of another branch, or switch to it when it is longer; returns whether it is the main branch now.
+        """Store a fork block, and switch to its branch if that is longer. Return whether the chain switched.
 
-        A block that is known changes nothing, unless blocks of the main branch have been popped since.
+        A known block changes nothing, unless blocks of the main branch have been popped since.
         """
         forks, props = self.forks, self.state.props
         if not forks.is_known(block):
@@ -226,9 +227,9 @@ class Chain:
         return True
 
     def _require_signed(self, block: SignedBlock, skip: int) -> None:
-        """Refuse a block of another branch that a witness can't have signed, or whose branch can't become the main one any more."""
+        """Refuse a fork block that no witness can have signed, or whose branch begins before the last irreversible block."""
         branch = self.forks.path(block.previous)
-        before = block.number - 1 - len(branch)  # the block of the main branch that the other one begins after
+        before = block.number - 1 - len(branch)  # the number of the last common block
         last = self.state.props.last_irreversible_block_num
         require(before >= last, "the branch begins before the last irreversible block ${last}", condition="branch >= last", last=last)
         parent = branch[-1] if branch else self.forks.on_main_branch(before)
@@ -238,10 +239,10 @@ class Chain:
         self._signers.require(block, 0 if parent is None else parent.timestamp, branch, mark, skip, has_edits)
 
     def _apply(self, block: SignedBlock, skip: int) -> None:
-        """Apply a block on top of the head as one session.
+        """Apply a block and its edits on top of the head as one undo session.
 
-        A refused block is undone. What isn't in a table is restored by hand: the coordinates of the last operation, and the
-        times of the first hardforks, which the hardforks of genesis set.
+        A refused block is undone. The journal doesn't cover the coordinates of the last operation and the times of the first hardforks,
+        which the hardforks of genesis set, so these are restored explicitly.
         """
         journal = self.state.journal
         mark = journal.mark()
@@ -261,9 +262,9 @@ class Chain:
         self._marks.append((block.number, mark, skip))
 
     def _finish(self, move: Move) -> None:
-        """Settle the blocks that have become irreversible, and call the listeners of the move.
+        """Make blocks irreversible that are due, and call the listeners of the move.
 
-        Both wait for the end of a move: as long as a later block of a branch can be refused, the old branch must be able to come back.
+        Both happen only after the whole move: while a later block of a branch can be refused, the old branch must be restorable.
         """
         try:
             if accepted := self.state.impersonated.accepted:
@@ -275,10 +276,10 @@ class Chain:
                 listener(move)
 
     def _keep_irreversible(self, parent: int) -> None:
-        """Step 40 of a block: make everything up to the last irreversible block impossible to undo.
+        """Step 40 of a block: drop the undo data up to the last irreversible block.
 
-        Its blocks are kept as bytes unless a log has them, as those up to `parent`, the head before the move; their marks and the front of
-        the journal are dropped, and the fork tree forgets all other branches that old.
+        Irreversible blocks are kept as bytes unless the log holds them. The log can hold blocks up to `parent`, the head before the move.
+        Their undo records are dropped, and the fork tree drops branches that begin before them.
         """
         last = self.state.props.last_irreversible_block_num
         in_log = self.settled.look_into_log(parent)
@@ -296,9 +297,9 @@ class Chain:
         self.state.let_go(last)
 
     def _switch_to(self, block_id: bytes, skip: int) -> None:
-        """Undo the blocks back to the common parent and apply the longer branch; if that fails, restore the old branch.
+        """Undo the blocks back to the common parent and apply the longer branch. If that fails, restore the old branch.
 
-        The refused block and those after it are removed from the fork tree, since they can never be applied.
+        The refused block and its successors are removed from the fork tree, since they can never be applied.
         """
         forks, props = self.forks, self.state.props
         path = forks.path(block_id)
@@ -317,7 +318,7 @@ class Chain:
         except BaseException as error:
             if forks.head is not None and forks.head.id != props.head_block_id:
                 forks.retreat()
-            # An error of our own, too, must not come again with each block that is pushed on top.
+            # Drop the block after an internal error as well, so that later blocks of the branch don't repeat it.
             bad = path[min(len(news), len(path) - 1)]
             self.sidecars.forget(forks.drop(bad.id))
             if isinstance(error, ChainError) and skip == Skip.NOTHING:
@@ -331,9 +332,9 @@ class Chain:
         self._finish(Move(tuple(old.block for old in olds), tuple(news)))
 
     def _return_to(self, parent: bytes, olds: list[Undone]) -> None:
-        """Return to the old branch: undo the blocks after `parent`, then apply the undone ones again (`olds`, newest first).
+        """Restore the old branch: undo the blocks after `parent`, then apply `olds` (newest first) again.
 
-        All checks are left out that only refuse: the blocks have been applied on this state before, perhaps without those checks.
+        Checks without effect on the state are skipped: the blocks were applied on this state before, perhaps without those checks.
         """
         waiting = list(olds)
         try:
@@ -344,7 +345,7 @@ class Chain:
                 self._apply(old.block, old.skip | TRUSTED)
                 waiting.pop()
         except BaseException:
-            # An error of our own. What follows the chain has to know where it stands, whatever comes after.
+            # An internal error. Listeners must learn the new head in any case.
             if self.forks.head is not None and self.forks.head.id != self.state.props.head_block_id:
                 self.forks.retreat()
             for listener in self.on_moved:
@@ -356,7 +357,7 @@ class Chain:
             self._undo_head()
 
     def pop_block(self) -> None:
-        """Undo the head block; its transactions are applied again after the next block, unless that contains them."""
+        """Undo the head block. Its transactions are applied again after the next block, unless that contains them."""
         head = self.head
         require(head is not None, "there is no block to pop", condition="head_block.valid()")
         assert head is not None
@@ -365,7 +366,7 @@ class Chain:
         self._pop(1)
 
     def pop_blocks(self, count: int) -> None:
-        """Undo the last blocks; their transactions are applied again after the next block. Refused as a whole when fewer can be undone."""
+        """Undo the last `count` blocks, or refuse if fewer are poppable. Their transactions are applied again after the next block."""
         require(count > 0, "the number of blocks must be above 0", condition="count > 0")
         require(
             count <= self.poppable,
@@ -379,18 +380,18 @@ class Chain:
 
     @property
     def reversible(self) -> tuple[tuple[int, int, int], ...]:
-        """The blocks that can be undone, oldest first: number, position of the journal before it, and flags with which it was applied."""
+        """The reversible blocks, oldest first: number, journal position before the block, and the skip flags it was applied with."""
         return tuple(self._marks)
 
     @property
     def poppable(self) -> int:
-        """How many blocks can be popped. The first block can't: there is no block before it."""
+        """The number of blocks that can be popped. Block 1 can't, because it has no parent."""
         return len(self._marks) - (bool(self._marks) and self._marks[0][0] == 1)
 
     def _pop(self, count: int) -> None:
-        """Undo blocks that can be undone, and keep them like those of another branch, without their edits.
+        """Undo `count` reversible blocks, and store them as fork blocks without their edits.
 
-        A block that is made anew for the same slot can be the very same one: edits that have been undone by hand must not be made with it.
+        A new block for the same slot can be identical to a popped one, and popped edits must not be applied with it.
         """
         waiting = self._set_pending_aside()
         popped = []
@@ -404,16 +405,16 @@ class Chain:
         for listener in self.on_moved:
             listener(Move(tuple(popped), ()))
         if self.sidecars.drop([block.id for block in popped]):
-            self.forks.forgive()  # as with an edit
+            self.forks.forgive()  # as after an edit, since blocks can depend on it
 
     def _undo_head(self) -> Undone:
-        """Undo the head block, and take it off the fork tree."""
+        """Undo the head block, and remove it from the main branch of the fork tree."""
         head = self.head
         assert head is not None, "there is a block to undo"
         self._require_reversible()
         number, mark, skip = self._marks[-1]
         assert number == head.number
-        # What an edit has done is not seen in the block.
+        # Keys set by edits are not in the block's operations.
         keys = set(keys_given(head, self.state.wire.codecs))
         if self.sidecars.edits_of(head.id):
             keys.update(self._signers.keys_since(mark))
@@ -421,7 +422,7 @@ class Chain:
         self.state.journal.undo(mark)
         self._signers.undone(mark)
         self.forks.retreat()
-        # Blocks are popped newest first: putting each in front keeps the transactions in the order of the chain.
+        # Blocks are popped newest first. Prepending each keeps the transactions in chain order.
         self._popped.extendleft(reversed(head.transactions))
         return Undone(head, skip, tuple(keys))
 
@@ -432,9 +433,9 @@ class Chain:
     # -------------------------------------------------------------- transactions
 
     def push_transaction(self, trx: SignedTransaction, skip: int = Skip.NOTHING, units_max: int | None = None) -> None:
-        """Apply a transaction on top of the pending ones, and keep it for the next block; or refuse it, for example with TooMuchWork.
+        """Apply a transaction on top of the pending ones and add it to them, or refuse it, for example with TooMuchWork.
 
-        Only here the soft rules of this node (`state.pushing()`) and the limit of work apply, not when it is applied again after a block.
+        The node's soft rules (`state.pushing()`) and the work limit apply only here, not when the transaction is applied again.
         """
         require_size(self.state, trx, units_max)
         held = self.pending.require_room(trx)
@@ -459,7 +460,7 @@ class Chain:
         self._pending_skip |= skip
 
     def refusal_of(self, trx: SignedTransaction) -> ChainError | None:
-        """Return what push_transaction would refuse this transaction with, None if it would accept it; nothing is changed."""
+        """Return the error that push_transaction would raise, or None if it would accept the transaction. Changes nothing."""
         mark = self.state.journal.mark()
         try:
             require_size(self.state, trx)
@@ -473,7 +474,7 @@ class Chain:
         return None
 
     def clear_pending(self) -> None:
-        """Undo and forget all transactions that wait."""
+        """Undo and drop all pending transactions."""
         self._set_pending_aside()
         self._popped.clear()
 
@@ -483,12 +484,12 @@ class Chain:
         return tuple(self._popped)
 
     def put_pending(self, waiting: list[SignedTransaction], popped: Iterable[SignedTransaction], skip: int) -> None:
-        """Let transactions wait that waited before, on the state of the head; those that are refused by now are dropped."""
+        """Apply transactions that were pending before on the head's state. Refused ones are dropped."""
         self._apply_pending(waiting, skip)
         self._popped = deque(popped)
 
     def _set_pending_aside(self) -> Pending:
-        """Undo the waiting transactions; returns them."""
+        """Undo the pending transactions and return them."""
         if self.pending_mark is not None:
             self.state.journal.undo(self.pending_mark)
             self.pending_mark = None
@@ -496,10 +497,10 @@ class Chain:
         return waiting
 
     def _apply_pending(self, waiting: Iterable[SignedTransaction], skip: int) -> None:
-        """Apply the transactions of popped blocks, then those that waited before; drop those that are refused by now.
+        """Apply the transactions of popped blocks, then the previously pending ones. Drop those that are refused.
 
-        A transaction that the new head contains is skipped. When time is up, the rest is added without being applied, and shows whether it
-        is still valid after the next block, or when it is put into one. The newest are dropped beyond the limit.
+        Transactions in the new head are skipped. Once time is up, the rest is added unapplied: it is checked after the next block, or
+        when it is put into a block. Beyond the memory limit the newest are dropped.
         """
         popped, self._popped = self._popped, deque()
         known, late = self.state.transactions.by_trx_id, False
@@ -520,7 +521,7 @@ class Chain:
     # -------------------------------------------------------------- producing and debugging
 
     def generate_block(self, when: int, witness: str, secret: bytes, skip: int = Skip.NOTHING) -> SignedBlock:
-        """Make a block of the waiting transactions, sign it and apply it like any other block."""
+        """Assemble a block of pending transactions, sign it and apply it like any other block."""
         are_tried = not self._pending_skip & ~skip
         waiting = self._set_pending_aside()
         try:
@@ -533,18 +534,19 @@ class Chain:
     # -------------------------------------------------------------- edits and impersonation
 
     def impersonate(self, accounts: Iterable[str] = (), is_everyone: bool = False) -> None:
-        """Let transactions of these accounts, or of all, need no signatures, in place of those before; without any, the rules hold again.
+        """Accept unsigned transactions of `accounts`, or of every account.
 
-        Unknown accounts are refused. Other nodes refuse blocks with such transactions; this one applies them again in any case.
+        This replaces the previous set; an empty set ends impersonation. Unknown accounts are refused. Other nodes refuse blocks with
+        such transactions; this one applies them again even after impersonation has ended.
         """
         impersonate(self.state, accounts, is_everyone)
 
     def edit(self, edit: Edit, skip: int = Skip.NOTHING) -> None:
-        """Make a change of the state part of the head block; one that is refused or fails changes nothing.
+        """Apply a state edit as part of the head block. An edit that is refused or fails changes nothing.
 
-        The edit is kept by the block's id and made at the end of each application of it, inside of its session. So it is
-        undone with the block and comes back with it after a fork switch. The block's id doesn't change, since a digest of the
-        state is no part of it. The flags of `skip` hold for the pending transactions, which are applied again.
+        The edit is stored under the block's id, and made at the end of each application of the block, in its undo session. It is
+        therefore undone with the block, and made again with it after a fork switch. The block's id doesn't change, since it includes
+        no state digest. `skip` holds for the pending transactions, which are applied again.
         """
         head = self.head
         require(head is not None and head.previous != ZERO_ID, "the first block can't be changed", condition="head_block.previous")
@@ -556,7 +558,7 @@ class Chain:
             self.sidecars.add(head.id, [edit])
             if not self._marks:
                 self.settled_edits += 1
-            # Which blocks can be applied may depend on the change.
+            # Refused blocks can be valid after the change.
             self.forks.forgive()
             self._keep_irreversible(self.state.props.head_block_number)
             for listener in self.sidecars.on_added:
@@ -566,14 +568,14 @@ class Chain:
 
     @property
     def _edits_of_head(self) -> int:
-        """How many edits have been made with the head; those in the state of a snapshot needn't be known."""
+        """The number of edits made with the head. Edits that a snapshot's state includes can be unknown, so they are only counted."""
         return len(self.sidecars.edits_of(self.state.props.head_block_id)) if self._marks else self.settled_edits
 
     def plan_edits(self, block_id: bytes, edits: Iterable[Edit]) -> None:
-        """Have edits made when a block is applied, after those that are planned already: for a start, which applies the blocks again.
+        """Add edits to be made when a block is applied, after edits planned earlier. A start that reapplies blocks needs this.
 
-        Those of the head are made at once, but for those that its snapshot holds: it may have been taken before others. Those of
-        irreversible blocks have been made with the state.
+        Edits of the head are made at once, except those that its snapshot includes. Edits of earlier irreversible blocks are already in
+        the state.
         """
         planned = tuple(edits)
         if block_id != self.state.props.head_block_id:

@@ -1,4 +1,4 @@
-"""Makes blocks on demand, for test nodes: the logic of debug_node. Source: block-processing.md §6.2, §6.3, §6.5."""
+"""Generates blocks on demand for test nodes, as debug_node does. Source: block-processing.md §6.2, §6.3, §6.5."""
 
 from collections.abc import Iterator
 
@@ -12,20 +12,21 @@ from state.protocol.keys.keys import public_key, secret_from_wif
 from state.tables import State
 
 BLOCKS_MAX = 1_000_000
-# Times have 32 bits. What lies after a block's time by a period of the rules, at most 30 days, must fit as well.
+# Times have 32 bits. A block's time plus the longest period of the rules, 30 days, must fit as well.
 GENERATED_TIME_MAX = TIME_MAX - 60 * DAY_SECONDS
-# Flags that have no effect here, since the chain could not go on from such blocks, or would be another one after a replay: a block
-# that isn't in the fork tree has no successors, one without a signature is refused when it is applied again, and transactions
-# without a record could be sent twice.
+# Flags that have no effect here, because the chain couldn't continue after such blocks, or a replay would differ. A block that isn't
+# in the fork tree has no successors, an unsigned block is refused when it is applied again, and transactions without a record could
+# be sent twice.
 NEVER_SKIPPED = Skip.FORK_DB | Skip.WITNESS_SIGNATURE | Skip.TRANSACTION_DUPE_CHECK
 
 
 def generate_blocks(chain: Chain, key: str, count: int, skip: int = Skip.NOTHING, missed: int = 0, edit: bool = True) -> Iterator[None]:
-    """Produce blocks with a private key (WIF), each `missed` slots after the first possible one; one block per step.
+    """Produce blocks with a private key (WIF), one per step, each `missed` slots after the first possible slot.
 
-    It is an iterator so that a node can answer others between two blocks. With `edit` a scheduled witness that signs with another
-    key is given this one, without it the iteration ends there. An empty key makes no block. Nothing is made when the last block
-    would lie beyond GENERATED_TIME_MAX. Of the flags `skip`, NEVER_SKIPPED have no effect.
+    The node can serve other clients between two steps. If a scheduled witness signs with another key, `edit` sets its key to this
+    one; without `edit` the iteration ends. An empty key makes no block. Of the flags `skip`, NEVER_SKIPPED have no effect.
+
+    Raises: Refused if `count` exceeds BLOCKS_MAX, or if the last block would be later than GENERATED_TIME_MAX.
     """
     if count == 0 or not key:
         return
@@ -35,7 +36,7 @@ def generate_blocks(chain: Chain, key: str, count: int, skip: int = Skip.NOTHING
     signing_key = public_key(secret)
     state = chain.state
     for left in range(count, 0, -1):
-        # The head may have moved since the last step, so that this is asked before each.
+        # Checked before each block, because the head can move between two steps.
         require_time(state, left, missed)
         slot = missed + 1
         name, when = scheduled_witness(state, slot), slot_time(state, slot)
@@ -50,7 +51,7 @@ def generate_blocks(chain: Chain, key: str, count: int, skip: int = Skip.NOTHING
 def generate_blocks_until(chain: Chain, key: str, time: int, sparsely: bool = True) -> Iterator[None]:
     """Produce blocks until a time (seconds since 1970), one per step.
 
-    Sparsely: one block now, and one in the last slot up to that time; all slots in between are missed.
+    With `sparsely`, make only the next block and one in the last slot up to that time; all slots in between are missed.
     """
     state = chain.state
     if state.head_time >= time or not key:
@@ -65,29 +66,29 @@ def generate_blocks_until(chain: Chain, key: str, time: int, sparsely: bool = Tr
 
 
 def schedule_hardfork(chain: Chain, number: int) -> None:
-    """Let the next block apply every hardfork up to a number; a number that this node doesn't know does nothing."""
+    """Make the next block apply every hardfork up to `number`. An unknown number has no effect."""
     if number < len(chain.state.spec.hardfork_versions):
         chain.edit(ScheduleHardfork(number), TRUSTED)
 
 
 def give_key(chain: Chain, name: str, signing_key: bytes, skip: int) -> None:
-    """Make a change of a witness's signing key part of the head block."""
+    """Set a witness's signing key by an edit of the head block."""
     chain.edit(GiveKey(name, signing_key), skip | TRUSTED)
 
 
 def blocks_until(state: State, time: int) -> int:
-    """Return the number of blocks without gaps until the head reaches a time."""
+    """Return the number of blocks, without missed slots, until the head reaches a time."""
     first = slot_time(state, 1)
     return 1 + max(0, -((first - time) // COIN_BLOCK_INTERVAL))
 
 
 def require_bounded(count: int) -> None:
-    """Refuse more blocks than one call may make."""
+    """Refuse more than BLOCKS_MAX blocks in one call."""
     require(count <= BLOCKS_MAX, "No more than ${max} blocks can be generated at once", condition="count <= max", max=BLOCKS_MAX)
 
 
 def require_time(state: State, count: int, missed: int) -> None:
-    """Refuse blocks of which the last one would come so late that times after it don't fit into 32 bits."""
+    """Refuse blocks if the last one would be later than GENERATED_TIME_MAX."""
     last = slot_time(state, missed + 1) + (count - 1) * (missed + 1) * COIN_BLOCK_INTERVAL
     require(
         last <= GENERATED_TIME_MAX,

@@ -1,4 +1,4 @@
-"""One hash over all consensus tables. Equal states have equal digests, whatever was done and undone on the way to them."""
+"""Digest of the state: one hash over all consensus tables. Equal states have equal digests, whatever their history."""
 
 from collections.abc import Iterator
 from hashlib import sha256
@@ -10,15 +10,15 @@ from msgspec import json
 from state.store import Table
 from state.tables import State
 
-# How many rows are encoded at once.
+# Rows per encoded portion.
 ROWS_AT_ONCE = 1000
 ENCODER = json.Encoder()
 
 
 def state_digest(state: State) -> str:
-    """Return 64 hex digits over every row of every consensus table, in the order of ids, and over each table's next id.
+    """Return the SHA-256 (64 hex digits) of every row of every consensus table, in id order, and of each table's next id.
 
-    The next ids belong to the state: rows that compare equal are ordered by id, so rules can see which ids will be given out.
+    The next ids belong to the state, because rows with equal sort keys are ordered by id.
     """
     total = sha256()
     for name, table in state.tables():
@@ -29,7 +29,7 @@ def state_digest(state: State) -> str:
 
 
 def table_bytes(table: Table[Any]) -> Iterator[bytes]:
-    """The rows of a table, a line for each, in portions: bytes that differ when a field does."""
+    """Yield a table's rows in portions, one line per row. Rows that differ in a field have different lines."""
     rows = iter(table)
     while portion := list(islice(rows, ROWS_AT_ONCE)):
         try:
@@ -42,5 +42,5 @@ def _line(row: Any) -> bytes:
     try:
         return json.encode(row) + b"\n"
     except UnicodeEncodeError:
-        # Texts hold bytes that are not UTF-8 as surrogates, which JSON can't encode.
+        # Bytes that are not UTF-8 are surrogates in strings, which JSON can't encode.
         return repr(row).encode() + b"\n"

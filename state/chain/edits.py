@@ -1,7 +1,7 @@
-"""Edits by hand: changes of the state that no operation makes, for chains made for tests, as declared values that can be written to files.
+"""State edits: changes of a test chain's state that no operation makes, as Structs that can be written to files.
 
-An edit belongs to a block (`Chain.edit`): it is made at the end of each application of it, and undone with it. It keeps what
-state/chain/invariants.py checks: supplies, totals, weights of votes. Money is made from nothing, and taken away for good.
+An edit belongs to a block (`Chain.edit`). Each application of the block ends with its edits, and undoing the block undoes them.
+Edits preserve the invariants of state/chain/invariants.py (supplies, totals, vote weights). They create and destroy money.
 """
 
 from typing import Literal
@@ -37,10 +37,10 @@ Role = Literal["owner", "active", "posting", "memo"]
 
 
 class Edit(Struct, frozen=True, tag_field="edit"):
-    """A change of the state that belongs to a block. `make` makes it, or refuses it by raising; the caller undoes what that has changed."""
+    """A change of the state that belongs to a block."""
 
     def make(self, state: State) -> None:
-        """Make the change."""
+        """Make the change, or raise a refusal. After a refusal the caller undoes partial changes."""
 
 
 class GiveKey(Edit, frozen=True, tag="give_key"):
@@ -54,7 +54,7 @@ class GiveKey(Edit, frozen=True, tag="give_key"):
 
 
 class ScheduleHardfork(Edit, frozen=True, tag="schedule_hardfork"):
-    """Let the next block apply every hardfork up to a number; a number that this node doesn't know does nothing."""
+    """Make the next block apply every hardfork up to `number`. An unknown number has no effect."""
 
     number: int
 
@@ -64,7 +64,7 @@ class ScheduleHardfork(Edit, frozen=True, tag="schedule_hardfork"):
 
 
 class SetBalance(Edit, frozen=True, tag="set_balance"):
-    """Set the liquid balance of an account in COIN, SBD or a token; the supply follows."""
+    """Set the liquid balance of an account in COIN, SBD or a token, and adjust the supply."""
 
     account: str
     balance: Asset
@@ -82,7 +82,7 @@ class SetBalance(Edit, frozen=True, tag="set_balance"):
             set_sbd_without_price(state, account, self.balance.amount)
             return
         if symbol == SBD:
-            # Interest up to now belongs to the balance that was there until now.
+            # Interest up to now is computed on the balance before the edit.
             state.accounts.modify(account, **interest(state, account))
         delta = self.balance.amount - balance_of(state, account, symbol)
         adjust_supply(state, delta, symbol)
@@ -92,8 +92,8 @@ class SetBalance(Edit, frozen=True, tag="set_balance"):
 class SetVests(Edit, frozen=True, tag="set_vests"):
     """Set the VESTS that an account owns.
 
-    The vesting fund grows or shrinks by what they are worth, so that the price of VESTS stays, and mana, resource credits and the votes
-    of the account, or of its proxy, follow. VESTS that are delegated, or are being powered down, can't be taken away.
+    The vesting fund changes by their value, so that the price of VESTS stays the same. Mana, resource credits and the votes of the
+    account or its proxy are updated. VESTS that are delegated or being powered down can't be removed.
     """
 
     account: str
@@ -122,7 +122,7 @@ class SetVests(Edit, frozen=True, tag="set_vests"):
 class SetAuthority(Edit, frozen=True, tag="set_authority"):
     """Set the owner, active or posting authority of an account or, with the role `memo`, its memo key.
 
-    An owner authority that is replaced can be used to recover the account, as one that an operation replaces.
+    A replaced owner authority can recover the account, as if an operation had replaced it.
     """
 
     account: str
@@ -159,10 +159,10 @@ class SetAuthority(Edit, frozen=True, tag="set_authority"):
 
 
 def make_whole(state: State, edit: Edit, place: int) -> None:
-    """Make an edit on top of the head, on a state without pending transactions; one that is refused or fails changes nothing.
+    """Make an edit on top of the head, on a state without pending transactions. An edit that is refused or fails changes nothing.
 
-    `place` is how many have been made with the block before. Virtual operations that come of it stand behind all others of the block, at
-    the same coordinates whether it is made later or together with the block.
+    `place` is the number of earlier edits of the block. The edit's virtual operations come after all others of the block. Their
+    coordinates are the same whether the edit is made later or together with the block.
     """
     here = state.here
     here.block, here.trx_in_block, here.op_in_trx, here.virtual_op = state.props.head_block_number, NO_TRANSACTION, 1 + place, 0
@@ -182,12 +182,12 @@ _DECODER: msgspec.json.Decoder[Edit] = msgspec.json.Decoder(WRITTEN)
 
 
 def write_edit(edit: Edit) -> bytes:
-    """Return an edit as one line of JSON, without its end."""
+    """Return an edit as one line of JSON, without a newline."""
     return msgspec.json.encode(edit)
 
 
 def read_edit(data: bytes) -> Edit:
-    """Return the edit that `write_edit` has written. Raises ValueError."""
+    """Parse an edit that `write_edit` wrote. Raises ValueError if it is too large or invalid."""
     if len(data) > EDIT_SIZE_MAX:
         raise ValueError(f"an edit of {len(data)} bytes, at most {EDIT_SIZE_MAX} are read")
     try:
@@ -200,26 +200,26 @@ def read_edit(data: bytes) -> Edit:
 
 
 def require_amount(asset: Asset) -> None:
-    """Refuse an amount below zero or beyond 64 bits."""
+    """Refuse a negative amount, or one above 64 bits."""
     require(0 <= asset.amount <= INT64_MAX, "${asset} must not be negative", condition="amount >= 0", asset=asset)
 
 
 def set_sbd_without_price(state: State, account: Account, balance: int) -> None:
-    """Set an SBD balance on a chain without a price: no interest can be paid, and SBD count nothing in the virtual supply."""
+    """Set an SBD balance on a chain without a price. No interest is paid, and the virtual supply doesn't include SBD."""
     delta = balance - account.sbd_balance
     state.set_props(current_sbd_supply=share(state.props.current_sbd_supply + delta))
     state.accounts.modify(account, sbd_balance=balance)
 
 
 def change_vests(state: State, account: Account, delta: int) -> None:
-    """Change the VESTS of an account and the vesting fund, at the price of VESTS; mana and witness votes follow."""
+    """Change the VESTS of an account and the vesting fund, at the price of VESTS. Update mana and witness votes."""
     props = state.props
     coin = vests_to_coin(state, delta) if delta > 0 else -min(vests_to_coin(state, -delta), props.total_vesting_fund_coin)
     if state.hardfork >= 20:
-        # Before the balance changes: the bars regenerate up to now by the VESTS that the account had until now.
+        # Before the balance changes, because manabars regenerate up to now by the previous VESTS.
         update_manabar(state, account, delta)
     if delta < 0:
-        # Witnesses never have more votes than there are VESTS.
+        # First, so that witnesses never have more votes than there are VESTS.
         propagate(state, account, delta)
     adjust_supply(state, coin, COIN)
     state.accounts.modify(account, vesting_shares=share(account.vesting_shares + delta))

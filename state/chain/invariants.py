@@ -1,7 +1,7 @@
-"""Sums that hold in every state: supplies, the vesting fund, witness votes, and the counters that accounts carry.
+"""Invariants of every state: supplies, the vesting fund, witness votes, and the counters in account rows.
 
-Supplies and the weight of all votes are the reference's `validate_invariants`; the others compare rows that count each other. A
-breach is a bug of this program, not a bad input.
+The checks of supplies and of the total vote weight are the reference's `validate_invariants`. The others compare redundant rows. A
+violation is a bug in coind, not bad input.
 """
 
 from collections import Counter, defaultdict
@@ -13,17 +13,17 @@ from state.tables import State
 
 
 class InvariantBroken(AssertionError):
-    """A sum doesn't hold; the text names it with both values."""
+    """Raised when an invariant is violated. The text has its name and both values."""
 
 
 def equal(what: str, stored: int, counted: int) -> None:
-    """Raise InvariantBroken unless a stored total is the counted one."""
+    """Raise InvariantBroken unless a stored total equals the counted one."""
     if stored != counted:
         raise InvariantBroken(f"{what}: stored {stored}, counted {counted}")
 
 
 def validate_invariants(state: State) -> None:
-    """Make all checks; raises InvariantBroken at the first that fails."""
+    """Make all checks. Raises InvariantBroken at the first that fails."""
     for check in CHECKS:
         check(state)
 
@@ -64,13 +64,13 @@ def check_supplies(state: State) -> None:
 def check_votes(state: State) -> None:
     """Compare the weight of all votes with the VESTS, and each witness's votes with the weight of its voters."""
     weights = 0
-    # Of an account with a proxy, the weight from four proxies away goes no further, so it is counted here; all else of it is
-    # part of the proxy's proxied votes.
+    # The weight of an account with a proxy is part of the proxy's proxied votes, except the weight from four proxies away. That is
+    # not passed on, so it is counted here.
     for account in state.accounts:
         weights += account.proxied_vsf_votes[3] if account.proxy else account.witness_vote_weight
     equal("weight of all votes", state.props.total_vesting_shares, weights)
     if state.hardfork < 3:
-        return  # before hardfork 3 votes were counted wrongly, and the hardfork counted them anew
+        return  # before hardfork 3 votes were counted wrongly; the hardfork recounted them
     votes: Counter[str] = Counter()
     voted: Counter[str] = Counter()
     for vote in state.witness_votes:
@@ -86,7 +86,7 @@ def check_votes(state: State) -> None:
 
 
 def check_counters(state: State) -> None:
-    """Compare the counters of accounts with the rows of delegations, routes and withdrawals."""
+    """Compare the counters in account rows with the rows of delegations, routes and withdrawals."""
     lent: Counter[str] = Counter()
     received: Counter[str] = Counter()
     for delegation in state.vesting_delegations:
@@ -105,7 +105,7 @@ def check_counters(state: State) -> None:
 
 
 def check_tokens(state: State) -> None:
-    """Compare each token's supply with its balances, liquid and vested."""
+    """Compare each token's supply with its liquid and vested balances."""
     held: Counter[int] = Counter()
     vested: Counter[int] = Counter()
     for balance in state.regular_balances:
@@ -127,7 +127,7 @@ def check_tokens(state: State) -> None:
 
 
 def check_reward_shares(state: State) -> None:
-    """Before hardfork 17: compare the stored sum of claims with those of all comments."""
+    """Before hardfork 17: compare the stored sum of reward claims with the claims of all comments."""
     if state.hardfork >= 17:
         return
     constant = 2_000_000_000_000

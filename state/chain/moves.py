@@ -1,4 +1,4 @@
-"""How the head of a chain moves: what listeners are called with, and what is kept of an undone block."""
+"""Types for changes of the head: the event that listeners receive, and the record kept of a popped block."""
 
 from collections.abc import Callable, Sequence
 
@@ -8,9 +8,9 @@ from state.protocol.transaction import SignedBlock
 
 
 class Move(Struct, frozen=True):
-    """How the head has moved: the blocks that were undone, newest first, and then those that were applied, oldest first.
+    """A change of the head: the popped blocks, newest first, then the applied blocks, oldest first.
 
-    After a return to a checkpoint the sequences are lazy: a block is unpacked when it is asked for.
+    After a return to a checkpoint the sequences are lazy, and unpack a block on access.
     """
 
     popped: Sequence[SignedBlock]
@@ -18,7 +18,7 @@ class Move(Struct, frozen=True):
 
 
 class Undone(Struct, frozen=True):
-    """A block that was the head, the flags with which it was applied, and the signing keys that it gave to witnesses."""
+    """A popped block, the skip flags it was applied with, and the signing keys that it gave to witnesses."""
 
     block: SignedBlock
     skip: int

@@ -1,7 +1,7 @@
-"""The transactions that wait for a block: how much memory they hold, whose they are, and in which order they get into a block.
+"""Pending transactions: their memory, the accounts they count for, and their order in a block.
 
-Nobody can crowd others out. An account may hold as much as all accounts leave free, and a little also when they leave nothing; and when not
-everything fits into the next block, accounts take turns by what each has in the block already.
+An account can't crowd others out. It can use as much memory as remains free, and a small reserve when nothing is free. If not all
+transactions fit into the next block, the account with the smallest share of the block comes first.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,18 +14,19 @@ from state.protocol.transaction import SignedTransaction
 from state.protocol.work import BLOCK_UNITS_MAX
 
 PENDING_SIZE_MAX = 128 * 2**20  # bytes of memory, as `held_size` estimates them
-# Beyond that, for accounts that hold little. Who holds as much as is left leaves half of it, so that some twenty accounts leave nothing.
+# The reserve beyond that, in bytes, and how much an account can hold to use it. An account at its limit leaves half of the free memory,
+# so about twenty accounts leave nothing.
 KEPT_SIZE, LITTLE_SIZE = 16 * 2**20, 16 * 2**10
-OPERATION_SIZE = 650  # bytes that an operation and its effects hold
-POSTPONED_MAX = 5  # of an account, before the others of it wait for a later block; the reference's limit for all accounts together
+OPERATION_SIZE = 650  # bytes of memory of an operation and its effects
+POSTPONED_MAX = 5  # transactions of one account; the reference has this limit for all accounts together
 
 
 Held = tuple[int, str]
-"""The bytes of memory that a waiting transaction holds, and the account that it counts for."""
+"""The memory of a pending transaction in bytes, and the account that it counts for."""
 
 
 class Pending(Sequence[SignedTransaction]):
-    """The waiting transactions in the order in which they came, and the estimated bytes of memory that they hold."""
+    """The pending transactions in order of arrival. `size` is their estimated memory in bytes."""
 
     def __init__(self, transactions: Iterable[SignedTransaction] = ()) -> None:
         self._transactions: list[SignedTransaction] = []
@@ -48,18 +49,18 @@ class Pending(Sequence[SignedTransaction]):
         return self._transactions[at]
 
     def append(self, trx: SignedTransaction, held: Held | None = None) -> None:
-        """Add a transaction, whether there is room or not; `held` is what `require_room` has returned for it."""
+        """Add a transaction without checking for room. `held` is the result of `require_room` for it."""
         size, account = held or held_by(trx)
         self._transactions.append(trx)
         self.size += size
         self._sizes[account] = self._sizes.get(account, 0) + size
 
     def has_room(self, size: int) -> bool:
-        """Whether the limit for all transactions leaves room for one more of this size in memory."""
+        """Whether one more transaction of `size` bytes of memory fits, the reserve included."""
         return self.size + size <= PENDING_SIZE_MAX + KEPT_SIZE
 
     def require_room(self, trx: SignedTransaction) -> Held:
-        """Return what a transaction holds; refuse one whose account would hold more than what is free then, unless that is little."""
+        """Return a transaction's memory and account. Refuse it if the account would exceed the free memory and can't use the reserve."""
         size, account = held_by(trx)
         held = self._sizes.get(account, 0) + size
         free = PENDING_SIZE_MAX - self.size - size
@@ -77,11 +78,10 @@ class Pending(Sequence[SignedTransaction]):
 
 
 class FairOrder:
-    """Transactions in the order in which a block that can't take all of them takes them.
+    """Order of transactions for a block that can't include all of them.
 
-    The next one is the oldest of the account of which the block has least; what isn't in the block doesn't count. One that isn't taken,
-    since it doesn't fit or is refused, is passed over, and an account with more than POSTPONED_MAX of them is left out, so that the work
-    doesn't grow with the number of those that wait.
+    The next transaction is the oldest of the account with the smallest share of the block. A transaction that is not taken (it doesn't
+    fit, or is refused) adds nothing to the share. An account with more than POSTPONED_MAX of these is left out, which bounds the work.
     """
 
     def __init__(self, transactions: Iterable[SignedTransaction], room: int) -> None:
@@ -89,7 +89,7 @@ class FairOrder:
         queues: dict[str, list[SignedTransaction]] = {}
         for trx in transactions:
             queues.setdefault(first_signer(trx), []).append(trx)
-        # Of each account: its share of the block, its place in the order of arrival, and its transactions, the newest first.
+        # Per account: its share of the block, its position in order of arrival, and its transactions, newest first.
         self._accounts = [(0, place, queue[::-1]) for place, queue in enumerate(queues.values())]
         heapify(self._accounts)
         self._postponed = [0] * len(self._accounts)
@@ -102,7 +102,7 @@ class FairOrder:
             self._is_taken = False
             yield trx
             if self._is_taken:
-                # A block has two bounds, bytes and work: a transaction counts by its part of either.
+                # A block has two limits, bytes and work. The share is the sum of both fractions.
                 share += trx.size * BLOCK_UNITS_MAX + trx.units * self._room
             else:
                 self._postponed[place] += 1
@@ -110,22 +110,22 @@ class FairOrder:
                 heappush(self._accounts, (share, place, queue))
 
     def take(self) -> None:
-        """Say of the last transaction that it is in the block."""
+        """Mark the last yielded transaction as included in the block."""
         self._is_taken = True
 
 
 def held_by(trx: SignedTransaction) -> Held:
-    """Return what a waiting transaction holds."""
+    """Return the memory of a pending transaction in bytes, and the account that it counts for."""
     return held_size(trx), first_signer(trx)
 
 
 def held_size(trx: SignedTransaction) -> int:
-    """Return about how many bytes of memory a waiting transaction holds with its effects."""
+    """Return the estimated memory of a pending transaction with its effects, in bytes."""
     return 5 * trx.size // 2 + OPERATION_SIZE * len(trx.operations)
 
 
 def first_signer(trx: SignedTransaction) -> str:
-    """Return the account that a transaction counts for: the first one, by name, whose authority its first operation needs; "" for none."""
+    """Return the account that a transaction counts for: the first by name whose authority its first operation needs, or ""."""
     operation = trx.operations[0] if trx.operations else None
     if operation is None:
         return ""
@@ -134,6 +134,6 @@ def first_signer(trx: SignedTransaction) -> str:
         return name
     try:
         needed = Needed.by((operation,))
-    except ChainError:  # it can't be read, and is going to be refused
+    except ChainError:  # unreadable, so the transaction will be refused
         return ""
     return min(needed.posting | needed.active | needed.owner, default="")

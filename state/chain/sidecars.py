@@ -1,4 +1,4 @@
-"""Block sidecars: what belongs to blocks of a chain and isn't in them, edits by hand and transactions that impersonation has let in."""
+"""Block sidecars: data of blocks that isn't in them, namely state edits and transactions accepted through impersonation."""
 
 from collections.abc import Callable, Iterable, Mapping
 
@@ -7,22 +7,22 @@ import msgspec
 from state.chain.edits import WRITTEN, Edit
 from state.protocol.transaction import SignedBlock, block_number
 
-ACCEPTED_MAX = 1 << 20  # transactions that impersonation has let in; the oldest are forgotten
+ACCEPTED_MAX = 1 << 20  # transactions accepted through impersonation; the oldest are forgotten
 
 Edits = dict[bytes, tuple[Edit, ...]]
 Positions = tuple[int, ...]
 EditListener = Callable[[bytes, Edit], None]
-"""Called with the id of a block and the edit that has become part of it."""
+"""Called with a block's id and the edit added to the block."""
 
 _DECODER = msgspec.msgpack.Decoder(tuple[dict[bytes, tuple[WRITTEN, ...]], dict[bytes, Positions]])
 
 
 class BlockSidecars:
-    """The edits of each block, and the positions of its transactions that may lack signatures, by the block's id.
+    """The edits of each block and the positions of its transactions accepted through impersonation, by block id.
 
-    Irreversible blocks are included; blocks that can't be applied again are forgotten. `on_added` is called after an edit has become part
-    of a block, not when it is made once more with the block; `on_dropped` with the ids of edited blocks that have been popped, which come
-    back without their edits; `on_restored` with the number of the first block whose edits have changed otherwise.
+    Irreversible blocks are included; blocks that can't be applied again are forgotten. `on_added` is called when an edit is added to a
+    block, not when the block and its edits are applied again. `on_dropped` gets the ids of popped blocks that lost their edits.
+    `on_restored` gets the number of the first block whose edits changed in another way.
     """
 
     def __init__(self) -> None:
@@ -38,11 +38,11 @@ class BlockSidecars:
         return self.edits.get(block_id, ())
 
     def has_edits_after(self, number: int) -> bool:
-        """Return whether a block after this number has edits, on any branch."""
+        """Whether a block after this number has edits, on any branch."""
         return any(block_number(block_id) > number for block_id in self.edits)
 
     def accepted_of(self, block_id: bytes) -> Positions:
-        """Return the positions of the transactions in a block that may lack signatures."""
+        """Return the positions of a block's transactions accepted through impersonation."""
         return self._accepted.get(block_id, ())
 
     def add(self, block_id: bytes, edits: Iterable[Edit]) -> None:
@@ -51,7 +51,7 @@ class BlockSidecars:
             self.edits[block_id] = (*self.edits_of(block_id), *added)
 
     def forget(self, block_ids: Iterable[bytes]) -> list[bytes]:
-        """Forget the edits of blocks without calling listeners; returns the ids of the blocks that had some."""
+        """Forget the edits of blocks without calling listeners. Return the ids of the blocks that had edits."""
         return [block_id for block_id in block_ids if self.edits.pop(block_id, None)]
 
     def forget_after(self, number: int) -> None:
@@ -59,7 +59,7 @@ class BlockSidecars:
         self.edits = {block_id: edits for block_id, edits in self.edits.items() if block_number(block_id) <= number}
 
     def drop(self, block_ids: Iterable[bytes]) -> bool:
-        """Forget the edits of blocks, and call `on_dropped` if there were any; returns whether there were."""
+        """Forget the edits of blocks, and call `on_dropped` if there were any. Return whether there were."""
         dropped = self.forget(block_ids)
         if dropped:
             for listener in self.on_dropped:
@@ -67,7 +67,7 @@ class BlockSidecars:
         return bool(dropped)
 
     def restore(self, edits: Edits) -> None:
-        """Replace all edits by those of another moment, and call `on_restored` if they differ."""
+        """Replace all edits by those of a checkpoint, and call `on_restored` if they differ."""
         before, self.edits = self.edits, edits.copy()
         self.compare(before)
 
@@ -79,7 +79,7 @@ class BlockSidecars:
                 listener(min(map(block_number, changed)))
 
     def accept(self, block: SignedBlock, transactions: Mapping[bytes, None]) -> None:
-        """Record which transactions of a block are among those that impersonation has let in."""
+        """Record the positions of a block's transactions that are in `transactions`, accepted through impersonation."""
         positions = tuple(position for position, trx in enumerate(block.transactions) if trx.id in transactions)
         if positions and block.id not in self._accepted:
             self._accepted[block.id] = positions
@@ -92,7 +92,7 @@ class BlockSidecars:
         return msgspec.msgpack.encode((self.edits, self._accepted))
 
     def decode(self, data: bytes) -> None:
-        """Replace all sidecars by those that `encode` has returned, without calling listeners."""
+        """Replace all sidecars by decoded ones (from `encode`), without calling listeners."""
         edits, self._accepted = _DECODER.decode(data)
         self.edits = {**edits}
         self._accepted_count = sum(map(len, self._accepted.values()))

@@ -1,4 +1,4 @@
-"""Makes and signs transactions with keys that the spec of a chain made for tests gives away. Nothing here changes the state."""
+"""Creates and signs transactions with the private keys that a test chain's spec publishes. Doesn't change the state."""
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
@@ -20,7 +20,7 @@ SPECS_KEPT_MAX = 8
 
 
 class KnownAccount(Struct, frozen=True):
-    """An account of the genesis, and the secrets of its keys by role; roles whose key the spec names without its secret are left out."""
+    """A genesis account and its secrets by role. Roles whose secret is not in the spec are left out."""
 
     name: str
     secrets: dict[str, bytes]
@@ -28,9 +28,9 @@ class KnownAccount(Struct, frozen=True):
 
 @lru_cache(SPECS_KEPT_MAX)
 def known_accounts(spec: ChainSpec) -> tuple[KnownAccount, ...]:
-    """Return the accounts of a genesis whose secrets the spec gives away: the accounts with a password, and the witnesses.
+    """Return the genesis accounts whose secrets are in the spec: accounts with a password, and the witnesses.
 
-    They are the keys at genesis: an account that has got other keys since is here with its first ones.
+    The secrets are those at genesis, even if an account has changed its keys since.
     """
     return tuple(_known_accounts(spec))
 
@@ -50,7 +50,7 @@ def _known_accounts(spec: ChainSpec) -> Iterator[KnownAccount]:
 
 @lru_cache(SPECS_KEPT_MAX)
 def known_secrets(spec: ChainSpec) -> Mapping[bytes, bytes]:
-    """Return the secrets that a spec gives away, by their public keys: of its accounts, and of the witnesses that it produces with."""
+    """Return the secrets in a spec by public key: those of its accounts, and of the witnesses that it produces with."""
     found = {public_key(secret): secret for account in known_accounts(spec) for secret in account.secrets.values()}
     return found | {public_key(secret): secret for secret in map(secret_from_wif, spec.witness_keys)}
 
@@ -58,10 +58,10 @@ def known_secrets(spec: ChainSpec) -> Mapping[bytes, bytes]:
 def signed_transaction(
     state: State, operations: tuple[Operation, ...], secrets: Mapping[bytes, bytes], waiting: int = 0
 ) -> SignedTransaction:
-    """Return a transaction of these operations that refers to the last irreversible block, signed with as few of the keys as suffice.
+    """Return a transaction of these operations, signed with the fewest sufficient keys. It refers to the last irreversible block.
 
-    `secrets` has each secret under its public key. The transaction is a new one also when an equal one has been accepted: its expiration,
-    as late as the rules allow, then is a second earlier. `waiting` is how many such seconds to begin with.
+    `secrets` maps public keys to secrets. The expiration is the latest allowed, less `waiting` seconds. If an equal transaction has been
+    accepted, the expiration is reduced second by second until the transaction is new.
     """
     trx = SignedTransaction(operations=operations, expiration=state.head_time + COIN_MAX_TIME_UNTIL_EXPIRATION)
     number = state.props.last_irreversible_block_num
@@ -76,6 +76,6 @@ def signed_transaction(
     try:
         keys = fewest_keys(Needed.by(operations), secrets, authority_lookups(state))
     except ChainError:
-        keys = []  # an unknown account, or roles that can't be mixed: the chain says it in its own words when the transaction is pushed
+        keys = []  # an unknown account, or roles that can't be mixed, which the push refuses with the proper text
     trx.signatures = tuple(sign(secrets[key], digest, canonical_rule(state)) for key in keys)
     return seal(trx)

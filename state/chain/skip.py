@@ -1,12 +1,12 @@
-"""Flags for the checks of a block or a transaction that are left out. Source: block-processing.md §2.3."""
+"""Skip flags: the checks to skip when a block or transaction is applied. Source: block-processing.md §2.3."""
 
 
 class Skip:
-    """The reference's skip flags, as plain numbers: debug_node_api takes them from clients, so the bits are fixed.
+    """The reference's skip flags as plain integers. debug_node_api takes them from clients, so the bits are fixed.
 
     Not every flag does what its name says. TRANSACTION_SIGNATURES and AUTHORITY_CHECK are the same check. TRANSACTION_DUPE_CHECK
-    leaves out the record of the transaction as well, not only the comparison. BLOCK_SIZE_CHECK concerns the producer's last
-    check only, and VALIDATE_INVARIANTS, UNDO_BLOCK and BLOCK_LOG change nothing here.
+    skips the record of the transaction in addition to the comparison. BLOCK_SIZE_CHECK affects only the producer's last check.
+    VALIDATE_INVARIANTS, UNDO_BLOCK and BLOCK_LOG have no effect here.
     """
 
     NOTHING = 0
@@ -26,8 +26,8 @@ class Skip:
     BLOCK_LOG = 1 << 13
 
 
-# The checks whose results don't enter the state, so that a file of valid blocks leads to the same state without them. The check
-# for duplicates stays: its records refuse the same transaction later, when the node goes on from there.
+# Checks without effect on the state: a file of valid blocks leads to the same state without them. The duplicate check stays, because
+# its records refuse the same transaction after the node resumes from that state.
 TRUSTED = (
     Skip.WITNESS_SIGNATURE
     | Skip.TRANSACTION_SIGNATURES

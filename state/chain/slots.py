@@ -1,11 +1,11 @@
-"""Slots of three seconds, each of which belongs to a witness of the round. Source: block-processing.md §4.1."""
+"""Block slots of three seconds. Each slot belongs to a witness of the round. Source: block-processing.md §4.1."""
 
 from state.protocol.constants import COIN_BLOCK_INTERVAL
 from state.tables import State
 
 
 def slot_time(state: State, slot: int) -> int:
-    """Return when a slot begins, counted from the head block; slot 0 is in the past, and its time 0."""
+    """Return the start time of a slot, counted from the head block. Slot 0 is in the past and has time 0."""
     if slot == 0:
         return 0
     props = state.props
@@ -15,15 +15,15 @@ def slot_time(state: State, slot: int) -> int:
 
 
 def slot_at_time(state: State, time: int) -> int:
-    """Return the slot in which a time lies, counted from the head block; 0 before the next one begins."""
+    """Return the slot of a time, counted from the head block; 0 if the next slot hasn't begun."""
     first = slot_time(state, 1)
     return 0 if time < first else (time - first) // COIN_BLOCK_INTERVAL + 1
 
 
 def scheduled_witness(state: State, slot: int) -> str:
-    """Return the witness whose slot it is.
+    """Return the witness scheduled for a slot.
 
-    The place in the round goes by absolute slots, missed ones included, while the round itself changes every 21 blocks.
+    The position in the round follows from the absolute slot, missed slots included, while the round changes every 21 blocks.
     """
     schedule = state.schedule
     return schedule.current_shuffled_witnesses[(state.props.current_aslot + slot) % schedule.num_scheduled_witnesses]

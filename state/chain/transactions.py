@@ -1,6 +1,6 @@
-"""Applies one transaction to the state: its own checks in the reference's order, then its operations.
+"""Applies one transaction to the state: its checks in the reference's order, then its operations.
 
-The same function serves blocks, pushed transactions and assembling a block; flags say which checks are left out.
+Blocks, pushed transactions and block assembly use the same function. Skip flags select the checks to skip.
 Source: block-processing.md §2.8-§2.11.
 """
 
@@ -52,7 +52,7 @@ DUPLICATE_CONDITION = (
 
 
 def authority_lookups(state: State) -> Lookups:
-    """Return the functions by which the authority check finds the authorities of accounts; an unknown one is refused."""
+    """Return the functions with which the authority check looks up authorities. They refuse unknown accounts."""
     authority = state.authority
     return Lookups(
         active=lambda name: authority(name).active,
@@ -63,12 +63,12 @@ def authority_lookups(state: State) -> Lookups:
 
 
 def canonical_rule(state: State) -> Canonical:
-    """Return the rule that signatures must keep: BIP 62 since hardfork 20, that of the reference's library before."""
+    """Return the canonical form required of signatures: BIP 62 since hardfork 20, the reference library's before."""
     return Canonical.bip_0062 if state.hardfork >= 20 else Canonical.fc_canonical
 
 
 def validate_transaction(state: State, trx: SignedTransaction) -> None:
-    """Make the checks that need no state: at least one operation, and each operation's own rules."""
+    """Make the stateless checks: at least one operation, and each operation's `validate`."""
     require(trx.operations, "A transaction must have at least one operation", condition="operations.size() > 0")
     for index, operation in enumerate(trx.operations):
         try:
@@ -79,7 +79,7 @@ def validate_transaction(state: State, trx: SignedTransaction) -> None:
 
 
 def require_size(state: State, trx: SignedTransaction, units_max: int | None = None) -> None:
-    """Refuse a transaction that is too large for any block of this node, or whose operations alone take too much work."""
+    """Refuse a transaction that is too large for a block, or whose operations alone exceed `units_max` of work."""
     require(
         trx.size <= state.props.maximum_block_size - SIZE_MARGIN,
         condition="fc::raw::pack_size(trx) <= (get_dynamic_global_properties().maximum_block_size - 256)",
@@ -93,9 +93,9 @@ def require_size(state: State, trx: SignedTransaction, units_max: int | None = N
 
 
 def verify_authority(state: State, trx: SignedTransaction) -> bool:
-    """Refuse unless the signatures are exactly those that the operations need: none missing, none to spare.
+    """Refuse unless the signatures are exactly those that the operations need, none missing and none superfluous.
 
-    Returns whether the transaction is one of impersonated accounts, and lacks signatures.
+    Return whether the transaction is valid only through impersonation.
     """
     if state.impersonated.is_on:
         return verify_impersonated(state, trx)
@@ -104,10 +104,10 @@ def verify_authority(state: State, trx: SignedTransaction) -> bool:
 
 
 def verify_impersonated(state: State, trx: SignedTransaction) -> bool:
-    """Verify the signatures of a transaction, with what is needed of impersonated accounts counted as given; returns whether it has to be.
+    """Verify signatures, counting authorities of impersonated accounts as given. Return whether impersonation was necessary.
 
-    A transaction that has been accepted so before stays valid. Where nothing else is needed, signatures aren't looked at, and
-    where something of an impersonated account is, signatures may be superfluous.
+    A transaction that was accepted through impersonation stays valid. Signatures are not checked if impersonated accounts give every
+    needed authority. If they give some, superfluous signatures are allowed.
     """
     impersonated = state.impersonated
     try:
@@ -131,7 +131,7 @@ def verify_impersonated(state: State, trx: SignedTransaction) -> bool:
 
 
 def impersonate(state: State, accounts: Iterable[str], is_everyone: bool) -> None:
-    """Let transactions of these accounts, or of all, need no signatures, in place of those before. Unknown accounts are refused."""
+    """Accept unsigned transactions of `accounts`, or of every account, replacing the previous set. Unknown accounts are refused."""
     names = list(accounts)
     most = IMPERSONATED_MAX
     require(len(names) <= most, "no more than ${max} accounts can be named", condition="accounts.size() <= max", max=most)
@@ -142,13 +142,13 @@ def impersonate(state: State, accounts: Iterable[str], is_everyone: bool) -> Non
 
 def verify_signatures(state: State, trx: SignedTransaction) -> None:
     """Refuse unless the signatures are exactly those that the operations need."""
-    # Limits of the search through authorities. Before hardfork 20 only transactions that entered this node had any.
+    # Limits of the search through authorities. Before hardfork 20 only pushed transactions were limited.
     limits = LIMITS if state.hardfork >= 20 or state.is_pushing else NO_LIMITS
     keys = state.wire.signers(trx, canonical_rule(state))
     if len(keys) == 1 == len(trx.operations) and is_signed_by_own_key(state, trx.operations[0], keys[0], limits.members):
         return
     try:
-        # A missing active authority is forgiven in a few blocks of the public chain that were accepted with it.
+        # The public chain accepted a few blocks with a missing active authority.
         verify(Needed.by(trx.operations), keys, authority_lookups(state), limits)
     except MissingActiveAuthority:
         if state.spec.is_test or state.props.head_block_number + 1 not in EXCEPTION_BLOCKS:
@@ -156,9 +156,9 @@ def verify_signatures(state: State, trx: SignedTransaction) -> None:
 
 
 def is_signed_by_own_key(state: State, operation: Operation, key: bytes, members: int) -> bool:
-    """Return whether one account must sign an operation, and a key has all the weight in that account's own authority.
+    """Whether an operation needs one account's authority, and `key` alone meets the threshold of that authority.
 
-    It is so with nearly all transactions, and `verify` would find the same: this saves collecting what is needed first (2 % of a replay).
+    This holds for nearly all transactions. `verify` has the same result; the fast path saves 2 % of a replay.
     """
     role = operation.SIGNER_ROLE
     if role != "posting" and role != "active":
@@ -175,10 +175,10 @@ def is_signed_by_own_key(state: State, operation: Operation, key: bytes, members
 
 
 def require_in_time(state: State, trx: SignedTransaction, skip: int) -> None:
-    """Refuse unless the reference block is one of this chain and the expiration lies within the next hour.
+    """Refuse unless the reference block is on this chain and the expiration is within the next hour.
 
-    The reference block binds a transaction to a fork. Of its id only 32 bits are compared, and a slot without a block counts as
-    zeros, so that a prefix of 0 passes there.
+    The reference block binds a transaction to a fork. Only 32 bits of its id are compared. A missing block summary counts as zeros, so
+    a prefix of 0 passes there.
     """
     if not skip & Skip.TAPOS_CHECK:
         summary = state.block_summaries.by_slot.get(trx.ref_block_num)
@@ -190,13 +190,13 @@ def require_in_time(state: State, trx: SignedTransaction, skip: int) -> None:
     now = state.head_time
     if trx.expiration > now + COIN_MAX_TIME_UNTIL_EXPIRATION:
         raise TransactionExpired("", trx_expiration=trx.expiration, now=now, max_til_exp=COIN_MAX_TIME_UNTIL_EXPIRATION)
-    # Since hardfork 9 a transaction is too late at its expiration; before, that second was in time.
+    # Since hardfork 9 a transaction is expired at its expiration time; before, it was still valid in that second.
     if trx.expiration < now or (trx.expiration == now and state.hardfork >= 9):
         raise TransactionExpired("", now=now, trx_exp=trx.expiration)
 
 
 def apply_transaction(state: State, trx: SignedTransaction, skip: int = Skip.NOTHING) -> None:
-    """Apply a transaction, or refuse it by raising; the caller undoes what a refused one has changed."""
+    """Apply a transaction or raise a refusal. After a refusal the caller undoes partial changes."""
     here = state.here
     here.trx_id = trx.id
     here.virtual_op = 0
@@ -224,12 +224,12 @@ def apply_transaction(state: State, trx: SignedTransaction, skip: int = Skip.NOT
         if is_impersonated:
             state.impersonated.accept(trx.id)
     finally:
-        # The reference keeps the id of a refused transaction; here virtual operations of a block's steps always show zeros.
+        # The reference keeps the id of a refused transaction. Here virtual operations of block steps always have a zero id.
         here.trx_id = ZERO_ID
 
 
 def apply_operations(state: State, trx: SignedTransaction) -> None:
-    """Apply the operations in their order; a refusal gets the index of its operation."""
+    """Apply the operations in order. A refusal gets the index of its operation."""
     for index, operation in enumerate(trx.operations):
         state.here.op_in_trx = index
         try:
@@ -240,7 +240,7 @@ def apply_operations(state: State, trx: SignedTransaction) -> None:
 
 
 def apply_operation(state: State, operation: Operation) -> None:
-    """Apply one operation between the calls of its listeners, unless the acting account is locked."""
+    """Apply one operation and call its listeners before and after. Refuse it if the acting account is locked."""
     if operation.PROTECTED and (name := getattr(operation, operation.PROTECTED)) in state.spec.lockable_accounts:
         require_not_locked(state, name)
     state.work.spend(operation.UNITS, operation.NAME)
@@ -250,7 +250,7 @@ def apply_operation(state: State, operation: Operation) -> None:
 
 
 def require_not_locked(state: State, name: str) -> None:
-    """Refuse a lockable account from its point of time on; that is a rule of times, not of hardforks."""
+    """Refuse a lockable account after its lock time. This rule depends on time, not on hardforks."""
     spec = state.spec
     now = state.head_time
     locked = (now >= COIN_PROTECTION_HARDFORK_TIME231 and name == HIVE_TREASURY_ACCOUNT) or (
