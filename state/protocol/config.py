@@ -1,6 +1,6 @@
-"""The object that get_config answers, from a chain spec. It holds no values, only which constants are shown and how.
+"""The result of get_config: the constants of a chain spec, in the reference's order and formats.
 
-Order and forms are the reference's. Source: wire-format.md §8.2, §1.14.
+Source: wire-format.md §8.2, §1.14.
 """
 
 from typing import Any
@@ -14,8 +14,8 @@ from state.protocol.values.text import time_text, version_text
 
 MICROSECONDS = 1_000_000
 
-# What the object shows, in order: the name of a constant, and after a colon how it is written unless as it is. A `span` is held in
-# seconds and shown in microseconds.
+# The names of the constants in order, with an optional format after a colon. A `span` is in seconds here and in microseconds in the
+# result.
 KEYS = """
     IS_TEST_NET TESTNET_BLOCK_LIMIT COIN_ENABLE_SMT SMT_MAX_VOTABLE_ASSETS SMT_VESTING_WITHDRAW_INTERVAL_SECONDS SMT_UPVOTE_LOCKOUT
     SMT_EMISSION_MIN_INTERVAL_SECONDS SMT_EMIT_INDEFINITELY SMT_MAX_NOMINAL_VOTES_PER_DAY SMT_MAX_VOTES_PER_REGENERATION
@@ -84,7 +84,7 @@ def config_object(spec: ChainSpec) -> dict[str, Any]:
 
 
 def from_spec(spec: ChainSpec) -> dict[str, Any]:
-    """Return the values of the object that are no constants of a build."""
+    """Return the values that aren't constants of a build."""
     return {
         "IS_TEST_NET": spec.is_test,
         "TESTNET_BLOCK_LIMIT": spec.block_limit,
@@ -101,20 +101,20 @@ def from_spec(spec: ChainSpec) -> dict[str, Any]:
 
 
 def is_told(spec: ChainSpec, key: str) -> bool:
-    """Whether a chain has this key: the limit of blocks only where there is one, the SMT constants only with SMTs."""
+    """Whether the result has this key: the block limit only if there is one, SMT constants only with SMTs."""
     if key == "TESTNET_BLOCK_LIMIT":
         return spec.block_limit > 0
     return spec.smt or not key.startswith("SMT_")
 
 
 def constant(spec: ChainSpec, key: str) -> int | str:
-    """The value of a constant: its build's, or the one of all chains."""
+    """Return the value of a constant: that of the build, or else that of all chains."""
     value: int | str = getattr(spec.constants, key) if hasattr(spec.constants, key) else getattr(constants, key)
     return value
 
 
 def written(value: int | str, how: str) -> Any:
-    """A constant as JSON: large numbers and times as text, money as NAI assets."""
+    """Return a constant as JSON: large numbers and times as text, amounts as NAI assets."""
     if isinstance(value, str):
         return value
     match how:
@@ -132,10 +132,10 @@ def written(value: int | str, how: str) -> Any:
 
 
 def asset_object(amount: int, symbol: int) -> dict[str, Any]:
-    """The NAI form of an amount."""
+    """Return the NAI form of an amount."""
     return {"amount": str(amount), "precision": decimals(symbol), "nai": nai_text(symbol)}
 
 
 def symbol_object(symbol: int) -> dict[str, Any]:
-    """The NAI form of a symbol."""
+    """Return the NAI form of a symbol."""
     return {"nai": nai_text(symbol), "decimals": decimals(symbol)}

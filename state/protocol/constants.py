@@ -1,11 +1,11 @@
-"""Constants that are the same on every chain, named as in the reference pages; it must not know chains, state or rules.
+"""Constants that are the same on every chain, named as in the reference pages.
 
-Durations in seconds, money in the smallest unit, percentages in basis points, unless a comment says otherwise. What differs
-between chains is in the chain spec (spec.py). Sources: state-objects.md §15, §16; wire-format.md §8; block-processing.md
+Durations are in seconds, amounts in the smallest unit, percentages in basis points, unless a comment says otherwise. Constants that
+differ between chains are in the chain spec (spec.py). Sources: state-objects.md §15, §16; wire-format.md §8; block-processing.md
 Appendix A.
 """
 
-BRAND = "coin"  # the placeholder for a chain's brand word, itself the brand of the product's own chains
+BRAND = "coin"  # the placeholder for a chain's brand word, and the brand of the product's own chains
 
 # ------------------------------------------------------------------ time and blocks
 
@@ -33,7 +33,7 @@ COIN_MIN_BLOCK_SIZE = 115
 COIN_BLOCK_GENERATION_POSTPONED_TX_LIMIT = 5
 COIN_PENDING_TRANSACTION_EXECUTION_LIMIT = 200000  # microseconds
 BLOCK_SUMMARY_COUNT = 65536
-# Up to this head block number the downvote pool's maximum is a 64-bit product that wraps, on every network.
+# Up to this head block number, on every chain, the maximum of the downvote pool is a 64-bit product that wraps.
 COIN_HF_21_STALL_BLOCK = 35922615
 
 # ------------------------------------------------------------------ names and sizes
@@ -59,7 +59,7 @@ COIN_CUSTOM_OP_ID_MAX_LENGTH = 32
 COIN_CUSTOM_OP_DATA_MAX_LENGTH = 8192
 COIN_BENEFICIARY_LIMIT = 128
 COIN_COMMENT_TITLE_LIMIT = 256
-# The work that the edits of one transaction may take, in steps of some tenths of a microsecond (docs/differences.md, "Edits").
+# Work budget for the body patches of one transaction, in steps of a few tenths of a microsecond (docs/differences.md, "Edits").
 EDIT_STEPS_MAX = 100_000
 COIN_MAX_COMMENT_DEPTH_PRE_HF17 = 6
 COIN_MAX_COMMENT_DEPTH = 65535
@@ -94,7 +94,7 @@ COIN_BLOCKCHAIN_PRECISION = 1000
 COIN_BLOCKCHAIN_PRECISION_DIGITS = 3
 COIN_MAX_SHARE_SUPPLY = 10**15
 COIN_MAX_SATOSHIS = 4611686018427387903
-VESTS_PER_COIN_SATOSHI = 1000  # price of the empty vesting fund: 1.000000 VESTS for 1.000 COIN
+VESTS_PER_COIN_SATOSHI = 1000  # price while the vesting fund is empty: 1.000000 VESTS for 1.000 COIN
 VESTING_SPLIT = 1000000  # HF 1
 COIN_DEFAULT_SBD_INTEREST_RATE = 1000
 COIN_SBD_INTEREST_COMPOUND_INTERVAL_SEC = 2592000
@@ -254,7 +254,7 @@ SMT_MAX_NAI_GENERATION_TRIES = 100
 
 # ------------------------------------------------------------------ hardforks
 
-# Times of hardforks 1 to 23, the same in both builds.
+# Times of hardforks 1 to 23 in both builds.
 HARDFORK_TIMES = (
     1461605400,
     1461693600,
@@ -282,11 +282,11 @@ HARDFORK_TIMES = (
 )
 COIN_PROTECTION_HARDFORK_TIME231 = 1590148800
 
-# The text is read with the chain's own key prefix, so on a test chain HF 9 fails if it finds one of its accounts.
+# The text is parsed with the chain's own key prefix, so on a test chain HF 9 fails if one of its accounts exists.
 HF9_PUBLIC_KEY = "STM7sw22HqsXbz7D2CmJfmMwt9rimtk518dRzsR1f8Cgw52dQR1pR"
 
-# Account names of the public chain, parted by blanks; `{brand}` stands for the brand word where a name holds it. They are data:
-# never spelled otherwise, since names like `coinfund` hold the placeholder word by accident.
+# Account names of the public chain, separated by spaces; `{brand}` stands for the brand word. `ChainSpec.spell` must not be applied:
+# names like `coinfund` contain the placeholder by coincidence.
 HF9_ACCOUNTS = """
     aeico aenor aizensou albertogm alibaba alyssas amartinezque amazon animalrobot arsahk arwani-wawan auxon b0y2k binwah-de-rese
     bitcube blackjincrypto boatymcboatface boy bravenewcoin bryner btcturbo bu328281 bue bue-witness bunny cheftony chhayll chitty

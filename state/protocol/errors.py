@@ -1,7 +1,7 @@
-"""What the chain refuses, as one tree of named reasons; nothing here knows any state.
+"""The class tree of the chain's refusals, with the reference's codes, names and texts.
 
-The text of an error is what clients match. It is written once, in product spelling and with `${key}` placeholders, and
-is spelled and filled in only when a client is answered (`message`). Source: rpc-api.md §1.7, §1.8.
+Clients match the text of an error. It is written once, in product spelling with `${key}` placeholders, and is spelled and filled in
+only for a reply (`message`). Source: rpc-api.md §1.7, §1.8.
 """
 
 import re
@@ -14,17 +14,16 @@ PLACEHOLDER = re.compile(r"\$\{([^}]*)\}")
 
 
 def as_written(text: str) -> str:
-    """The spelling that changes nothing: product form."""
+    """Return the text unchanged: the product spelling."""
     return text
 
 
 class ChainError(Exception):
-    """The chain refuses: expected in normal operation, reported to the client, changes nothing.
+    """Base of refusals: expected errors that are reported to the client. The state is unchanged.
 
-    `text` may hold `${key}` placeholders for `values`. `condition` is the expression that failed, put in front of the
-    text the way the reference does for assertions. `context` is what the reference was doing, `frames` the same where it
-    names values: texts with placeholders, and their values, from the inside out. `operation` is the index of the operation that is
-    refused; None where the transaction as a whole is.
+    `text` can contain `${key}` placeholders for `values`. `condition` is the reference's failed expression, shown before the text of an
+    assertion. `context` is the reference's text about what it was doing. `frames` are such texts with placeholders and their values,
+    innermost first. `operation` is the index of the refused operation, None if the transaction as a whole is refused.
     """
 
     CODE: ClassVar[int] = 0
@@ -42,16 +41,16 @@ class ChainError(Exception):
 
     @property
     def what(self) -> str:
-        """The class of the error in words; the first part of every message."""
+        """The class of the error in words: the first part of every message."""
         return self.WHAT
 
     @property
     def format(self) -> str:
-        """The text with its placeholders, as the `format` of the first stack frame has it."""
+        """The text with its placeholders: `format` of the first stack frame."""
         return self.text
 
     def message(self, spell: Spell = as_written) -> str:
-        """The whole text as clients see it, spelled for a chain."""
+        """Return the whole text for clients, spelled for a chain."""
         text = fill(spell(self.format), self.values, spell)
         outer = "".join(fill(spell(format_), values, spell) for format_, values in self.frames)
         return f"{spell(self.what)}:{text}{spell(self.context)}{outer}"
@@ -61,12 +60,12 @@ class ChainError(Exception):
 
 
 def fill(text: str, values: dict[str, object], spell: Spell = as_written) -> str:
-    """Replace each `${key}` of a text by its value; a `${key}` inside a value stays."""
+    """Replace each `${key}` in a text by its value. Placeholders inside values are not replaced."""
     return PLACEHOLDER.sub(lambda match: shown(values[match[1]], spell) if match[1] in values else match[0], text)
 
 
 def shown(value: object, spell: Spell = as_written) -> str:
-    """Return a value as messages show it: a text as it is, anything else as it prints (assets print as their NAI form)."""
+    """Format a value for a message: bools as JSON, errors as their message, others by `str` (assets in NAI form)."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, ChainError):
@@ -78,13 +77,13 @@ def shown(value: object, spell: Spell = as_written) -> str:
 
 
 class BadCast(ChainError):
-    """A JSON value has a kind that its place doesn't take."""
+    """A JSON value has the wrong type."""
 
     CODE, NAME, WHAT = 7, "bad_cast_exception", "Bad Cast"
 
 
 class ParseError(ChainError):
-    """A text can't be read as what it should be."""
+    """A text can't be parsed."""
 
     CODE, NAME, WHAT = 4, "parse_error_exception", "Parse Error"
 
@@ -102,15 +101,15 @@ class OutOfRange(ChainError):
 
 
 def cut_short(size: int, left: int, method: str = "read") -> OutOfRange:
-    """Return the reference's error for `size` bytes that end within a value, at a read that finds only `left` of those it needs.
+    """Return the reference's error for `size` bytes that end within a value, where the last read finds only `left` bytes.
 
-    It counts from the byte before the end, whatever the number of missing bytes is.
+    Its count depends on `left` only, not on the number of missing bytes.
     """
     return OutOfRange("${method} datastream of length ${len} over by ${over}", method=method, len=size, over=1 - left)
 
 
 class Wrapped(ChainError):
-    """A failure that the reference reports through a wrapped standard exception: its text stands for its class."""
+    """An error that the reference reports as a wrapped standard exception, with its text in place of the class."""
 
     CODE, NAME = 13, "St9exception"
 
@@ -124,7 +123,7 @@ class Wrapped(ChainError):
 
 
 class LexicalCast(Wrapped):
-    """A number inside a text can't be read."""
+    """A number in a text can't be parsed."""
 
     NAME = "N5boost10wrapexceptINS_16bad_lexical_castEEE"
 
@@ -133,9 +132,9 @@ class LexicalCast(Wrapped):
 
 
 class UnknownKey(Wrapped):
-    """An object that must exist doesn't exist: the one with this `key` in these `fields`, of the `kind` that the fields don't show.
+    """A required object doesn't exist: the one with this `key` in these `fields`. `kind` is its type if the fields don't show it.
 
-    The reference's text names none of it; an explanation does.
+    The reference's text contains none of these; explanations use them.
     """
 
     NAME = "N5boost10wrapexceptISt12out_of_rangeEE"
@@ -146,19 +145,19 @@ class UnknownKey(Wrapped):
 
 
 class BadDay(Wrapped):
-    """A date's day isn't one of its month."""
+    """The day of a date isn't in its month."""
 
     NAME = "N5boost10wrapexceptINS_9gregorian16bad_day_of_monthEEE"
 
 
 class BadMonth(Wrapped):
-    """A date's month isn't one of the year."""
+    """The month of a date isn't in 1 to 12."""
 
     NAME = "N5boost10wrapexceptINS_9gregorian9bad_monthEEE"
 
 
 class BadYear(Wrapped):
-    """A date's year is out of the range that is known."""
+    """The year of a date is out of the supported range."""
 
     NAME = "N5boost10wrapexceptINS_9gregorian8bad_yearEEE"
 
@@ -173,7 +172,7 @@ class DivisionByZero(Wrapped):
 
 
 class NoSuchPlace(Wrapped):
-    """A character after the end of a text is asked for."""
+    """A read of a character beyond the end of a text."""
 
     NAME = "St12out_of_range"
 
@@ -188,7 +187,7 @@ class NotUnique(Wrapped):
 
 
 class Refused(ChainError):
-    """A rule refuses: an assertion of the reference, whose condition stands in front of the text. Other refusals have no condition."""
+    """A failed assertion of the reference. Its condition, if any, is shown before the text."""
 
     CODE, NAME, WHAT = 10, "assert_exception", "Assert Exception"
 
@@ -198,37 +197,37 @@ class Refused(ChainError):
 
 
 class IntegerOverflow(ChainError):
-    """A number becomes greater than 64 bits hold."""
+    """A number exceeds the 64-bit range."""
 
     CODE, NAME, WHAT = 19, "overflow_exception", "Integer Overflow"
 
 
 class IntegerUnderflow(ChainError):
-    """A number becomes smaller than 64 bits hold."""
+    """A number falls below the 64-bit range."""
 
     CODE, NAME, WHAT = 20, "underflow_exception", "Integer Underflow"
 
 
 class InvalidTransaction(ChainError):
-    """A transaction can't be applied, whatever its operations do."""
+    """A transaction can't be applied, independent of its operations."""
 
     CODE, NAME, WHAT = 4030000, "transaction_exception", "transaction validation exception"
 
 
 class TransactionExpired(InvalidTransaction):
-    """Its expiration has passed, or lies too far ahead."""
+    """The expiration of a transaction has passed or is too far in the future."""
 
     CODE, NAME, WHAT = 4030100, "transaction_expiration_exception", "transaction expiration exception"
 
 
 class WrongReferenceBlock(InvalidTransaction):
-    """The block that it refers to is not the one that this chain has there."""
+    """The reference block of a transaction isn't the block that this chain has at that number."""
 
     CODE, NAME, WHAT = 4030200, "transaction_tapos_exception", "transaction tapos exception"
 
 
 class AuthorityError(InvalidTransaction):
-    """Its signatures are not the ones that its operations need."""
+    """The signatures of a transaction aren't those that its operations require."""
 
 
 class MissingActiveAuthority(AuthorityError):
@@ -262,28 +261,28 @@ class InvalidBlock(ChainError):
 
 
 class UnlinkableBlock(InvalidBlock):
-    """A block whose parent is not known."""
+    """A block whose parent is unknown."""
 
     CODE, NAME, WHAT = 4080000, "unlinkable_block_exception", "unlinkable block"
 
 
 class UnknownHardfork(ChainError):
-    """The witnesses voted in a hardfork that this node doesn't have."""
+    """The witnesses voted for a hardfork that this node doesn't have."""
 
     CODE, NAME, WHAT = 4090000, "unknown_hardfork_exception", "chain attempted to apply unknown hardfork"
 
 
 class PluginRefused(ChainError):
-    """A soft rule of this node says no."""
+    """A soft rule of this node refuses a transaction."""
 
     CODE, NAME, WHAT = 4100000, "plugin_exception", "plugin exception"
 
 
 def require(ok: object, text: str = "", /, *, condition: str = "", **values: object) -> None:
-    """Refuse with an assertion unless `ok`; the one way in which rules say no."""
+    """Raise Refused unless `ok`. Rules refuse with this function."""
     if not ok:
         raise Refused(text, condition=condition, **values)
 
 
 class NotCanonical(Exception):
-    """Bytes that packing wouldn't give: reading them and packing the value again changes them (wire-format.md §1.2)."""
+    """Raised for bytes that packing the decoded value again would change (wire-format.md §1.2)."""

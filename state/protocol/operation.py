@@ -1,7 +1,7 @@
-"""What an operation is, the registry of all operations, and how an operation is written among other fields.
+"""`Operation`, the registry of all operations, and the kind of fields that contain operations.
 
-`@operation(tag, active="from_")` on a frozen Struct enters it; its annotated fields are its schema in wire order. Tags
-are those with the SMT operations; a chain without them moves the later ones down (wire-format.md §4).
+`@operation(tag, active="from_")` registers a frozen Struct. Its annotated fields are its schema in wire order. Tags include those of
+the SMT operations; a chain without SMTs writes lower tags for the later operations (wire-format.md §4).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ Op = TypeVar("Op", bound="type[Operation]")
 
 
 class Needed(Struct):
-    """The authorities that operations ask for together: account names by role, and authorities given in full."""
+    """The required authorities of some operations: account names by role, and explicit authorities."""
 
     posting: set[str]
     active: set[str]
@@ -57,7 +57,7 @@ class Needed(Struct):
 
     @classmethod
     def by(cls, operations: tuple[Operation, ...]) -> Needed:
-        """Return the authorities that all these operations need together."""
+        """Return the required authorities of all these operations."""
         needed = cls(set(), set(), set(), [])
         for operation in operations:
             operation.authorities(needed)
@@ -71,26 +71,25 @@ class Operation(Struct, frozen=True, gc=False):
     NAME: ClassVar[str] = ""
     VIRTUAL: ClassVar[bool] = False
     SIGNER: ClassVar[str] = ""
-    """The field with the one account whose authority must sign; "" when no single field says it."""
+    """The field with the account that must sign, "" if it isn't a single field."""
     SIGNER_ROLE: ClassVar[str] = ""
-    """The role of that authority."""
+    """The role of its signing authority."""
     UNITS: ClassVar[int] = OPERATION_UNITS
-    """The units of work that it takes, without what it counts itself (state/protocol/work.py)."""
+    """Base cost in units of work, without the work that `apply` counts (state/protocol/work.py)."""
     PROTECTED: ClassVar[str] = ""
-    """The field with the account that may be locked out of this operation; "" for operations that nobody is locked out of."""
+    """The field with the account that can be locked out of this operation, "" if no account can be."""
 
     def validate(self, codecs: Codecs) -> None:
-        """Refuse what can be refused without state, in the reference's order and words.
+        """Check everything that doesn't depend on the state, in the reference's order and with its texts.
 
-        `codecs` belongs to the chain: some operations hold packed values, and some limits are constants of the build
-        (`codecs.spec`).
+        Some operations need the chain's `codecs`, for packed values and for limits that are constants of the build (`codecs.spec`).
         """
 
     def authorities(self, needed: Needed) -> None:
-        """Add the authorities that must have signed this operation."""
+        """Add the required authorities of this operation."""
 
     def impacted(self) -> set[str]:
-        """Return the accounts in whose history the operation appears."""
+        """Return the accounts whose history includes the operation."""
         needed = Needed.by((self,))
         return needed.active | needed.owner | needed.posting
 
@@ -100,7 +99,7 @@ class Operation(Struct, frozen=True, gc=False):
 
 
 class VirtualOperation(Operation, frozen=True):
-    """Base of the operations by which the chain reports what it does: they have only fields, and are refused inside a transaction."""
+    """Base of virtual operations, which report the effects of the chain's rules. They are refused in transactions."""
 
     VIRTUAL: ClassVar[bool] = True
 
@@ -109,7 +108,7 @@ class VirtualOperation(Operation, frozen=True):
 
 
 def snake_case(name: str) -> str:
-    """`TransferToVesting` -> `transfer_to_vesting`."""
+    """Convert `TransferToVesting` to `transfer_to_vesting`."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
 
 
@@ -123,12 +122,11 @@ def operation(
     protected: str = "",
     units: int = OPERATION_UNITS,
 ) -> Callable[[Op], Op]:
-    """Enter an operation under its tag.
+    """Register an operation under its tag.
 
-    `posting`, `active` or `owner` names the field (an account, or a set of them) whose authority must sign; an operation
-    with other needs defines `authorities` itself. `impacted` names the fields with the accounts that it touches when
-    they are not just the signers. `protected` names the field with the account that the operation is refused for when that is
-    one of the accounts which the chain has locked out. `units` is the work that it takes where that is far from the usual.
+    `posting`, `active` or `owner` names the field (an account, or a set of accounts) whose authority must sign. An operation with other
+    requirements defines `authorities` itself. `impacted` names the fields of affected accounts, if these aren't just the signers.
+    `protected` names the field of the account that can be locked out of the operation. `units` is its work if that is unusual.
     """
 
     def declare(cls: Op) -> Op:
@@ -151,22 +149,22 @@ def operation(
 
 
 def is_many(cls: type[Operation], field: str) -> bool:
-    """Whether a signer's field holds several names."""
+    """Whether a signer's field contains several names."""
     kind = kind_of_field(cls, field)
     many = isinstance(kind, Many)
-    assert isinstance(kind.element if many else kind, Bounded), f"{cls.__name__}.{field} holds no names of accounts"
+    assert isinstance(kind.element if many else kind, Bounded), f"{cls.__name__}.{field} has no account names"
     return many
 
 
 def signer(role: str, field: str, many: bool) -> Callable[[Any, Needed], None]:
-    """Return the method `authorities` of an operation whose signers stand in one field."""
+    """Return the method `authorities` of an operation whose signers are in one field."""
     if many:
         return lambda self, needed: getattr(needed, role).update(getattr(self, field))
     return lambda self, needed: getattr(needed, role).add(getattr(self, field))
 
 
 def touching(fields: tuple[str, ...]) -> Callable[[Any], set[str]]:
-    """Return the method `impacted` of an operation that touches the accounts in these fields."""
+    """Return the method `impacted` of an operation that affects the accounts in these fields."""
     get: Callable[[Any], Any] = attrgetter(*fields)
     if len(fields) == 1:
         return lambda self: {get(self)}
@@ -174,7 +172,7 @@ def touching(fields: tuple[str, ...]) -> Callable[[Any], set[str]]:
 
 
 class OperationKind(Kind):
-    """The kind of a field that holds an operation: a variant of all registered operations that the chain has."""
+    """Kind of a field that contains an operation: a variant of all operations of the chain."""
 
     def packer(self, codecs: Codecs) -> Pack:
         packers: dict[type, Pack] = {}
@@ -188,7 +186,7 @@ class OperationKind(Kind):
         return pack
 
     def unpacker(self, codecs: Codecs) -> Unpack:
-        # By the first byte. Tags of more than one byte are never kept here.
+        # By the first byte. Tags of more than one byte are not cached.
         readers: list[Unpack | None] = [None] * 256
         classes, canonical = by_wire_tag(codecs.spec.smt), codecs.canonical
 
@@ -216,7 +214,7 @@ class OperationKind(Kind):
             return made[cls]
 
         def dump_pair(value: Operation) -> list[Any]:
-            if value.TAG in SMT_TAGS:  # these have no such form: the reference shows the variant's first type (wire-format.md §5)
+            if value.TAG in SMT_TAGS:  # These have no legacy form: the reference shows the variant's first type (wire-format.md §5).
                 value = codecs.default(OPERATIONS[0])
             name, dump = parts(value)
             return [name, dump(value)]
@@ -245,10 +243,9 @@ class OperationKind(Kind):
 
 
 def legacy_parser(codecs: Codecs) -> Parse:
-    """Reader of the condenser's `["transfer", {...}]`; the name may be the full one, or an index into the legacy list.
+    """Return the parser of the condenser's `["transfer", {...}]`. The name can be the full one or an index into the legacy list.
 
-    An array with less than two members is an empty vote, as in the reference; operations with SMTs can't be read
-    (wire-format.md §5).
+    As in the reference, an array with fewer than two members is an empty vote, and SMT operations can't be parsed (wire-format.md §5).
     """
     spell = codecs.spec.spell
     classes = {tag: cls for tag, cls in by_wire_tag(False).items() if tag not in SMT_TAGS or cls.VIRTUAL}
@@ -279,7 +276,7 @@ def legacy_parser(codecs: Codecs) -> Parse:
 
 
 def is_converted(codecs: Codecs, cls: type) -> bool:
-    """Whether the condenser writes an operation otherwise than the other groups: it holds an asset or a price."""
+    """Whether the condenser's form of an operation differs from that of other API groups, since it has an asset or a price."""
 
     def differs(kind: Any) -> bool:
         if isinstance(kind, type):
@@ -290,7 +287,7 @@ def is_converted(codecs: Codecs, cls: type) -> bool:
 
 
 def wire_tag(tag: int, smt: bool) -> int:
-    """The tag that a chain writes for an operation; without SMT the virtual ones move down and the SMT ones don't exist."""
+    """Return the tag of an operation on the wire. Without SMTs, virtual tags are lower and SMT operations are refused."""
     if smt or tag < SMT_TAGS.start:
         return tag
     require(tag not in SMT_TAGS, condition=NO_SUCH_TYPE)
@@ -298,7 +295,7 @@ def wire_tag(tag: int, smt: bool) -> int:
 
 
 def by_wire_tag(smt: bool) -> dict[int, type[Operation]]:
-    """All operations that a chain has, by the tags that it writes."""
+    """Return all operations of a chain by their tags on the wire."""
     return {wire_tag(tag, smt): cls for tag, cls in sorted(OPERATIONS.items()) if smt or tag not in SMT_TAGS}
 
 

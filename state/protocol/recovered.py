@@ -1,6 +1,6 @@
-"""Keys that were recovered ahead of a block: which signatures it has, and where their keys are kept until its rules ask for them.
+"""Prefetched keys of a block: extracts its signatures, and stores the recovered keys in the block for its rules.
 
-A key that is kept says only who signed. Whether the signature may be used is asked each time it is (`Wire.signers`, `Wire.block_signer`).
+A stored key only says who signed. Each use of the signature still checks the canonical rule (`Wire.signers`, `Wire.block_signer`).
 """
 
 from hashlib import sha256
@@ -10,15 +10,15 @@ from state.protocol.transaction import SignedBlock, SignedTransaction, Wire
 
 
 def records_of(wire: Wire, block: SignedBlock) -> bytes:
-    """Return the records of a block's signatures: that of its header first, then those of its transactions in their order.
+    """Return the records of a block's signatures: the header's, then those of the transactions in order.
 
-    No bytes are returned for a block that was put together with signatures of another size: its keys couldn't be told apart.
+    Returns b"" for a block built with signatures of another size, whose keys couldn't be assigned.
     """
     chain_id = wire.spec.chain_id
     parts = [block.digest, block.witness_signature]
     for trx in block.transactions:
         signatures = trx.signatures
-        # `Wire.signature_digest` without the call, for each transaction of a replay.
+        # `Wire.signature_digest`, inlined: it runs for each transaction of a replay.
         digest = sha256(chain_id + trx.body).digest()
         if len(signatures) == 1:
             parts += (digest, signatures[0])
@@ -30,7 +30,7 @@ def records_of(wire: Wire, block: SignedBlock) -> bytes:
 
 
 def keep_keys(block: SignedBlock, keys: bytes) -> None:
-    """Keep the answers to the records of a block where its rules look for them; zeros leave the place empty."""
+    """Store the answers to a block's records in the block. Zeros are not stored."""
     if keys[0]:
         block.signer = keys[:ANSWER_SIZE]
     at = ANSWER_SIZE
@@ -48,13 +48,13 @@ def signer_records(wire: Wire, trx: SignedTransaction) -> bytes:
 
 
 def keep_signers(trx: SignedTransaction, found: bytes) -> None:
-    """Keep the answers to the records of a transaction where its rules look for them, unless one of them is zeros."""
+    """Store the answers to a transaction's records in the transaction, unless one of them is zeros."""
     if all(found[::ANSWER_SIZE]):
         trx.signers = tuple([found[i : i + ANSWER_SIZE] for i in range(0, len(found), ANSWER_SIZE)])
 
 
 def forget_keys(block: SignedBlock) -> bool:
-    """Have the rules recover all keys of a block themselves; returns whether any was kept."""
+    """Drop all stored keys of a block, so that the rules recover them. Return whether any was stored."""
     had = block.signer is not None or any(trx.signers is not None for trx in block.transactions)
     block.signer = None
     for trx in block.transactions:

@@ -1,6 +1,6 @@
-"""Transactions and blocks as they go over the wire, with what is computed from their bytes once and stays with them.
+"""Transactions and blocks on the wire, with values derived from their bytes.
 
-`Wire` is a chain's codec for them: bytes and both JSON forms, ids, digests, merkle roots, and the framing of a block log.
+`Wire` is a chain's codec for them: bytes and both JSON forms, ids and digests. Also merkle roots and the framing of a block log.
 Source: wire-format.md §2, §3, §7.
 """
 
@@ -66,8 +66,8 @@ SIGNATURE = Hash(SIGNATURE_BYTES)
 class SignedTransaction(Struct, eq=False, gc=False):
     """A transaction with its signatures.
 
-    After the wire fields stands what `Wire.seal` computes once: the packed body, the id (20 bytes) and the packed size of
-    all; and, when they are first asked for, the merkle leaf (`leaf_of`) and the keys that signed, which may be recovered ahead.
+    The fields after the wire fields are derived. `Wire.seal` computes the packed body, the id (20 bytes) and the packed size. The merkle
+    leaf (`leaf_of`) and the signing keys are computed on first use; keys can also be prefetched.
     """
 
     ref_block_num: UInt16 = 0
@@ -81,7 +81,7 @@ class SignedTransaction(Struct, eq=False, gc=False):
     size: int = 0
     leaf: bytes = b""
     signers: tuple[bytes, ...] | None = None
-    # The work that it took when it was last applied as a waiting transaction.
+    # Units of work of its last application as a pending transaction.
     units: int = 0
 
 
@@ -93,14 +93,14 @@ class HardforkVote(Struct, frozen=True):
 
 
 class ExampleRequiredAction(Struct, frozen=True):
-    """The one required automated action of the test build; it has no effect."""
+    """The only required automated action of the test build. It has no effect."""
 
     TAG = 0
     account: AccountName = ""
 
 
 class ExampleOptionalAction(Struct, frozen=True):
-    """The one optional automated action of the test build; it has no effect."""
+    """The only optional automated action of the test build. It has no effect."""
 
     TAG = 0
     account: AccountName = ""
@@ -111,9 +111,9 @@ OptionalAction = Variant(("example_optional_action", ExampleOptionalAction))
 
 
 class HeaderExtension(ChainVariant):
-    """A member of a block header's extensions; the two kinds of actions exist in the test build only.
+    """A member of a block header's extensions. Actions exist only in the test build.
 
-    The reference spells the types of the latter so by accident (wire-format.md §1.13).
+    The trailing `>` in the type names of actions is an accident of the reference (wire-format.md §1.13).
     """
 
     default = None
@@ -126,7 +126,7 @@ class HeaderExtension(ChainVariant):
 
 
 class _HardforkVoteKind(Kind):
-    """The vote as a variant's member whose class doesn't carry the tag."""
+    """The vote as a member of a variant: its class has no tag."""
 
     default = HardforkVote()
 
@@ -158,8 +158,10 @@ class BlockHeader(Struct):
 
 
 class SignedBlock(Struct, eq=False, gc=False):
-    """A block. After the wire fields: its number, id and header digest, and its packed size, set by `Wire.seal_block`; the key that
-    signed it, when it is known; and the bytes that it was read from, where packing it would give the same.
+    """A block with its signature and transactions.
+
+    The fields after the wire fields are derived. `Wire.seal_block` sets the number, id, header digest and packed size. `signer` is the
+    signing key if known. `packed` is the bytes that the block was read from if they are canonical.
     """
 
     previous: Hash160 = ZERO_ID
@@ -179,7 +181,7 @@ class SignedBlock(Struct, eq=False, gc=False):
 
 
 class Wire:
-    """The wire format of one chain. `codecs` serves every declared type; transactions and blocks come out sealed."""
+    """The wire format of one chain. `codecs` handles every declared type. Transactions and blocks are returned sealed."""
 
     def __init__(self, spec: ChainSpec) -> None:
         self.spec = spec
@@ -196,7 +198,7 @@ class Wire:
     # -------------------------------------------------------------- transactions
 
     def pack_body(self, trx: SignedTransaction) -> bytes:
-        """The part of a transaction that is signed, its signatures left out."""
+        """Encode a transaction without its signatures: the part that is signed."""
         pack = self._pack_operation
         return b"".join(
             (
@@ -208,7 +210,7 @@ class Wire:
         )
 
     def seal(self, trx: SignedTransaction) -> SignedTransaction:
-        """Compute what is derived from a transaction's bytes; always over the re-packed value (wire-format.md §1.2)."""
+        """Compute the derived values of a transaction, from its packed form (wire-format.md §1.2)."""
         trx.body = body = self.pack_body(trx)
         trx.id = sha256(body).digest()[:ID_BYTES]
         trx.size = len(packed_transaction(trx))
@@ -216,18 +218,18 @@ class Wire:
         return trx
 
     def pack_transaction(self, trx: SignedTransaction) -> bytes:
-        """The bytes of a signed transaction."""
+        """Encode a signed transaction."""
         return packed_transaction(trx)
 
     def unpack_transaction(self, data: bytes) -> SignedTransaction:
-        """A signed transaction from its bytes; what follows it is ignored."""
+        """Decode a signed transaction. Trailing bytes are ignored. Raises ChainError."""
         trx: SignedTransaction = reading(self._unpack_signed, data, 0)[0]
         return trx
 
     def unpack_operations(self, data: bytes) -> tuple[bytes, tuple[Any, ...]]:
-        """The id and the operations of a transaction that was packed by this class; what follows it is ignored.
+        """Decode the id and operations of a transaction that this class packed. Trailing bytes are ignored.
 
-        This takes two thirds of the time of `unpack_transaction`, and is what pages of histories are made of.
+        Pages of account history use this, since it takes two thirds of the time of `unpack_transaction`.
         """
         found: tuple[bytes, tuple[Any, ...]] = reading(self._unpack_operations, data, 0)[0]
         return found
@@ -243,10 +245,10 @@ class Wire:
         return (sha256(data[start:end]).digest()[:ID_BYTES], operations), end
 
     def _unpack_signed(self, data: bytes, i: int) -> tuple[SignedTransaction, int]:
-        """Read a transaction and seal it.
+        """Decode a transaction and seal it.
 
-        Its id is the hash of the value packed again. Canonical bytes, which nearly all are, can be hashed as they came, which saves
-        the packing; for others that would give another id than the reference has.
+        Its id is the hash of the value packed again. For canonical bytes, the normal case, hashing the original bytes gives the same id
+        without packing. For others the id would differ from the reference's.
         """
         try:
             return self._read_canonical(data, i)
@@ -255,7 +257,7 @@ class Wire:
             return self.seal(trx), end
 
     def _transaction_reader(self, codecs: Codecs) -> Callable[[bytes, int], tuple[SignedTransaction, int]]:
-        """An unpacker of signed transactions; they come out sealed if the codecs take canonical bytes only."""
+        """Return an unpacker of signed transactions. With canonical codecs it returns them sealed."""
         canonical = codecs.canonical
         read_operation, read_operations = codecs.unpacker(OPERATION), codecs.unpacker(OPERATIONS)
         read_extensions = codecs.unpacker(EXTENSIONS)
@@ -265,7 +267,7 @@ class Wire:
             number, prefix, expiration = read_head(data, start)
             i = start + head_bytes
             n = data[i]
-            if n == 1:  # like nearly all, which is worth lines of its own
+            if n == 1:  # fast path for nearly all transactions
                 operation, i = read_operation(data, i + 1)
                 operations = (operation,)
             else:
@@ -289,25 +291,25 @@ class Wire:
         return unpack
 
     def transaction_from_json(self, value: Any, legacy: bool = False) -> SignedTransaction:
-        """A signed transaction from either JSON form."""
+        """Parse a signed transaction from either JSON form."""
         trx: SignedTransaction = self.codecs.parser(SignedTransaction, legacy)(value)
         return self.seal(trx)
 
     def transaction_to_json(self, trx: SignedTransaction, legacy: bool = False) -> dict[str, Any]:
-        """Either JSON form of a signed transaction."""
+        """Return either JSON form of a signed transaction."""
         dump = self.codecs.dumper(SignedTransaction, legacy)
         assert dump is not None
         shown: dict[str, Any] = dump(trx)
         return shown
 
     def signature_digest(self, trx: SignedTransaction) -> bytes:
-        """What a transaction's signatures sign."""
+        """Return the digest that a transaction's signatures sign."""
         return sha256(self.spec.chain_id + trx.body).digest()
 
     def signers(self, trx: SignedTransaction, canonical: Canonical) -> tuple[bytes, ...]:
-        """The keys that signed, in the order of the signatures; recovered once. Bad signatures are refused.
+        """Return the signing keys in the order of the signatures, recovered once. Refuses invalid signatures.
 
-        The rule is asked each time: it changes with a hardfork, and keys that were recovered ahead were recovered without it.
+        The canonical rule is checked at each call, since it changes with a hardfork and prefetched keys were recovered without it.
         """
         keys = trx.signers
         if keys is not None:
@@ -323,7 +325,7 @@ class Wire:
     # -------------------------------------------------------------- blocks
 
     def seal_block(self, block: SignedBlock) -> SignedBlock:
-        """Compute number, id, header digest and size of a block whose transactions are sealed."""
+        """Compute the derived values of a block whose transactions are sealed."""
         header = self._pack_header(block)
         block.number = int.from_bytes(block.previous[:4], "big") + 1
         block.digest = sha256(header).digest()
@@ -335,21 +337,21 @@ class Wire:
         return block
 
     def block_signer(self, block: SignedBlock, canonical: Canonical) -> bytes:
-        """The key that signed a block; recovered once. A bad signature is refused."""
+        """Return the key that signed a block, recovered once. Refuses an invalid signature."""
         key = block.signer
         if key is None or not is_canonical(block.witness_signature, canonical):
             key = block.signer = recover(block.witness_signature, block.digest, canonical)
         return key
 
     def sign_block(self, block: SignedBlock, signature: bytes) -> SignedBlock:
-        """Put a signature into a sealed block, and compute what it changes: the id."""
+        """Set the signature of a sealed block and update its id."""
         block.witness_signature, block.signer, block.packed = signature, None, b""
         block.packed_header = block.packed_header[:-SIGNATURE_BYTES] + signature
         block.id = block.number.to_bytes(5, "big")[-4:] + sha224(block.packed_header).digest()[4:20]
         return block
 
     def pack_block(self, block: SignedBlock) -> bytes:
-        """The bytes of a block."""
+        """Encode a block."""
         if block.packed:
             return block.packed
         parts = [block.packed_header, pack_length(len(block.transactions))]
@@ -358,12 +360,12 @@ class Wire:
         return b"".join(parts)
 
     def unpack_header(self, data: bytes) -> BlockHeader:
-        """The header of a block from the bytes that begin with it; bad bytes end in one ChainError."""
+        """Decode the header at the start of a block's bytes. Raises ChainError."""
         header: BlockHeader = reading(self._unpack_header, data, 0)[0]
         return header
 
     def unpack_block(self, data: bytes, start: int = 0) -> tuple[SignedBlock, int]:
-        """A block from its bytes, and where it ends; bad bytes end in one ChainError."""
+        """Decode a block, and return it with the position after it. Raises ChainError."""
         block, end = reading(self._unpack_block, data, start)
         return block, end
 
@@ -377,14 +379,14 @@ class Wire:
             head.previous, head.timestamp, head.witness, head.transaction_merkle_root, head.extensions, signature, transactions
         )
         self.seal_block(block)
-        # Kept, so that a block which becomes irreversible needn't be packed (0.9 % of a replay). The sizes differ where a number of two
-        # bytes stands in three, and the headers where they are otherwise packed.
+        # Kept, so that a block needn't be packed when it becomes irreversible (0.9 % of a replay). Bytes that aren't canonical differ in
+        # size (a two-byte number in three bytes) or in the packed header.
         if is_canonical and block.size == end - start and data.startswith(block.packed_header, start):
             block.packed = data[start:end]
         return block, end
 
     def _unpack_transactions(self, data: bytes, i: int, count: int) -> tuple[tuple[SignedTransaction, ...], bool, int]:
-        """Read so many transactions; returns them, whether all were canonical bytes, and where they end."""
+        """Decode `count` transactions. Return them, whether all bytes were canonical, and the position after them."""
         transactions, first, read = [], i, self._read_canonical
         try:
             for _ in range(count):
@@ -399,7 +401,7 @@ class Wire:
         return tuple(transactions), True, i
 
     def block_from_json(self, value: Any, legacy: bool = False) -> SignedBlock:
-        """A block from either JSON form; ids and keys that replies add to it are ignored."""
+        """Parse a block from either JSON form. Ids and keys that replies add are ignored."""
         head = self.codecs.parser(BlockHeader, legacy)(value)
         given = to_object(value)
         signature = self.codecs.parser(SIGNATURE)(given.get("witness_signature", ""))
@@ -411,14 +413,14 @@ class Wire:
         return self.seal_block(block)
 
     def header_to_json(self, block: BlockHeader | SignedBlock, legacy: bool = False) -> dict[str, Any]:
-        """Either JSON form of the header without its signature."""
+        """Return either JSON form of the header, without the signature."""
         dump = self.codecs.dumper(BlockHeader, legacy)
         assert dump is not None
         shown: dict[str, Any] = dump(block)
         return shown
 
     def block_to_json(self, block: SignedBlock, legacy: bool = False) -> dict[str, Any]:
-        """Either JSON form of a block, without the members that an API adds."""
+        """Return either JSON form of a block, without the members that an API adds."""
         shown = self.header_to_json(block, legacy)
         shown["witness_signature"] = block.witness_signature.hex()
         shown["transactions"] = [self.transaction_to_json(trx, legacy) for trx in block.transactions]
@@ -426,19 +428,19 @@ class Wire:
 
 
 def packed_transaction(trx: SignedTransaction) -> bytes:
-    """Return the bytes of a sealed transaction."""
+    """Encode a sealed transaction."""
     return trx.body + pack_length(len(trx.signatures)) + b"".join(trx.signatures)
 
 
 def leaf_of(trx: SignedTransaction) -> bytes:
-    """Return the leaf of a sealed transaction in the merkle tree of its block; a replay that trusts its blocks asks for none."""
+    """Return the merkle leaf of a sealed transaction, computed on first use. A replay of trusted blocks doesn't need it."""
     if not trx.leaf:
         trx.leaf = sha256(packed_transaction(trx)).digest()
     return trx.leaf
 
 
 def merkle_root(transactions: tuple[SignedTransaction, ...]) -> bytes:
-    """The root over a block's transactions: 20 zero bytes for none, otherwise ripemd160 of the last digest."""
+    """Return the merkle root of a block's transactions: 20 zero bytes for none, else RIPEMD-160 of the top digest."""
     level = [leaf_of(trx) for trx in transactions]
     if not level:
         return ZERO_ID
@@ -449,7 +451,7 @@ def merkle_root(transactions: tuple[SignedTransaction, ...]) -> bytes:
 
 
 def block_number(block_id: bytes) -> int:
-    """Return the block number, which the first four bytes of a block id hold."""
+    """Return the block number of a block id: its first four bytes."""
     return int.from_bytes(block_id[:4], "big")
 
 
@@ -459,12 +461,12 @@ OFFSET = Layout("<Q")
 
 
 def frame(packed: bytes, start: int) -> bytes:
-    """What is appended to a block log that is `start` bytes long: the block and where it began."""
+    """Return the bytes to append to a block log of `start` bytes: the block and its start position."""
     return packed + OFFSET.pack(start)
 
 
 def frames(data: bytes) -> Iterator[tuple[int, int]]:
-    """The places (start, end) of the blocks in a whole block log, oldest first; refused where an offset doesn't fit."""
+    """Return the positions (start, end) of the blocks in a block log, oldest first. Refuses an invalid offset."""
     places = []
     end = len(data)
     while end:

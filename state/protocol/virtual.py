@@ -1,6 +1,6 @@
-"""Virtual operations, by which the chain reports what it does. They have only fields; nothing here knows when they are emitted.
+"""Virtual operations, which report the effects of the chain's rules.
 
-Their tags are those of a chain with the SMT operations. Sources: wire-format.md §4.7; operations.md §18; impacted accounts:
+Their tags are those of a chain with SMT operations. Sources: wire-format.md §4.7; operations.md §18; impacted accounts:
 block-processing.md §7.2.
 """
 
@@ -16,7 +16,7 @@ from state.protocol.values.asset import SBD, Asset
 
 @operation(54, impacted=("owner",))
 class FillConvertRequest(VirtualOperation, frozen=True):
-    """A conversion of SBD is due and was paid."""
+    """A conversion of SBD was due and was paid."""
 
     owner: AccountName = ""
     requestid: UInt32 = 0
@@ -26,7 +26,7 @@ class FillConvertRequest(VirtualOperation, frozen=True):
 
 @operation(55, impacted=("author",))
 class AuthorReward(VirtualOperation, frozen=True):
-    """The author of a comment received his reward."""
+    """The author of a comment received the author reward."""
 
     author: AccountName = ""
     permlink: Text = ""
@@ -47,7 +47,7 @@ class CurationReward(VirtualOperation, frozen=True):
 
 @operation(57)
 class CommentReward(VirtualOperation, frozen=True):
-    """A comment was paid out; the total, in SBD."""
+    """A comment was paid out. `payout` is the total in SBD."""
 
     author: AccountName = ""
     permlink: Text = ""
@@ -56,7 +56,7 @@ class CommentReward(VirtualOperation, frozen=True):
 
 @operation(58, impacted=("owner",))
 class LiquidityReward(VirtualOperation, frozen=True):
-    """The hourly reward for making the internal market liquid."""
+    """A market maker received the hourly liquidity reward."""
 
     owner: AccountName = ""
     payout: Asset = Asset()
@@ -64,7 +64,7 @@ class LiquidityReward(VirtualOperation, frozen=True):
 
 @operation(59, impacted=("owner",))
 class Interest(VirtualOperation, frozen=True):
-    """Interest paid on SBD."""
+    """Interest on SBD was paid."""
 
     owner: AccountName = ""
     interest: Asset = Asset(0, SBD)
@@ -72,7 +72,7 @@ class Interest(VirtualOperation, frozen=True):
 
 @operation(60, impacted=("from_account", "to_account"))
 class FillVestingWithdraw(VirtualOperation, frozen=True):
-    """One weekly part of a withdrawal of vesting shares."""
+    """A weekly payment of a power-down was made."""
 
     from_account: AccountName = ""
     to_account: AccountName = ""
@@ -82,7 +82,7 @@ class FillVestingWithdraw(VirtualOperation, frozen=True):
 
 @operation(61, impacted=("current_owner", "open_owner"))
 class FillOrder(VirtualOperation, frozen=True):
-    """Two orders met: the newer one (current) and the one that was there (open)."""
+    """Two orders were matched: a new one (current) and an existing one (open)."""
 
     current_owner: AccountName = ""
     current_orderid: UInt32 = 0
@@ -101,7 +101,7 @@ class ShutdownWitness(VirtualOperation, frozen=True):
 
 @operation(63, impacted=("from_", "to"))
 class FillTransferFromSavings(VirtualOperation, frozen=True):
-    """A withdrawal from savings arrived."""
+    """A withdrawal from savings completed."""
 
     from_: AccountName = ""
     to: AccountName = ""
@@ -122,7 +122,7 @@ class Hardfork(VirtualOperation, frozen=True):
 
 @operation(65)
 class CommentPayoutUpdate(VirtualOperation, frozen=True):
-    """The payout of a comment is over."""
+    """The payout of a comment was finished."""
 
     author: AccountName = ""
     permlink: Text = ""
@@ -130,7 +130,7 @@ class CommentPayoutUpdate(VirtualOperation, frozen=True):
 
 @operation(66, impacted=("account",))
 class ReturnVestingDelegation(VirtualOperation, frozen=True):
-    """Vesting shares that had been delegated returned to their owner."""
+    """Delegated vesting shares returned to their owner."""
 
     account: AccountName = ""
     vesting_shares: Asset = Asset()
@@ -150,7 +150,7 @@ class CommentBenefactorReward(VirtualOperation, frozen=True):
 
 @operation(68, impacted=("producer",))
 class ProducerReward(VirtualOperation, frozen=True):
-    """A witness received the reward of a block."""
+    """A witness received the reward for a block."""
 
     producer: AccountName = ""
     vesting_shares: Asset = Asset()
@@ -158,7 +158,7 @@ class ProducerReward(VirtualOperation, frozen=True):
 
 @operation(69)
 class ClearNullAccountBalance(VirtualOperation, frozen=True):
-    """The balances of the account `null` were destroyed; the condenser shows these assets in their NAI form."""
+    """The balances of the account `null` were destroyed. The condenser shows these assets in NAI form."""
 
     total_cleared: Annotated[tuple[Asset, ...], Many(AssetKind(nai_only=True))] = ()
 
@@ -178,7 +178,7 @@ class ProposalPay(VirtualOperation, frozen=True):
 
 @operation(71)
 class SpsFund(VirtualOperation, frozen=True):
-    """The treasury got its share of the inflation."""
+    """The treasury received its share of the inflation."""
 
     additional_funds: Asset = Asset()
 
@@ -188,7 +188,7 @@ class SpsFund(VirtualOperation, frozen=True):
 
 @operation(72)
 class Hardfork23(VirtualOperation, frozen=True):
-    """Hardfork 23 moved everything that an account owned."""
+    """Hardfork 23 moved all funds of an account."""
 
     account: AccountName = ""
     sbd_transferred: Asset = Asset()

@@ -1,8 +1,8 @@
-"""Counts work in units, so that a node can limit the work that a client causes, and interrupt what takes long.
+"""Counts work in units, to limit the work that a client causes and to interrupt long jobs.
 
-A unit is about 10 µs on the machine of docs/performance.md. Rules count what they touch: rows, trades, votes, keys, members of authorities.
-The count depends on the input and the state only: the same input costs the same on every machine. Limits are a policy of this node, and
-blocks are never refused by them.
+A unit is about 10 µs on the machine of docs/performance.md. Rules count the things that they process: rows, trades, votes, keys, members
+of authorities. The count depends only on the input and the state, so it is the same on every machine. Limits are a policy of this node;
+they never refuse a block.
 """
 
 from collections.abc import Callable
@@ -10,24 +10,24 @@ from typing import Any, ClassVar, TypeVar
 
 from state.protocol.errors import Refused
 
-# For a transaction or a call of a client, and of a program with local rights.
+# Per transaction or call, of a client and of a client with local rights.
 UNITS_MAX, LOCAL_UNITS_MAX = 5_000, 50_000
-# For a block that this node makes. A transaction that alone takes more gets a block to itself.
+# Per block that this node makes. A transaction that exceeds it gets its own block.
 BLOCK_UNITS_MAX = 50_000
-KEY_TEXT_UNITS = 1  # a public key, read from its text
-KEY_UNITS = 3  # one public key, recovered from a signature or derived from a secret
-BYTES_OF_UNIT = 512  # of a packed transaction
+KEY_TEXT_UNITS = 1  # per public key parsed from text
+KEY_UNITS = 3  # per public key recovered from a signature or derived from a secret
+BYTES_OF_UNIT = 512  # bytes of a packed transaction per unit
 PAUSE_UNITS = 100  # between two calls of `on_pause`
 KINDS_SHOWN_MAX = 3
 ONE_TRANSACTION, ONE_CALL, ARGUMENTS = "a transaction", "a call", "the arguments of a call"
-# What a client can do that asks for too much.
+# Advice for a client that exceeds a limit.
 ADVICE = {
     ONE_TRANSACTION: ". Send its operations in several transactions",
     ONE_CALL: ". Ask for less in each call",
     ARGUMENTS: ". Send fewer of them in each call",
 }
 Spend = Callable[[int, str], None]
-"""What counts units of a kind before they are done, and may raise, as `Work.spend`."""
+"""Counts units of a kind before they are done, like `Work.spend`. Can raise TooMuchWork."""
 
 NEVER = 1 << 62
 
@@ -35,11 +35,11 @@ Result = TypeVar("Result")
 
 
 def spend_nothing(units: int, kind: str) -> None:
-    """Count no work."""
+    """Count nothing: the default where work isn't limited."""
 
 
 class TooMuchWork(Refused):
-    """A client asks for more than `limit` units of work. `kinds` holds the `units` so far by kind, the largest first."""
+    """A transaction or call exceeds `limit` units of work. `kinds` has the largest parts of `units` by kind, largest first."""
 
     NAME: ClassVar[str] = "too_much_work_exception"
 
@@ -58,10 +58,10 @@ class TooMuchWork(Refused):
 
 
 class Work:
-    """Units of work since the start, with a limit and a hook for interruptions.
+    """Counter of units of work since the start, with a limit and a hook for interruptions.
 
-    While there is a hook, `on_pause` is called about every PAUSE_UNITS units, in the middle of the work. Its argument says whether an
-    exception can be raised there, which is not so inside an undo.
+    The hook `on_pause`, if set, is called about every PAUSE_UNITS units in the middle of the work. Its argument says whether it can raise
+    an exception, which isn't allowed during an undo.
     """
 
     __slots__ = ("_next", "_on_pause", "_pause_at", "kinds", "limit", "limit_at", "spent", "what")
@@ -96,14 +96,14 @@ class Work:
             self._pause(True)
 
     def allow(self, units: int, kind: str) -> None:
-        """Raise the limit by work that is about to be counted, if it is the first of its kind under the limit."""
+        """Raise the limit by `units` if this is the first work of its kind under the limit. Call it before counting that work."""
         if self.kinds is not None and kind not in self.kinds:
             self.kinds[kind] = 0
             self.limit_at += units
             self._set_next()
 
     def undo(self, units: int) -> None:
-        """Count a part of an undo, which no limit can stop."""
+        """Count a part of an undo, to which limits don't apply."""
         self.spent += units
         if self.kinds is not None:
             self.limit_at += units
@@ -112,11 +112,11 @@ class Work:
             self._pause(False)
 
     def run(self, limit: int, what: str, function: Callable[..., Result], *given: Any) -> Result:
-        """Return what a function returns; more than `limit` units are refused. `what` is for the refusal, for example "a call".
+        """Call a function with a limit of `limit` units and return its result. `what` names the work in a refusal, for example "a call".
 
-        It raises TooMuchWork also at the end, if the caller of a listener has swallowed the one raised inside.
+        Raises TooMuchWork, also at the end if a caller of a listener has caught the one raised inside.
         """
-        # Each call comes through here: `_set_next` as a function would double what this takes.
+        # Every call passes here. Calling `_set_next` would double the time, so it is inlined.
         if self.kinds is not None:
             before = self.limit_at, self.limit, self.what, self.kinds
         else:
@@ -137,7 +137,7 @@ class Work:
                 self._set_next()
 
     def _set_next(self) -> None:
-        """Look at the limit and the hook next when the first of them is due."""
+        """Schedule the next check at the limit or the pause, whichever is first."""
         self._next = min(self.limit_at, self._pause_at)
 
     def _pause(self, can_raise: bool) -> None:
@@ -147,6 +147,6 @@ class Work:
         self._on_pause(can_raise)
 
     def _too_much(self) -> TooMuchWork:
-        """Return the error for what has been spent under the limit."""
+        """Return the error for the work counted under the limit."""
         assert self.kinds is not None, "there is a limit"
         return TooMuchWork(self.what, self.limit, self.kinds)

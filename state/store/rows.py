@@ -45,7 +45,7 @@ PutBack = Callable[[], None]
 
 
 Keeping = Generator[None, None, PutBack]
-"""The steps of copying something; returns the function that restores the copy. Nothing may change the original between the steps."""
+"""The steps of copying something; returns the function that restores the copy. The original must not change between the steps."""
 PUT_BACK_SLICE = 1000  # rows restored between two pauses
 KEPT_SLICE = 10_000  # rows or lists copied in one step (at most 30 ms)
 

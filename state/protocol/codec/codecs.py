@@ -1,7 +1,7 @@
 """The codec of a chain: functions that read and write each declared type, bound to the chain's symbols, key prefix and spelling.
 
-They are made on first use and kept. In the condenser's dialect a type may add constants (LEGACY_EXTRA) and leave out fields
-(LEGACY_ABSENT). It knows no operation and no state.
+The functions are created on first use and cached. In the condenser's dialect a type can add constants (LEGACY_EXTRA) and leave out
+fields (LEGACY_ABSENT).
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ ClassDumper = Callable[[Codecs, type, bool], Dump]
 
 
 class ChainCodecs:
-    """All functions of one chain that read and write declared types. `of` may be a kind or a declared class.
+    """The codec functions of one chain for declared types. `of` is a kind or a declared class.
 
-    The unpackers of `canonical` codecs take only the bytes that packing gives, and raise NotCanonical for others.
-    `class_dumper(codecs, cls, legacy)` makes the function that writes a declared class as JSON: the RPC service has one of its
-    own, because a record of a reply says more about its fields than an operation does.
+    Unpackers of `canonical` codecs accept only bytes that packing would produce, and raise NotCanonical for others.
+    `class_dumper(codecs, cls, legacy)` creates the function that writes a declared class as JSON. The RPC service passes its own one,
+    because its records declare more about their fields than operations do.
     """
 
     def __init__(self, spec: ChainSpec, *, canonical: bool = False, class_dumper: ClassDumper = struct_dumper) -> None:
         self.spec = spec
         self.canonical = canonical
-        self.spend: Spend = spend_nothing  # a state puts its own there
+        self.spend: Spend = spend_nothing  # replaced by the state
         self.symbols = Symbols(spec.coin_symbol, spec.debt_symbol, spec.vests_symbol, canonical=canonical)
         self._class_dumper = class_dumper
         self._made: dict[tuple[str, Any], Any] = {}
@@ -47,8 +47,8 @@ class ChainCodecs:
     def unpacker(self, of: Any) -> Unpack:
         """Return the function from bytes and a position to a value and the position after it.
 
-        It may run past the end of the bytes without noticing, because a check per field would cost more than the field. So the
-        outermost caller goes through `reading`, which checks once.
+        It doesn't detect the end of the bytes, because a check per field would cost more than the field. The outermost caller uses
+        `reading`, which checks once.
         """
         made: Unpack = self._made.get(("unpack", of)) or self._make("unpack", of)
         return made
@@ -60,13 +60,13 @@ class ChainCodecs:
         return made
 
     def parser(self, of: Any, legacy: bool = False) -> Parse:
-        """Return the function from a JSON value to a value; it raises a ChainError for any JSON value that isn't one."""
+        """Return the function from a JSON value to a value. It raises a ChainError for an invalid JSON value."""
         what = "legacy parse" if legacy else "parse"
         made: Parse = self._made.get((what, of)) or self._make(what, of)
         return made
 
     def _make(self, what: str, of: Any) -> Any:
-        """Make one of the functions of a type, unless it has been made; a dumper may be None."""
+        """Return one of the functions of a type, created on first use. A dumper can be None."""
         key = (what, of)
         if key not in self._made:
             of = kind_of(of)
@@ -74,7 +74,7 @@ class ChainCodecs:
         return self._made[key]
 
     def _of_kind(self, what: str, kind: Kind) -> Any:
-        # By name, since each look-up would have to make closures otherwise, also of functions that are there.
+        # By name: a table of functions would create closures at each look-up, even of a cached function.
         match what:
             case "pack":
                 return kind.packer(self)
@@ -99,7 +99,7 @@ class ChainCodecs:
     # -------------------------------------------------------------- defaults
 
     def default(self, of: Any) -> Any:
-        """Return the value of a field that is left out."""
+        """Return the value of a missing field of this type."""
         if isinstance(of, CoinFeeKind):
             return CoinFee(self.spec.constants.COIN_MIN_ACCOUNT_CREATION_FEE)
         if isinstance(of, Kind):
@@ -111,11 +111,11 @@ class ChainCodecs:
     # -------------------------------------------------------------- whole values
 
     def pack(self, value: Any) -> bytes:
-        """Return the bytes of a value of a declared class."""
+        """Encode a value of a declared class."""
         return self.packer(type(value))(value)
 
     def unpack(self, of: Any, data: bytes, exact: bool = False) -> Any:
-        """Return the value that bytes begin with, or with `exact` consist of; bytes that hold none raise a ChainError."""
+        """Decode the value at the start of some bytes, which with `exact` must end there. Raises ChainError."""
         value, end = reading(self.unpacker(of), data, 0)
         require(not exact or end == len(data), "bytes are left over", condition="ds.remaining() == 0")
         return value
@@ -126,9 +126,9 @@ class ChainCodecs:
 
 
 def reading(unpack: Unpack, data: bytes, i: int) -> tuple[Any, int]:
-    """Run an unpacker, and turn reading past the end of the bytes into a ChainError.
+    """Run an unpacker. Raises ChainError if it reads beyond the end of the bytes.
 
-    Slices of bytes end early without an error, so some unpackers come back with a position beyond the end: that is checked here.
+    A slice of bytes ends early without an error, so some unpackers return a position beyond the end, which is checked here.
     """
     try:
         value, end = unpack(data, i)
@@ -140,5 +140,5 @@ def reading(unpack: Unpack, data: bytes, i: int) -> tuple[Any, int]:
 
 
 def past_end(data: bytes, end: int) -> OutOfRange:
-    """Return the reference's error for reading up to `end`, beyond the bytes given."""
+    """Return the reference's error for reading up to `end`, beyond the end of the bytes."""
     return OutOfRange("read datastream of length ${n} over by ${m}", n=len(data), m=end - len(data))

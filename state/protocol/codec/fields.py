@@ -1,7 +1,7 @@
-"""The fields of declared types: which of them go over the wire or are shown, in which order, and of what kind each is.
+"""The fields of declared types: their wire order, their kinds, and the fields that each JSON form shows.
 
-A declared type is a msgspec Struct whose wire fields carry a kind (`AccountName`, `Asset`, `UInt16`, ...) in wire order; fields
-without one are the program's own. It knows no chain.
+A declared type is a msgspec Struct whose wire fields are annotated with a kind (`AccountName`, `Asset`, `UInt16`, ...) in wire
+order. Fields without a kind are internal.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ BUILT_IN: dict[Any, Kind] = {Asset: AssetKind(), Price: PriceKind(), CoinFee: Co
 
 
 def kind_of(of: Any) -> Any:
-    """Return a kind as it is, and the kind of a class that stands for one; any other declared class as it is."""
+    """Return the kind of a built-in class (`BUILT_IN`), and anything else unchanged."""
     return BUILT_IN.get(of, of) if isinstance(of, type) else of
 
 
 class Field(Struct, frozen=True):
-    """One wire field of a declared type: its name in Python, its name in JSON (product form), and its kind."""
+    """A wire field of a declared type: its name in Python, its name in JSON (product form), and its kind."""
 
     name: str
     json: str
@@ -33,7 +33,7 @@ class Field(Struct, frozen=True):
 
 
 def wire_fields(cls: type) -> tuple[Field, ...]:
-    """Return the fields of a declared type that go over the wire, in wire order."""
+    """Return the wire fields of a declared type in wire order."""
     return _wire_fields(cls)
 
 
@@ -49,30 +49,30 @@ def _wire_fields(cls: type) -> tuple[Field, ...]:
 
 
 def shown_fields(cls: type, legacy: bool) -> list[Field]:
-    """Return the wire fields that one of the two JSON forms shows; LEGACY_ABSENT and APPBASE_ABSENT of a class name the others."""
+    """Return the wire fields in one of the JSON forms, without those in LEGACY_ABSENT or APPBASE_ABSENT of the class."""
     absent = getattr(cls, "LEGACY_ABSENT" if legacy else "APPBASE_ABSENT", ())
     return [field for field in wire_fields(cls) if field.name not in absent]
 
 
 def field_default(codecs: Codecs, cls: Any, field: Field) -> Any:
-    """The declared default of a field, or else that of its kind; a factory (`default_factory`) counts as no default."""
+    """Return the declared default of a field, or else that of its kind. A `default_factory` is ignored."""
     position = cls.__struct_fields__.index(field.name) - len(cls.__struct_fields__) + len(cls.__struct_defaults__)
     declared = cls.__struct_defaults__[position] if position >= 0 else MISSING
     return declared if isinstance(declared, (int, str, bytes, tuple, Struct, type(None))) else codecs.default(field.kind)
 
 
 def kind_of_field(cls: type, name: str) -> Any:
-    """The kind of one field, None for a field of the program's own.
+    """Return the kind of a field, None for an internal field.
 
-    It resolves the annotation of this field alone, in the module of the class. So it can be asked while that module is still being
-    loaded, when the names in other annotations may not be there yet, and costs little at import.
+    It resolves only this field's annotation, in the module of the class. So it works while that module is still loading and the names
+    in other annotations may be undefined, and is cheap at import.
     """
     hint = cls.__annotations__[name]
     return kind_of_hint(eval(hint, vars(sys.modules[cls.__module__])) if isinstance(hint, str) else hint)
 
 
 def kind_of_hint(hint: Any) -> Any:
-    """Return the kind of an annotation: the one in an `Annotated`, a declared class itself, `Maybe` of an optional one, otherwise None."""
+    """Return the kind of an annotation: a kind in `Annotated`, a declared class, or `Maybe` of an optional type; else None."""
     for extra in getattr(hint, "__metadata__", ()):
         if isinstance(extra, Kind):
             return extra

@@ -1,14 +1,14 @@
 """Functions that read and write declared classes, generated from their fields as straight-line Python.
 
-A loop over the fields of a class calls a function for each, and each of these calls others. That is most of the time that a small
-field takes. The generator writes the loop out instead, once per class and chain, as source text that is compiled. Of
+A loop over the fields of a class would call a function for each, which calls others: most of the time of a small field. The
+generator unrolls the loop instead, once per class and chain, into source text that is compiled. For
 
     class Payment(Struct, frozen=True):
         to: AccountName
         amount: Asset
         due: Time
 
-it makes this packer:
+it generates this packer:
 
     def pack_Payment(v):
         try:
@@ -37,12 +37,11 @@ and this unpacker:
         except (KeyError, IndexError, StructError):
             return by_fields(b, start)
 
-Neighbouring fields of fixed size share one call of struct (`fixed2` is `Struct("<q8sI").pack`). Short texts, bools and the chain's own
-symbols are handled in line, names are looked up by their bytes (`KnownTexts`), every other kind by a call of its function.
+Adjacent fields of fixed size share one call of struct (`fixed2` is `Struct("<q8sI").pack`). Short texts, bools and the chain's own
+symbols are handled inline, names are looked up by their bytes (`KnownTexts`), and other kinds use a call of their function.
 
-The fast lines know only what nearly all values are like. For anything else (an SMT, a name that is cut, bytes that are wrong) they
-give up, and `by_fields` starts again with the functions of the kinds, one field after the other. So each rule and each text of a
-refusal stands once, in the kinds. Only the codec calls this module; it knows no operation.
+The generated lines handle only the common values. For others (an SMT, a name to be cut, invalid bytes) they raise, and `by_fields`
+starts again with the functions of the kinds, field by field. So each rule and each text of a refusal exists once, in the kinds.
 """
 
 from __future__ import annotations
@@ -64,7 +63,7 @@ SHORT_BYTES_MAX = len(LENGTHS) - 1
 
 
 def compiled(name: str, parameters: list[str], lines: list[str], names: dict[str, Any]) -> Any:
-    """A function made from lines of code that may use `names`."""
+    """Compile a function from lines of code, with `names` as its globals."""
     source = f"def {name}({', '.join(parameters)}):\n" + "\n".join("    " + line for line in lines)
     exec(code_of(source, f"<codec {name}>"), names)
     return names[name]
@@ -72,12 +71,12 @@ def compiled(name: str, parameters: list[str], lines: list[str], names: dict[str
 
 @lru_cache(2000)
 def code_of(source: str, file: str) -> CodeType:
-    """The code of a text. Kept, as a second chain in this process has nearly the same codecs."""
+    """Compile source text. Cached, because the codecs of another chain in this process are nearly the same."""
     return compile(source, file, "exec")
 
 
 def attempt(lines: list[str], errors: str, otherwise: str) -> list[str]:
-    """The lines, guarded: when one of these errors shows that a value is not what they expect, `otherwise` is returned."""
+    """Wrap lines in a `try` that returns `otherwise` on these errors, which unexpected values cause."""
     return ["try:", *("    " + line for line in lines), f"except {errors}:", f"    return {otherwise}"]
 
 
@@ -85,7 +84,7 @@ def attempt(lines: list[str], errors: str, otherwise: str) -> list[str]:
 
 
 class PackCode:
-    """The lines of a packer, and the parts that its result is joined from."""
+    """Code of a packer: its lines, and the expressions whose results it joins."""
 
     def __init__(self, codecs: Codecs, prefix: bytes) -> None:
         self.codecs = codecs
@@ -96,7 +95,7 @@ class PackCode:
         self.errors: set[str] = set()
 
     def flush(self) -> None:
-        """Write one call of struct for the neighbouring fields of fixed size that have been collected."""
+        """Emit one call of struct for the collected fields of fixed size."""
         if self.layout:
             name = f"fixed{len(self.parts)}"
             self.names[name] = struct.Struct("<" + self.layout).pack
@@ -104,7 +103,7 @@ class PackCode:
             self.layout, self.values = "", []
 
     def add(self, index: int, field: Field) -> None:
-        """Write the code that packs one field."""
+        """Emit the code that packs one field."""
         kind, value = field.kind, f"v.{field.name}"
         if isinstance(kind, Fixed) and kind.layout:
             self.layout += kind.layout
@@ -121,7 +120,7 @@ class PackCode:
             self.lines += [f"t{index} = {value}.encode('utf-8', 'surrogateescape')", f"n{index} = len(t{index})"]
             self.flush()
             self.parts += [f"(L[n{index}] if n{index} < {len(LENGTHS)} else pack_length(n{index}))", f"t{index}"]
-            self.errors.add("UnicodeEncodeError")  # a surrogate that stands for no byte
+            self.errors.add("UnicodeEncodeError")  # a surrogate that escapes no byte
         else:
             self.flush()
             self.names[f"pack{index}"] = self.codecs.packer(kind)
@@ -129,7 +128,7 @@ class PackCode:
 
 
 def struct_packer(codecs: Codecs, cls: type, prefix: bytes = b"") -> Pack:
-    """The packer of a declared class; `prefix` stands in front of its fields."""
+    """Generate the packer of a declared class. It writes `prefix` before the fields."""
     code = PackCode(codecs, prefix)
     fields = wire_fields(cls)
     for index, field in enumerate(fields):
@@ -137,7 +136,7 @@ def struct_packer(codecs: Codecs, cls: type, prefix: bytes = b"") -> Pack:
     code.flush()
     parts = code.parts
     lines = [*code.lines, f"return {' + '.join(parts) or repr(b'')}" if len(parts) < 3 else f"return join(({', '.join(parts)}))"]
-    if code.errors:  # without any, the lines can't fail, and need no second way
+    if code.errors:  # Without any, the lines can't fail and need no fallback.
         packers = [(field.name, codecs.packer(field.kind)) for field in fields]
         code.names["by_fields"] = lambda value: prefix + b"".join([pack(getattr(value, name)) for name, pack in packers])
         lines = attempt(lines, f"({', '.join(sorted(code.errors))})", "by_fields(v)")
@@ -149,7 +148,7 @@ def struct_packer(codecs: Codecs, cls: type, prefix: bytes = b"") -> Pack:
 
 
 class UnpackCode:
-    """The lines of an unpacker: bytes `b`, position `i`."""
+    """Code of an unpacker with the parameters `b` (bytes) and `i` (position)."""
 
     def __init__(self, codecs: Codecs, cls: type) -> None:
         self.codecs = codecs
@@ -157,12 +156,12 @@ class UnpackCode:
         self.lines: list[str] = []
         self.waiting: list[tuple[str, str]] = []  # variable, layout
         self.after: list[str] = []
-        self.may_be_past_end = False  # after a text: a slice of bytes that ends early is no error
+        self.may_be_past_end = False  # after a text, because a slice that ends early raises no error
 
     def flush(self) -> None:
-        """Write one call of struct for the fields of fixed size that have been collected, then the lines that convert its results.
+        """Emit one call of struct for the collected fields of fixed size, then the lines that convert its results.
 
-        A single byte is read without struct, which would make a tuple of it.
+        A single byte is read without struct, which would create a tuple.
         """
         if [layout for _, layout in self.waiting] == ["B"]:
             self.lines += [f"{self.waiting[0][0]} = b[i]", "i += 1", *self.after]
@@ -177,7 +176,7 @@ class UnpackCode:
             self.waiting, self.after = [], []
 
     def add(self, target: str, kind: Any) -> None:
-        """Write the code that reads one field into the variable `target`."""
+        """Emit the code that reads one field into the variable `target`."""
         if isinstance(kind, Fixed) and type(kind).unpacker is Fixed.unpacker:
             self.waiting.append((target, kind.layout))
         elif type(kind) is Flag:
@@ -192,22 +191,22 @@ class UnpackCode:
             self.flush()
             self.names[f"read_{target}"] = self.codecs.unpacker(kind)
             if self.may_be_past_end:
-                # The text in front is what must be refused then, not what the function finds there.
+                # Then the preceding text must be refused, not what the function would read.
                 self.lines.append("if i > len(b): raise Unexpected")
                 self.may_be_past_end = False
             self.lines.append(f"{target}, i = read_{target}(b, i)")
 
     def add_text(self, target: str, kind: String) -> None:
-        """Write the code for a text whose length fits into one byte.
+        """Emit the code for a text whose length fits in one byte.
 
-        The length is read by the same call of struct as the fields of fixed size in front of it. A longer text is rare: it is left to
-        the kind, or, where the kind cuts it (`Bounded`), to `by_fields`.
+        The call of struct for the preceding fields of fixed size also reads the length. Longer texts are rare: the kind's function reads
+        them, or `by_fields` if the kind cuts them (`Bounded`).
         """
         self.waiting.append(("n", "B"))
         self.flush()
         self.may_be_past_end = True
         if isinstance(kind, Bounded):
-            assert kind.size <= SHORT_BYTES_MAX, "a length that takes two bytes may be that of a text which isn't cut"
+            assert kind.size <= SHORT_BYTES_MAX, "a bounded text must have a length of one byte"
             self.names[f"known{kind.size}"] = kind.known
             self.lines += [f"if n > {kind.size}: raise Unexpected", "e = i + n", f"{target} = known{kind.size}[b[i:e]]", "i = e"]
         else:
@@ -222,14 +221,14 @@ class UnpackCode:
 
 
 def struct_unpacker(codecs: Codecs, cls: Any) -> Unpack:
-    """The unpacker of a declared class."""
+    """Generate the unpacker of a declared class."""
     code = UnpackCode(codecs, cls)
     fields = wire_fields(cls)
     for index, field in enumerate(fields):
         code.add(f"f{index}", field.kind)
     code.flush()
     names = [field.name for field in fields]
-    # Arguments by position are faster; a class with fields of the program's own in between needs them by name.
+    # Positional arguments are faster. A class with internal fields between wire fields needs keyword arguments.
     in_order = names == list(cls.__struct_fields__)[: len(names)]
     arguments = ", ".join(f"f{index}" if in_order else f"{name}=f{index}" for index, name in enumerate(names))
     lines = [*code.lines, f"return cls({arguments}), i"]
@@ -252,9 +251,9 @@ def struct_unpacker(codecs: Codecs, cls: Any) -> Unpack:
 
 
 class Member(Struct, frozen=True):
-    """A member of a JSON object: its name, the expression over `v` that gives its value, and the function that writes the value.
+    """A member of a JSON object: its name, an expression over `v` for its value, and the dumper of the value.
 
-    `dump` is None for a value that is its own JSON form. An optional member is left out while the expression gives None.
+    `dump` is None for a value that is its own JSON form. An optional member is omitted if its value is None.
     """
 
     key: str
@@ -264,7 +263,7 @@ class Member(Struct, frozen=True):
 
 
 def struct_dumper(codecs: Codecs, cls: type, legacy: bool) -> Dump:
-    """The dumper of a declared class: a dictionary in the order of the fields, without the optional ones that are unset."""
+    """Generate the dumper of a declared class: a dict in the order of the fields, without unset optional ones."""
     members = [
         Member(codecs.spec.spell(field.json), f"v.{field.name}", codecs.dumper(field.kind, legacy), isinstance(field.kind, Maybe))
         for field in shown_fields(cls, legacy)
@@ -273,13 +272,13 @@ def struct_dumper(codecs: Codecs, cls: type, legacy: bool) -> Dump:
 
 
 def extra_members(codecs: Codecs, cls: type, legacy: bool) -> list[Member]:
-    """The constants that a class adds in the condenser's dialect."""
+    """Return the constants that a class adds in the condenser's dialect."""
     extra = getattr(cls, "LEGACY_EXTRA", {}) if legacy else {}
     return [Member(codecs.spec.spell(key), repr(value)) for key, value in extra.items()]
 
 
 def object_dumper(name: str, members: list[Member]) -> Dump:
-    """The function that writes a value `v` as a JSON object with these members, in their order."""
+    """Generate the function that writes a value `v` as a JSON object with these members, in order."""
     names: dict[str, Any] = {f"dump{i}": member.dump for i, member in enumerate(members)}
     values = [member.source if member.dump is None else f"dump{i}({member.source})" for i, member in enumerate(members)]
     if any(member.optional for member in members):
@@ -295,7 +294,7 @@ def object_dumper(name: str, members: list[Member]) -> Dump:
 
 
 def struct_parser(codecs: Codecs, cls: type, legacy: bool) -> Parse:
-    """The parser of a declared class: fields by name in either spelling, defaults for those that are missing."""
+    """Generate the parser of a declared class: fields by name in either spelling, defaults for missing ones."""
     names: dict[str, Any] = {"cls": cls, "missing": MISSING, "to_object": to_object}
     lines = ["if type(o) is not dict: to_object(o)"]
     arguments = []
@@ -303,7 +302,7 @@ def struct_parser(codecs: Codecs, cls: type, legacy: bool) -> Parse:
         names[f"parse{i}"] = codecs.parser(field.kind, legacy)
         names[f"default{i}"] = field_default(codecs, cls, field)
         arguments.append(f"{field.name}=f{i}")
-        # What the condenser doesn't write it doesn't read either: the field has its default, whatever the object holds.
+        # The condenser doesn't read fields that it doesn't write: they have their default, even if the object has the member.
         if legacy and field.name in getattr(cls, "LEGACY_ABSENT", ()):
             lines.append(f"f{i} = default{i}")
             continue

@@ -1,4 +1,4 @@
-"""What an authority is: keys and accounts with weights. How signatures satisfy it is in signing.py."""
+"""`Authority`: keys and accounts with weights. signing.py checks signatures against it."""
 
 from typing import Annotated
 
@@ -10,7 +10,7 @@ from state.protocol.values.text import is_valid_account_name
 
 
 class Authority(Struct, frozen=True, gc=False):
-    """Weights of accounts and keys, each in ascending order, and the threshold that they must reach together."""
+    """Weights of accounts and of keys, both in ascending order, and the threshold that approving members must reach."""
 
     weight_threshold: UInt32 = 0
     account_auths: Annotated[tuple[tuple[str, int], ...], Pairs(Bounded(16), Int(16))] = ()
@@ -18,20 +18,20 @@ class Authority(Struct, frozen=True, gc=False):
 
     @property
     def is_impossible(self) -> bool:
-        """Whether all weights together stay below the threshold."""
+        """Whether the sum of all weights is below the threshold."""
         return sum(w for _, w in self.account_auths) + sum(w for _, w in self.key_auths) < self.weight_threshold
 
     @property
     def members(self) -> int:
-        """Return the number of accounts and keys in the authority."""
+        """The number of accounts and keys."""
         return len(self.account_auths) + len(self.key_auths)
 
     def validate(self) -> None:
-        """Refuse an authority that holds an invalid account name."""
+        """Refuse an authority with an invalid account name."""
         for name, _ in self.account_auths:
             require(is_valid_account_name(name), condition="is_valid_account_name( item.first )")
 
 
 def key_authority(key: bytes) -> Authority:
-    """The authority of one key alone."""
+    """Return the authority of a single key."""
     return Authority(1, (), ((key, 1),))

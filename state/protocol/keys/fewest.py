@@ -1,6 +1,6 @@
-"""Which of the keys at hand should sign, so that nothing that operations need is missing, and no signature is one too many. Stateless.
+"""Selects a minimal set of the available keys to sign a transaction.
 
-A chain refuses superfluous signatures as it refuses missing ones.
+A chain refuses superfluous signatures like missing ones.
 """
 
 from collections.abc import Iterable
@@ -13,10 +13,10 @@ from state.protocol.work import TooMuchWork
 
 
 def fewest_keys(needed: Needed, available: Iterable[bytes], lookups: Lookups, limits: Limits = LIMITS) -> list[bytes]:
-    """Return keys that suffice and of which none can be left out, in the order of their bytes: those of the lowest role if they can.
+    """Return a minimal set of keys that suffices, in the order of their bytes, preferably of the lowest role.
 
-    If nothing suffices, those of the available keys that are needed: the chain then says what is missing. Raises ChainError where
-    roles are needed that can't be mixed, and UnknownKey for an account that there isn't.
+    If no keys suffice, return the required ones among the available keys; the chain then reports what is missing. Raises ChainError for
+    roles that can't be mixed, and UnknownKey for an unknown account.
     """
     available = frozenset(available)
     chosen = required_signatures(needed, (), available, lookups, limits)
@@ -32,7 +32,7 @@ def fewest_keys(needed: Needed, available: Iterable[bytes], lookups: Lookups, li
 
 
 def suffice(needed: Needed, keys: set[bytes], lookups: Lookups, limits: Limits) -> bool:
-    """Return whether keys satisfy all that is needed, be some of them superfluous or not."""
+    """Return whether the keys satisfy all required authorities; superfluous keys are allowed."""
     try:
         verify(needed, keys, lookups, limits)
     except IrrelevantSignature:
@@ -45,11 +45,11 @@ def suffice(needed: Needed, keys: set[bytes], lookups: Lookups, limits: Limits) 
 
 
 def keys_that_count(needed: Needed, lookups: Lookups, limits: Limits) -> set[bytes]:
-    """Return all keys that are looked at, also in the accounts' higher roles: active and owner for posting, owner for active."""
+    """Return all keys of the authorities visited, including the accounts' higher roles (active and owner for posting)."""
     met: set[bytes] = set()
 
     active, owner, posting = (noting(lookup, met) for lookup in (lookups.active, lookups.owner, lookups.posting))
-    # Nobody has signed, so that the walk goes on to the end.
+    # Without any signature, the walk visits everything.
     state = SignState((), posting if needed.posting else active, limits, (), lookups.spend)
     for name in sorted(needed.posting | needed.active):
         state.by_name(name)
@@ -59,7 +59,7 @@ def keys_that_count(needed: Needed, lookups: Lookups, limits: Limits) -> set[byt
 
 
 def noting(lookup: Lookup, met: set[bytes]) -> Lookup:
-    """Return a lookup that adds the keys of each authority it finds to `met`."""
+    """Return a lookup that adds the keys of each found authority to `met`."""
 
     def noted(name: str) -> Authority:
         authority = lookup(name)

@@ -1,7 +1,7 @@
-"""Public keys and secrets and their texts: stateless, and without knowing which chain; a prefix is handed in with each text.
+"""Public keys, private keys (secrets) and their texts. Callers pass the chain's key prefix.
 
-A public key is 33 bytes, a compressed point of secp256k1, not checked to lie on the curve; all zero means "no key". A secret
-is 32 bytes. Source: wire-format.md §1.7.
+A public key is 33 bytes, a compressed point of secp256k1 that isn't checked to be on the curve. All zeros means "no key". A secret is
+32 bytes. Source: wire-format.md §1.7.
 """
 
 import hashlib
@@ -20,14 +20,14 @@ CURVE_ORDER = 0xFFFFFFFF_FFFFFFFF_FFFFFFFF_FFFFFFFE_BAAEDCE6_AF48A03B_BFD25E8C_D
 KEY_SIZE = 33
 SECRET_SIZE = 32
 CHECKSUM_SIZE = 4
-ROLES = ("owner", "active", "posting", "memo")  # of the keys that an account is made with
+ROLES = ("owner", "active", "posting", "memo")  # of the keys of a new account
 NULL_KEY = bytes(KEY_SIZE)
 
 BASE58_DIGITS_MAX = 2048
-"""Longer texts are refused unread, since decoding takes quadratic time; a memo, the longest text that is tried, is shorter."""
+"""Longer texts are refused without decoding, which takes quadratic time. A memo, the longest text that is tried, is shorter."""
 
 KEY_TEXTS_MAX = 65536
-"""Keys and texts that are remembered in each direction: replies name the same keys again and again."""
+"""Cached conversions in each direction: replies contain the same keys again and again."""
 
 WIF_VERSION = b"\x80"
 EXTENDED_PRIVATE_MAGIC = bytes.fromhex("0488ade4")
@@ -36,7 +36,7 @@ EXTENDED_SECRET_OFFSET = 46
 
 _WHITE_SPACE = " \t\n\v\f\r"
 
-# Each of these is looked up once: a key is serialized for every signature of every block.
+# Looked up once, because a key is serialized for every signature of every block.
 _CONTEXT = GLOBAL_CONTEXT.ctx
 _POINT = ffi.typeof("secp256k1_pubkey *")
 _KEY = ffi.typeof(f"unsigned char[{KEY_SIZE}]")
@@ -51,18 +51,18 @@ _serialize = lib.secp256k1_ec_pubkey_serialize
 
 @lru_cache(maxsize=KEY_TEXTS_MAX)
 def public_key_text(key: bytes, prefix: str) -> str:
-    """A public key as clients see it: prefix, then base58 of the key and its checksum."""
+    """Return the text of a public key: prefix, then base58 of the key and its checksum."""
     assert len(key) == KEY_SIZE
     return prefix + base58_text(key + ripemd160(key)[:CHECKSUM_SIZE])
 
 
 @lru_cache(maxsize=KEY_TEXTS_MAX)
 def public_key_from_text(text: str, prefix: str) -> bytes:
-    """The key that a text names; refuses a wrong prefix, length or checksum in the reference's words and order."""
+    """Parse the text of a public key. Refuses a wrong prefix, length or checksum with the reference's texts and order."""
     require(size(text) > len(prefix), condition="base58str.size() > prefix_len")
     require(text.startswith(prefix), condition="base58str.substr( 0, prefix_len ) == prefix", base58str=text)
     data = bytes_from_base58(text[len(prefix) :])
-    # No digits at all are read as a key and a checksum of zeros, which don't fit each other.
+    # Without digits, the reference has a key and a checksum of zeros, which don't match.
     data = data or bytes(KEY_SIZE + CHECKSUM_SIZE)
     if len(data) < KEY_SIZE + CHECKSUM_SIZE:
         raise _key_too_short(len(data))
@@ -75,14 +75,14 @@ def public_key_from_text(text: str, prefix: str) -> bytes:
 
 
 def public_key(secret: bytes) -> bytes:
-    """The public key of a secret; refuses a secret outside of 1 … curve order − 1."""
+    """Return the public key of a secret. Refuses a secret outside of 1 … curve order − 1."""
     require(secret != bytes(SECRET_SIZE), condition="my->_key != empty_priv")
     require(
         is_secret(secret),
         condition="secp256k1_ec_pubkey_create( detail::_get_context(), (unsigned char*) pub.begin(), "
         "(int*) &pk_len, (unsigned char*) my->_key.data(), 1 )",
     )
-    # As coincurve's PublicKey does, without making one, which takes 3 % of the time.
+    # Like coincurve's PublicKey, without creating that object, which takes 3 % of the time.
     point = _new(_POINT)
     created = lib.secp256k1_ec_pubkey_create(_CONTEXT, point, secret)
     assert created
@@ -90,7 +90,7 @@ def public_key(secret: bytes) -> bytes:
 
 
 def compressed(point: Any) -> bytes:
-    """The 33 bytes of a point that the library holds."""
+    """Return the 33 bytes of a point of the library."""
     key = _new(_KEY)
     _serialize(_CONTEXT, key, _new(_SIZE, KEY_SIZE), point, EC_COMPRESSED)
     return bytes(_buffer(key))
@@ -100,30 +100,32 @@ def compressed(point: Any) -> bytes:
 
 
 def is_secret(data: bytes) -> bool:
-    """Whether 32 bytes are a secret that has a public key."""
+    """Whether the data is 32 bytes and a secret within the curve's order."""
     return len(data) == SECRET_SIZE and 0 < int.from_bytes(data, "big") < CURVE_ORDER
 
 
 def secret_from_seed(text: str) -> bytes:
-    """The secret that a text stands for: its SHA-256."""
+    """Return the secret of a seed text: its SHA-256."""
     return hashlib.sha256(encode(text)).digest()
 
 
 def derive_secret(account: str, role: str, password: str) -> bytes:
-    """The secret that clients make from a password; `role` is owner, active, posting or memo."""
+    """Derive a secret from a password like clients do. `role` is owner, active, posting or memo."""
     return secret_from_seed(account + role + password)
 
 
 def wif_from_secret(secret: bytes) -> str:
-    """A secret in wallet import format."""
+    """Return a secret in wallet import format."""
     assert len(secret) == SECRET_SIZE
     data = WIF_VERSION + secret
     return base58_text(data + _double_sha256(data)[:CHECKSUM_SIZE])
 
 
 def secret_from_wif(text: str) -> bytes:
-    """The secret in a text of wallet import format, as lenient as the reference: any version byte, any length of the
-    secret (cut or zero-filled to 32 bytes), a checksum of one or two rounds of SHA-256.
+    """Parse a secret in wallet import format, as leniently as the reference.
+
+    It accepts any version byte, any length of the secret (cut or zero-filled to 32 bytes), and a checksum of one or two rounds of
+    SHA-256.
     """
     try:
         data = bytes_from_base58(text)
@@ -136,19 +138,19 @@ def secret_from_wif(text: str) -> bytes:
 
 
 def secret_from_extended_key(text: str) -> bytes | None:
-    """The secret in the text of an extended (BIP32) private key; None where the reference sees no usable one.
+    """Return the secret in the text of an extended (BIP32) private key, None if the reference finds no usable one.
 
-    As in the reference the checksum is not checked and what is missing is zero: only the magic at the start decides. Used by
-    the soft rule about memos (block-processing.md §4.6).
+    As in the reference, only the magic at the start is checked, not the checksum, and missing bytes are zero. The soft rule about memos
+    uses this (block-processing.md §4.6).
     """
     if len(text) < EXTENDED_SECRET_OFFSET:
-        # No digit stands for more than a byte: such a text ends before the secret begins.
+        # A digit is at most a byte, so such a text ends before the secret.
         return None
     try:
         decoded = bytes_from_base58(text)
     except ParseError:
         return None
-    # The reference stops one byte late: a short text's data reaches into the first byte of its checksum.
+    # The reference stops one byte late: the data of a short text includes the first byte of its checksum.
     data = decoded[: max(len(decoded) - CHECKSUM_SIZE + 1, 0)][:EXTENDED_KEY_SIZE].ljust(EXTENDED_KEY_SIZE, b"\0")
     secret = data[EXTENDED_SECRET_OFFSET:]
     return secret if data.startswith(EXTENDED_PRIVATE_MAGIC) and is_secret(secret) else None
@@ -158,17 +160,17 @@ def secret_from_extended_key(text: str) -> bytes | None:
 
 
 def base58_text(data: bytes) -> str:
-    """Bytes in the digits of Bitcoin's base58."""
+    """Encode bytes in Bitcoin's base58."""
     return base58.b58encode(data).decode("ascii")
 
 
 def bytes_from_base58(text: str) -> bytes:
-    """The bytes that base58 digits stand for; blanks around the digits and all that follows a NUL are skipped."""
+    """Decode base58. White space around the digits and everything after a NUL is ignored."""
     try:
         digits = text.partition("\0")[0].strip(_WHITE_SPACE).encode("ascii")
         significant = digits.lstrip(base58.BITCOIN_ALPHABET[:1])
         if len(digits) <= BASE58_DIGITS_MAX:
-            # base58.b58decode converts the number byte by byte, which is slower than reading the digits.
+            # base58.b58decode converts the number byte by byte, which is slower.
             number = base58.b58decode_int(significant)
             return bytes(len(digits) - len(significant)) + number.to_bytes((number.bit_length() + 7) // 8, "big")
     except ValueError:
@@ -177,7 +179,7 @@ def bytes_from_base58(text: str) -> bytes:
 
 
 def ripemd160(data: bytes) -> bytes:
-    """RIPEMD-160 of some bytes."""
+    """Return the RIPEMD-160 digest."""
     state = _RIPEMD160_START.copy()
     state.update(data)
     digest: bytes = state.digest()
@@ -185,11 +187,11 @@ def ripemd160(data: bytes) -> bytes:
 
 
 def ripemd160_start() -> Any:
-    """An empty hash to copy: OpenSSL's if it has one (several builds list it and then refuse), otherwise the portable one."""
+    """Return an empty RIPEMD-160 hash to copy: OpenSSL's if available (some builds list it and fail), else the portable one."""
     try:
         return hashlib.new("ripemd160")
     except ValueError:
-        # Loading it costs a start as much as twenty modules of ours.
+        # Imported on demand: it takes as long as twenty of our modules.
         from Crypto.Hash import RIPEMD160
 
         return RIPEMD160.new()
@@ -203,7 +205,7 @@ def _double_sha256(data: bytes) -> bytes:
 
 
 def _key_too_short(length: int) -> OutOfRange:
-    """The reference's report of running out of bytes inside the key, or inside the checksum after it."""
+    """Return the reference's error for bytes that end within the key or the checksum."""
     if length < KEY_SIZE:
         place, left = "fc::array<type,length>Error unpacking field data", length
     else:

@@ -1,5 +1,6 @@
-"""What a proof of work must fulfil by itself: pow, pow2 and equihash over plain bytes and numbers. It knows no operation,
-no chain and no difficulty. Sources: wire-format.md §4.3, operations.md §13.
+"""Validity of proofs of work (pow, pow2, equihash), independent of the chain's difficulty.
+
+Sources: wire-format.md §4.3, operations.md §13.
 """
 
 from collections.abc import Sequence
@@ -15,10 +16,10 @@ from state.protocol.keys.signatures import Canonical, recover, sign_deterministi
 EQUIHASH_N = 140
 EQUIHASH_K = 6
 EQUIHASH_PERSONAL = 2
-"""The number that the reference hashes in front of each input."""
+"""The number that the reference hashes before each input."""
 EQUIHASH_WORDS = 7
 EQUIHASH_WORD_MASK = 0xFFFFF000
-"""Of each 32-bit word the upper 20 bits count."""
+"""Selects the upper 20 bits of each 32-bit word."""
 
 NO_WORK = bytes(32)
 
@@ -30,7 +31,7 @@ _EQUIHASH_MASK = int.from_bytes(EQUIHASH_WORD_MASK.to_bytes(4, "little") * EQUIH
 
 
 def require_pow_input(block_id: bytes, nonce: int, recorded: bytes) -> None:
-    """Refuse a `pow` whose recorded input is not the one of its block and nonce."""
+    """Refuse a `pow` whose recorded input doesn't follow from its block and nonce."""
     require(
         pow_input(block_id, nonce) == recorded,
         "Determninistic input does not match recorded input",
@@ -39,7 +40,7 @@ def require_pow_input(block_id: bytes, nonce: int, recorded: bytes) -> None:
 
 
 def require_pow(worker: bytes, work_input: bytes, signature: bytes, work: bytes) -> None:
-    """Refuse a `pow` whose work is not the one of its worker's signature; what `recover` refuses is refused too."""
+    """Refuse a `pow` whose work doesn't follow from its worker's signature, or whose signature `recover` refuses."""
     require(work != NO_WORK, condition="work != fc::sha256()")
     require(
         recover(signature, work_input, Canonical.non_canonical) == worker,
@@ -49,12 +50,12 @@ def require_pow(worker: bytes, work_input: bytes, signature: bytes, work: bytes)
 
 
 def pow_input(block_id: bytes, nonce: int) -> bytes:
-    """The digest that the worker of a `pow` signs."""
+    """Return the digest that the worker of a `pow` signs."""
     return sha256(nonce.to_bytes(8, "little") + sha256(block_id).digest()[8:]).digest()
 
 
 def pow_work(signature: bytes) -> bytes:
-    """The work of a `pow`: the hash of the key that seems to have signed the signature's own hash."""
+    """Return the work of a `pow`: the hash of the key recovered from the signature with its own hash as the digest."""
     return sha256(recover(signature, sha256(signature).digest(), Canonical.non_canonical)).digest()
 
 
@@ -62,7 +63,7 @@ def pow_work(signature: bytes) -> bytes:
 
 
 def require_pow2(packed_input: bytes, pow_summary: int) -> None:
-    """Refuse a `pow2` whose summary is not the one of its input."""
+    """Refuse a `pow2` whose summary doesn't follow from its input."""
     require(
         pow_summary == pow2_summary(packed_input),
         "reported work does not match calculated work",
@@ -71,7 +72,7 @@ def require_pow2(packed_input: bytes, pow_summary: int) -> None:
 
 
 def pow2_summary(packed_input: bytes) -> int:
-    """Return the work of a packed `pow2_input` (account, block id, nonce), as `log32` sums it up."""
+    """Return the work of a packed `pow2_input` (account, block id, nonce) as a `log32`."""
     secret = sha256(packed_input).digest()
     digest = sha256(secret).digest()
     signature = sign_deterministic(secret, digest, Canonical.fc_canonical)
@@ -83,7 +84,7 @@ def pow2_summary(packed_input: bytes) -> int:
 
 
 def require_equihash(packed_input: bytes, n: int, k: int, seed: bytes, inputs: Sequence[int], pow_summary: int) -> None:
-    """Refuse an `equihash_pow` whose proof doesn't hold for its packed `pow2_input`."""
+    """Refuse an `equihash_pow` whose proof is invalid for its packed `pow2_input`."""
     require(n == EQUIHASH_N, "proof of work 'n' value is incorrect", condition="proof.n == COIN_EQUIHASH_N")
     require(k == EQUIHASH_K, "proof of work 'k' value is incorrect", condition="proof.k == COIN_EQUIHASH_K")
     require(seed == sha256(packed_input).digest(), "proof of work seed does not match expected seed", condition="proof.seed == seed")
@@ -95,25 +96,25 @@ def require_equihash(packed_input: bytes, n: int, k: int, seed: bytes, inputs: S
 
 
 def is_equihash_solution(seed: bytes, inputs: Sequence[int]) -> bool:
-    """Whether the words of all inputs cancel out. Number, order and distinctness of the inputs don't matter, as in the reference."""
+    """Whether the XOR of all inputs' words is zero. As in the reference, number, order and distinctness of inputs don't matter."""
     key = equihash_key(seed)
-    # Cutting bits off each word commutes with XOR, so it is done once, at the end.
+    # Masking each word commutes with XOR, so it is done once, at the end.
     return bool(inputs) and reduce(xor, (_equihash_hash(key, i) for i in inputs)) & _EQUIHASH_MASK == 0
 
 
 def equihash_key(seed: bytes) -> bytes:
-    """The 16 bytes that take part in each hash: both halves of the seed, folded."""
+    """Return the 16 bytes that are part of each hash: the XOR of the seed's halves."""
     return bytes(map(xor, seed[:16], seed[16:]))
 
 
 def equihash_summary(inputs: Sequence[int]) -> int:
-    """The work of a proof: `log32` of the hash of its packed inputs."""
+    """Return the work of a proof: `log32` of the hash of its packed inputs."""
     packed = pack_length(len(inputs)) + b"".join(item.to_bytes(4, "little") for item in inputs)
     return log32(sha256(packed).digest())
 
 
 def _equihash_hash(key: bytes, item: int) -> int:
-    """The first seven 32-bit words of an input's hash, in one number."""
+    """Return the first seven 32-bit words of an input's hash as one number."""
     digest = blake2b(key + _EQUIHASH_ITEM.pack(EQUIHASH_PERSONAL, item), digest_size=32).digest()
     return int.from_bytes(digest[: 4 * EQUIHASH_WORDS], "little")
 
@@ -122,7 +123,7 @@ def _equihash_hash(key: bytes, item: int) -> int:
 
 
 def log32(digest: bytes) -> int:
-    """The binary logarithm of a hash in 32 bits: 8 bits before the point, 24 after it (linear between powers of two)."""
+    """Return the binary logarithm of a hash in 8.24 fixed point, linear between powers of two."""
     value = int.from_bytes(digest, "big")
     if value == 0:
         return 0

@@ -1,8 +1,8 @@
-"""Signatures to recover as records of a fixed size, and the keys that come back: what processes send each other in place of objects.
+"""Fixed-size records for recovering keys in other processes.
 
-A record is a digest and its signature. The answer to it is a key, or zeros for a signature that no key can have made: whoever needs that
-key recovers it then, and refuses in the words and in the order of the rules. No canonical rule is asked here, since it depends on the
-block that a signature is for.
+A record is a digest and its signature. The answer is the recovered key, or zeros for an invalid signature: the rules then recover that
+key again, and refuse with the right text and order. The canonical rule isn't checked here, because it depends on the block of the
+signature.
 """
 
 from state.protocol.errors import ChainError
@@ -14,7 +14,7 @@ ANSWER_SIZE = KEY_SIZE
 
 
 def recover_records(records: bytes) -> bytes:
-    """Return the keys of all records, one after another."""
+    """Return the concatenated answers to all records."""
     assert len(records) % RECORD_SIZE == 0
     return b"".join([_recovered(records[at : at + RECORD_SIZE]) for at in range(0, len(records), RECORD_SIZE)])
 

@@ -1,5 +1,6 @@
-"""Signatures of 65 bytes: making one, and recovering the key that made one. Stateless: which canonical rule is in force is
-the caller's business. Source: wire-format.md §1.8.
+"""Creates 65-byte signatures and recovers their keys. The caller passes the canonical rule that is in force.
+
+Source: wire-format.md §1.8.
 """
 
 import hmac
@@ -18,10 +19,10 @@ DIGEST_SIZE = 32
 HEADER_MIN = 27
 HEADER_MAX = 34
 HEADER_WRITTEN = 31
-"""Added to the recovery id in the first byte: 27, and 4 for a compressed key."""
+"""Added to the recovery id in the first byte: 27, plus 4 for a compressed key."""
 
 BIP_0062_S_MAX = bytes.fromhex("a0201b68462fe9df1d50a457736e575dffffffffffffffffffffffffffffff7f")
-"""Half of the curve order in the wrong byte order: the reference compares with a number's memory."""
+"""Half of the curve order in the wrong byte order: the reference compares with the memory of a number."""
 
 SIGN_ATTEMPTS_MAX = 256
 """Each attempt is canonical with a probability of about one half."""
@@ -34,14 +35,14 @@ RECOVER_CONDITION = (
 
 
 class Canonical(Enum):
-    """The rule by which a signature must be the only one of its kind."""
+    """Rules against malleable signatures."""
 
     fc_canonical = "fc_canonical"
-    """Before hardfork 20, and inside of pow2."""
+    """Before hardfork 20, and within pow2."""
     bip_0062 = "bip_0062"
     """From hardfork 20 on."""
     non_canonical = "non_canonical"
-    """No rule; pow."""
+    """No rule, for pow."""
 
 
 def is_canonical(signature: bytes, canonical: Canonical) -> bool:
@@ -54,10 +55,10 @@ def is_canonical(signature: bytes, canonical: Canonical) -> bool:
 
 
 def recover(signature: bytes, digest: bytes, canonical: Canonical) -> bytes:
-    """The public key whose secret signed a digest.
+    """Recover the public key that signed a digest.
 
-    Refuses what no key can have signed, in the reference's order: header, canonical rule, curve. Safe to call from several
-    threads: the memory it writes to is its own, and the library works without the interpreter's lock.
+    Refuses invalid signatures in the reference's order: header, canonical rule, curve. Thread-safe: it writes only to its own memory, and
+    the library releases the GIL.
     """
     assert len(digest) == DIGEST_SIZE
     if len(signature) != SIGNATURE_SIZE or not HEADER_MIN <= signature[0] <= HEADER_MAX:
@@ -72,11 +73,11 @@ def recover(signature: bytes, digest: bytes, canonical: Canonical) -> bytes:
 
 
 def sign(secret: bytes, digest: bytes, canonical: Canonical) -> bytes:
-    """A canonical signature of a digest, with low S; the same one each time."""
+    """Sign a digest. The signature is canonical, has a low S, and is deterministic."""
     _check_signer(secret, digest)
     made, content, recovery_id = _new(_RECOVERABLE), _new(_CONTENT), _new(_INT)
     for attempt in range(SIGN_ATTEMPTS_MAX):
-        # The first nonce is RFC 6979's own; what is mixed in afterwards only makes the next ones differ.
+        # The first nonce is that of RFC 6979. Extra data makes the next ones differ.
         extra = attempt.to_bytes(32, "little") if attempt else ffi.NULL
         signed = lib.secp256k1_ecdsa_sign_recoverable(_CONTEXT, made, digest, secret, ffi.NULL, extra)
         assert signed
@@ -88,10 +89,9 @@ def sign(secret: bytes, digest: bytes, canonical: Canonical) -> bytes:
 
 
 def sign_deterministic(secret: bytes, digest: bytes, canonical: Canonical) -> bytes:
-    """The very signature that the reference's signer makes, on which the work of a pow2 depends.
+    """Sign a digest exactly like the reference, on which the work of a pow2 depends.
 
-    It takes nonces from the stream of RFC 6979 but skips the first. Not hardened against timing: use `sign` for secrets
-    that are one.
+    Nonces are from the stream of RFC 6979 without the first one. Not hardened against timing attacks: use `sign` for real secrets.
     """
     _check_signer(secret, digest)
     nonces = _nonces(secret, digest)
@@ -105,7 +105,7 @@ def sign_deterministic(secret: bytes, digest: bytes, canonical: Canonical) -> by
 
 # ------------------------------------------------------------------ private
 
-# Each of these is looked up once: `recover` is called for every signature of every block.
+# Looked up once, because `recover` is called for every signature of every block.
 _CONTEXT = GLOBAL_CONTEXT.ctx
 _RECOVERABLE = ffi.typeof("secp256k1_ecdsa_recoverable_signature *")
 _POINT = ffi.typeof("secp256k1_pubkey *")
@@ -118,17 +118,17 @@ _recover = lib.secp256k1_ecdsa_recover
 
 
 def _is_minimal_positive(first: int, second: int) -> bool:
-    """Whether a number that starts with these two bytes is positive and not padded, read as a signed one."""
+    """Whether a signed number with these first two bytes is positive and not padded."""
     return first < 0x80 and (first > 0 or second >= 0x80)
 
 
 def _check_signer(secret: bytes, digest: bytes) -> None:
     assert len(digest) == DIGEST_SIZE
-    require(is_secret(secret), "the secret is outside of the curve's order", condition="my->_key != empty_priv")
+    require(is_secret(secret), "the secret is not within the curve's order", condition="my->_key != empty_priv")
 
 
 def _nonces(secret: bytes, digest: bytes) -> Iterator[bytes]:
-    """The candidates of RFC 6979 §3.2 with HMAC-SHA256, the digest taken as it is instead of modulo the order."""
+    """Yield the candidates of RFC 6979 §3.2 with HMAC-SHA256, with the digest unreduced instead of modulo the order."""
     key, value = bytes(32), b"\x01" * 32
     for separator in (b"\x00", b"\x01"):
         key = hmac.digest(key, value + separator + secret + digest, "sha256")
@@ -141,7 +141,7 @@ def _nonces(secret: bytes, digest: bytes) -> Iterator[bytes]:
 
 
 def _signature_with_nonce(secret: bytes, digest: bytes, nonce: bytes) -> bytes | None:
-    """The ECDSA signature with low S that a nonce leads to; None for a nonce that leads to none."""
+    """Return the ECDSA signature with low S for a nonce, None for an unusable nonce."""
     if not is_secret(nonce):
         return None
     point = public_key(nonce)

@@ -1,5 +1,6 @@
-"""Whether signatures satisfy the authorities that operations need, and which keys would. Stateless: accounts' authorities
-come from a lookup that the caller gives. Source: wire-format.md §6; operations.md §2.4.
+"""Checks whether signatures satisfy the required authorities, and finds the keys that would.
+
+The caller passes the lookup of accounts' authorities. Source: wire-format.md §6; operations.md §2.4.
 """
 
 from collections.abc import Callable, Iterable
@@ -22,12 +23,12 @@ from state.protocol.work import Spend, spend_nothing
 
 Lookup = Callable[[str], Authority]
 
-MEMBERS_OF_UNIT = 40  # keys and accounts of authorities that are looked at
-MEMBERS_OF_AUTHORITY = 4  # to find an authority takes as long as to look at so many
+MEMBERS_OF_UNIT = 40  # members of authorities checked per unit of work
+MEMBERS_OF_AUTHORITY = 4  # The look-up of an authority takes as long as checking this many members.
 
 
 class Lookups(Struct, frozen=True):
-    """How to find an account's authority of each role, and how to count the work; unknown accounts raise UnknownKey."""
+    """Functions that find an account's authority of each role (UnknownKey for unknown accounts), and that count the work."""
 
     active: Lookup
     owner: Lookup
@@ -36,7 +37,7 @@ class Lookups(Struct, frozen=True):
 
 
 class Limits(Struct, frozen=True):
-    """How far an authority is walked: 0 is without limit for members and accounts."""
+    """Limits of the walk through authorities. For members and accounts, 0 means no limit."""
 
     depth: int = COIN_MAX_SIG_CHECK_DEPTH
     members: int = COIN_MAX_AUTHORITY_MEMBERSHIP
@@ -48,7 +49,7 @@ NO_LIMITS = Limits(members=0, accounts=0)
 
 
 class SignState:
-    """The keys at hand, which of them have been used, and the accounts that have been approved so far."""
+    """State of a walk through authorities: the signing keys, those that were used, and the accounts approved so far."""
 
     def __init__(
         self,
@@ -67,21 +68,21 @@ class SignState:
         self._spend, self._looked_at = spend, 0
 
     def signed(self, key: bytes) -> bool:
-        """Whether a key has signed, or could; it is used from then on."""
+        """Return whether a key has signed or is available, and mark it as used."""
         if key in self.used or key in self.available:
             self.used[key] = True
             return True
         return False
 
     def by_name(self, name: str) -> bool:
-        """Whether an account is approved, or its authority satisfied."""
+        """Return whether an account is approved or its authority is satisfied."""
         if name in self.approved:
             return True
         self._counter = 1
         return self._evaluate(self.nested(name), 0)
 
     def by_authority(self, authority: Authority) -> bool:
-        """Whether an authority is satisfied."""
+        """Return whether an authority is satisfied."""
         self._counter = 0
         return self._evaluate(authority, 0)
 
@@ -124,16 +125,16 @@ class SignState:
 
     @property
     def has_unused(self) -> bool:
-        """Whether a key was given that nothing needed."""
+        """Whether a signing key was not used."""
         return not all(self.used.values())
 
     def used_keys(self) -> set[bytes]:
-        """The keys that something needed."""
+        """Return the keys that were used."""
         return {key for key, used in self.used.items() if used}
 
 
 def distinct(keys: Iterable[bytes]) -> tuple[bytes, ...]:
-    """The recovered keys; the same one twice is refused."""
+    """Return the recovered keys as a tuple. Raises DuplicateSignature."""
     keys = tuple(keys)
     if len(set(keys)) != len(keys):
         raise DuplicateSignature("Duplicate Signature detected")
@@ -141,7 +142,7 @@ def distinct(keys: Iterable[bytes]) -> tuple[bytes, ...]:
 
 
 def require_only_posting(needed: Needed) -> None:
-    """Posting authority can't be mixed with any other in one transaction."""
+    """Refuse other roles in addition to posting: a transaction can't mix them."""
     for role in ("active", "owner", "other"):
         require(not getattr(needed, role), condition=f"required_{role}.size() == 0")
 
@@ -149,10 +150,10 @@ def require_only_posting(needed: Needed) -> None:
 def verify(
     needed: Needed, keys: Iterable[bytes], lookups: Lookups, limits: Limits = LIMITS, approved: frozenset[str] = frozenset()
 ) -> None:
-    """Refuse unless the keys satisfy all that is needed, and each of them is needed.
+    """Refuse unless the keys satisfy all required authorities, and each key is required.
 
-    Accounts in `approved` count as having signed where other accounts' authorities name them. IrrelevantSignature is raised last, when
-    all that is needed is there.
+    Accounts in `approved` satisfy their membership in other accounts' authorities. IrrelevantSignature is raised last, when all
+    authorities are satisfied.
     """
     keys = distinct(keys)
     if len(keys) == 1 and one_key_is_enough(needed, keys[0], lookups, limits):
@@ -181,7 +182,7 @@ def verify(
 
 
 def one_key_is_enough(needed: Needed, key: bytes, lookups: Lookups, limits: Limits) -> bool:
-    """Whether one account is needed, and the key has all the weight in its own authority: nearly always so, and soon seen."""
+    """Return whether a single account must sign, and the key alone satisfies its authority: the fast path of nearly all cases."""
     if needed.owner or needed.other or len(needed.posting) + len(needed.active) != 1:
         return False
     (name,) = needed.posting or needed.active
@@ -197,10 +198,10 @@ def one_key_is_enough(needed: Needed, key: bytes, lookups: Lookups, limits: Limi
 def required_signatures(
     needed: Needed, signed: Iterable[bytes], available: Iterable[bytes], lookups: Lookups, limits: Limits = LIMITS
 ) -> set[bytes]:
-    """Those of the available keys that would have to sign, without trying higher roles; what stays missing isn't reported."""
+    """Return the available keys that must sign, without trying higher roles. Missing keys aren't reported."""
     available = frozenset(available)
     if needed.posting:
-        # Authorities that operations name themselves may be there, unlike in `verify`, and aren't looked at.
+        # Unlike in `verify`, `needed.other` is allowed here and ignored.
         require(not needed.owner, condition="!required_owner.size()")
         require(not needed.active, condition="!required_active.size()")
         state = SignState(signed, lookups.posting, limits, available, lookups.spend)

@@ -1,6 +1,6 @@
-"""Amounts and their symbols: numbers, NAI text, prices. Integer arithmetic with the reference's rounding and overflow.
+"""Assets, symbols, NAI texts and prices. Integer arithmetic has the reference's rounding and overflow.
 
-Symbols are the reference's 32-bit `asset_num`, the same on every chain; how a chain spells them is not known here.
+Symbols are the reference's 32-bit `asset_num`, the same on every chain; symbols.py has a chain's spellings.
 Source: wire-format.md §1.9, §1.10; operations.md §2.2.
 """
 
@@ -36,7 +36,7 @@ _DAMM = tuple(tuple(map(int, row)) for row in _DAMM_ROWS.split())
 
 
 class Asset(Struct, frozen=True):
-    """An amount in the smallest unit of a symbol; only at the edge of the protocol, rows hold plain ints."""
+    """An amount in the smallest unit of a symbol, for wire values. Most rows have plain integers instead."""
 
     amount: int = 0
     symbol: int = COIN
@@ -46,7 +46,7 @@ class Asset(Struct, frozen=True):
 
 
 class Price(Struct, frozen=True):
-    """An exchange rate: `base` is worth `quote`. It is null while both are 0 COIN."""
+    """An exchange rate: `base` is worth `quote`. A price of 0 COIN / 0 COIN is null."""
 
     base: Asset = Asset()
     quote: Asset = Asset()
@@ -67,7 +67,7 @@ NULL_PRICE = Price()
 
 
 def is_smt(symbol: int) -> bool:
-    """Whether a symbol lies in SMT space: any but the three fixed ones."""
+    """Whether a symbol is in SMT space: any but the three fixed ones."""
     return symbol not in LEGACY_SYMBOLS
 
 
@@ -82,7 +82,7 @@ def decimals(symbol: int) -> int:
 
 
 def nai_digits(symbol: int) -> int:
-    """The 8 data digits of a symbol's NAI, without the check digit."""
+    """Return the 8 data digits of a symbol's NAI, without the check digit."""
     digits = symbol >> NAI_SHIFT
     return digits - _LEGACY_OFFSET if symbol in LEGACY_SYMBOLS else digits
 
@@ -112,7 +112,7 @@ def nai_text(symbol: int) -> str:
 
 
 def symbol_from_digits(digits: int, precision: int) -> int:
-    """Return the symbol with these NAI data digits; the three fixed symbols take no precision but their own."""
+    """Return the symbol with these NAI data digits. Refuses a wrong precision of a fixed symbol."""
     if digits <= 3:
         symbol = LEGACY_SYMBOLS[digits - 1]
         name = ("SBD", "COIN", "VESTS")[digits - 1]
@@ -135,9 +135,9 @@ def require_symbol(symbol: int) -> None:
 
 
 def ratio(amount: int, numerator: int, denominator: int) -> int:
-    """⌊amount·numerator/denominator⌋ as the reference's 128-bit step does it: refused when negative, beyond 64 bits or ÷0.
+    """Return ⌊amount·numerator/denominator⌋ like the reference's 128-bit step. Refuses negative results, 2^64 and more, and ÷0.
 
-    A quotient of 2^63 and more turns negative, as it does there.
+    As in the reference, a quotient from 2^63 to 2^64 becomes negative.
     """
     if denominator <= 0:
         raise Refused("", condition="divisor > 0")
@@ -149,7 +149,7 @@ def ratio(amount: int, numerator: int, denominator: int) -> int:
 
 
 def convert(asset: Asset, price: Price) -> Asset:
-    """asset × price: into the other symbol of the price, rounded down."""
+    """Convert an asset to the other symbol of a price, rounded down."""
     if asset.symbol == price.base.symbol:
         return Asset(ratio(asset.amount, price.quote.amount, price.base.amount), price.quote.symbol)
     if asset.symbol == price.quote.symbol:
@@ -158,7 +158,7 @@ def convert(asset: Asset, price: Price) -> Asset:
 
 
 def price_key(price: Price) -> tuple[int, int, int]:
-    """A sort key: prices compare by symbols, then by base/quote; 128 extra bits keep different ratios apart."""
+    """Return the sort key of a price: the symbols, then base/quote with 128 extra bits, which distinguish all ratios."""
     base, quote = price.base, price.quote
     ratio_key = (base.amount << 128) // quote.amount if quote.amount else 0
     return base.symbol, quote.symbol, ratio_key

@@ -1,6 +1,6 @@
-"""Conversions of decoded JSON values as the reference makes them: what counts as a number, a text, a bool, and what fails how.
+"""The reference's conversions of JSON values to numbers, texts and bools, with its errors.
 
-Values are what a standard JSON decoder gives. Narrowing wraps silently. It knows no type of the protocol.
+Inputs are the values of a standard JSON decoder. Narrowing wraps silently.
 Source: wire-format.md §1.1, §1.14, §1.16, §1.18; rpc-api.md §1.9.
 """
 
@@ -14,23 +14,23 @@ from state.protocol.values.text import read_integer
 
 JSON_NUMBER_MAX = UINT32_MAX
 CHOICE_MASK = UINT32_MAX
-# 10^128, 8^128 and 16^128 are multiples of 2^128: no digit further left matters.
+# 10^128, 8^128 and 16^128 are multiples of 2^128, so digits further left don't matter.
 U128_DIGITS = 128
 U128_TEXT = re.compile(r"(-?)(?:0x([0-9A-Fa-f]*)|0([0-7]*)|([0-9]*))")
 
-# The reference's names of types, which the messages of bad casts hold. A number without a sign is unsigned.
+# The reference's type names, for the messages of bad casts. A number without a sign is unsigned.
 KINDS = {type(None): "null_type", float: "double_type", bool: "bool_type", str: "string_type", list: "array_type", dict: "object_type"}
 
 
 def kind_of(value: Any) -> str:
-    """Return the type of a JSON value in the reference's words."""
+    """Return the reference's name for the type of a JSON value."""
     if type(value) is int:
         return "uint64_type" if value >= 0 else "int64_type"
     return KINDS[type(value)]
 
 
 def to_int(value: Any, bits: int, signed: bool) -> int:
-    """A machine integer: texts in 64-bit range, bools, null (0) and reals (truncated) count too; what is too large wraps."""
+    """Convert to a machine integer. Accepts texts in 64-bit range, bools, null (0) and reals (truncated). Large values wrap."""
     if type(value) is int and 0 <= value < 1 << bits - signed:
         return value
     if type(value) is str:
@@ -48,7 +48,7 @@ def to_int(value: Any, bits: int, signed: bool) -> int:
 
 
 def to_bool(value: Any) -> bool:
-    """A bool: `"true"` and `"false"` and no other text, numbers that aren't 0, null as false."""
+    """Convert to a bool. Accepts the texts `"true"` and `"false"`, numbers (true unless 0) and null (false)."""
     if value is True or value is False:
         return value
     if type(value) is str:
@@ -61,7 +61,7 @@ def to_bool(value: Any) -> bool:
 
 
 def to_text(value: Any) -> str:
-    """A text: any scalar as it prints, reals with 17 decimals, null as the empty text."""
+    """Convert a scalar to text: reals with 17 decimals, null as the empty text."""
     if type(value) is str:
         return value
     if value is None:
@@ -76,21 +76,21 @@ def to_text(value: Any) -> str:
 
 
 def to_array(value: Any) -> list[Any]:
-    """Return a JSON array; refuse anything else."""
+    """Return a JSON array. Raises BadCast for other values."""
     if type(value) is list:
         return value
     raise BadCast("Invalid cast from ${type} to Array", type=kind_of(value))
 
 
 def to_object(value: Any) -> dict[str, Any]:
-    """Return a JSON object; refuse anything else."""
+    """Return a JSON object. Raises BadCast for other values."""
     if type(value) is dict:
         return value
     raise BadCast("Invalid cast from type '${type}' to Object", type=kind_of(value))
 
 
 def to_u128(value: Any) -> int:
-    """An unsigned 128-bit number from the text of any scalar: decimal, `0x` hex or `0` octal up to the first other character."""
+    """Convert the text of a scalar to an unsigned 128-bit number: decimal, `0x` hex or `0` octal, up to the first other character."""
     match = U128_TEXT.match(to_text(value))
     assert match
     sign, hexadecimal, octal, decimal = match.groups()
@@ -100,9 +100,9 @@ def to_u128(value: Any) -> int:
 
 
 def to_choice(value: Any, names: Sequence[str], title: str) -> int:
-    """The place of an enumeration's member among `names`: a text is a name or a number, anything else a number as `to_int` reads it.
+    """Return the index of an enumeration's member in `names`. A text is a name or a number; other values are converted by `to_int`.
 
-    Only 32 bits of the number count, as many as an enumeration of the reference has; a refusal names all of it.
+    Only the lower 32 bits of a number are used, since the reference's enumerations have 32 bits. A refusal shows the whole number.
     """
     if type(value) is str:
         name = _until_nul(value)
@@ -120,7 +120,7 @@ def to_choice(value: Any, names: Sequence[str], title: str) -> int:
 
 
 def json_int(value: int) -> int | str:
-    """An integer as the reference writes it: text above 2^32-1, otherwise a number, however negative."""
+    """Return an integer in the reference's JSON form: text above 2^32-1, else (also if negative) a number."""
     return value if value <= JSON_NUMBER_MAX else str(value)
 
 
@@ -132,19 +132,19 @@ def _int_from_text(text: str, signed: bool) -> int:
 
 
 def _until_nul(text: str) -> str:
-    """The part of a text that the reference sees where it takes it for a C string."""
+    """Return a text up to its first NUL, where the reference treats it as a C string."""
     return text.partition("\0")[0]
 
 
 def _int_from_real(value: float, signed: bool) -> int:
-    """Truncated toward 0; what 64 bits can't hold is what the reference's processor makes of it."""
+    """Truncate toward 0. Values out of 64-bit range convert like on the reference's processor."""
     if INT64_MIN <= value < 1 << (63 if signed else 64):
         return int(value)
     return 0 if value > 0 and not signed else INT64_MIN
 
 
 def _machine_int(value: int) -> int:
-    """Integers of more than 64 bits can't be read at all by the reference, whatever they are asked to be."""
+    """Return an integer of at most 64 bits. The reference can't parse larger ones for any target type."""
     if not INT64_MIN <= value <= UINT64_MAX:
         raise _unreadable(signed=value < 0)
     return int(value)

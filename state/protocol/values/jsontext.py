@@ -1,7 +1,7 @@
-"""The reference's lenient JSON reader: what a text inside an operation means, whether it counts as JSON, and how it fails.
+"""The reference's lenient JSON parser for texts in operations: their values, whether they are valid JSON, and the errors.
 
-It reads bytes, in linear time and without recursion. A standard decoder does the work wherever its result is provably the
-same. It knows no operation. Source: wire-format.md §1.15, §1.17; operations.md §2.3.
+It takes linear time and has no recursion. A standard decoder does the work wherever its result is provably the same.
+Source: wire-format.md §1.15, §1.17; operations.md §2.3.
 """
 
 import json
@@ -17,9 +17,9 @@ from state.protocol.values.convert import json_int, to_text
 from state.protocol.values.text import decode, encode, first_byte, read_integer
 
 OPEN_BRACKETS_MAX = 99
-# Values and containers count toward a depth of 200; a value inside n containers is at depth 2n + 1.
+# Values and containers count toward a maximum depth of 200; a value in n containers is at depth 2n + 1.
 CONTAINERS_MAX = 100
-# Longer numbers may be out of a double's range, which is for the reader to say.
+# Longer numbers can be out of a double's range and are left to the lenient reader.
 PLAIN_NUMBER_CHARACTERS_MAX = 300
 INT_CHARACTERS_MAX = 18
 
@@ -30,7 +30,7 @@ NUMBER = re.compile(rb"-?[0-9]*(?:\.[0-9]*)?")
 LETTERS = re.compile(rb"[nultrefas]+")
 TOKEN = re.compile(rb"((?:[A-Za-z0-9_.:/-]++|\\.)*+)(?:[\t \0\n]|\\\Z)?", re.DOTALL)
 ESCAPE = re.compile(rb"\\(.)", re.DOTALL)
-# Escapes that a standard decoder reads otherwise.
+# Escapes that a standard decoder reads differently.
 OTHER_ESCAPE = re.compile(r"\\[bfu]")
 NOT_OBJECT_BRACKETS = bytes(set(range(256)) - set(b"{}"))
 NOT_ARRAY_BRACKETS = bytes(set(range(256)) - set(b"[]"))
@@ -41,33 +41,33 @@ WORDS = {b"null": None, b"true": True, b"false": False}
 BLANKS = " \t\r\n"
 SPACE_CHARACTERS = tuple(BLANKS)
 
-# The places that the long form of the reference's errors names.
+# The source positions in the long form of the reference's errors.
 PEEK, PEEK_PLACE = "stringstream", "sstream.cpp:109 peek"
 END, END_PLACE = "unexpected end of file", "json.cpp:439 variant_from_stream"
 ESCAPE_PLACE = "json.cpp:63 parseEscape"
 STRING_PLACE = "json.cpp:122 stringFromStream"
 ARRAY_PLACE = "json.cpp:252 arrayFromStream"
 
-# ------------------------------------------------------------------ what others use
+# ------------------------------------------------------------------ public functions
 
 
 def read(text: str | bytes, *, count_brackets: bool = True) -> Any:
-    """The value that a text begins with; what follows is ignored. The first of equal keys counts.
+    """Parse the value at the start of a text. The rest is ignored, and of equal keys the first wins.
 
-    Errors are the reader's own. With `count_brackets` a text with 100 open brackets of one sort is refused before it is read.
+    Raises the reader's ChainErrors. With `count_brackets` a text with 100 open brackets of one type is refused before it is parsed.
     """
     if isinstance(text, bytes):
         text = decode(text)
     brackets = text.count("[") + text.count("{")
     if brackets <= OPEN_BRACKETS_MAX and not OTHER_ESCAPE.search(text):
-        # The decoder's own `decode` looks for blanks with regular expressions, which takes longer than reading a short value.
+        # The decoder's own `decode` finds white space by regular expressions, which takes longer than parsing a short value.
         stripped = text.strip(BLANKS)
         try:
             value, end = SCAN(stripped, 0)
             if end == len(stripped):
                 return value
         except (ValueError, StopIteration):
-            pass  # for the lenient reader to say
+            pass  # The lenient reader decides.
     data = encode(text)
     if count_brackets and brackets > OPEN_BRACKETS_MAX:
         _require_few_open(data)
@@ -75,9 +75,9 @@ def read(text: str | bytes, *, count_brackets: bool = True) -> Any:
 
 
 def is_whole(text: str) -> bool:
-    """Whether a value takes up the whole text; False only for an empty text and one with something left over.
+    """Return whether a text is exactly one value: False if it is empty or continues after the value.
 
-    A failure inside the value surfaces as the reader's own error.
+    Raises the reader's ChainError for an error within the value.
     """
     if not text:
         return False
@@ -86,29 +86,29 @@ def is_whole(text: str) -> bool:
             CHECKER_OF_INTS.encode(CHECKER.decode(text))
             return True
         except (ValueError, OverflowError):
-            pass  # for the lenient reader to say
+            pass  # The lenient reader decides.
     reader = _Reader(encode(text))
     reader.value()
     return reader.at == len(reader.data)
 
 
 def require_valid(text: str, message: str, *, condition: str) -> None:
-    """Refuse a text that is not valid JSON: with `message` when it is empty or goes on after its value, else with the reader's error."""
+    """Refuse invalid JSON: with `message` if the text is empty or continues after its value, else with the reader's error."""
     require(is_whole(text), message, condition=condition)
 
 
-# ------------------------------------------------------------------ standard decoders, as far as they agree
+# ------------------------------------------------------------------ standard decoders, for texts on which they agree
 
 
 def _real_or_token(number: str) -> Any:
-    """A number with a point or an exponent. The reader takes one with an exponent as text, and stumbles over a `+` in it."""
+    """Convert a number with a point or an exponent. The reader returns one with an exponent as text, and stops at a `+`."""
     if "+" in number or len(number) > PLAIN_NUMBER_CHARACTERS_MAX:
         raise ValueError(number)
     return number if "e" in number or "E" in number else DOUBLE.decode(number)
 
 
 def _same_real(number: str) -> None:
-    """Let pass what the reader reads as well."""
+    """Accept the numbers that the reader also accepts."""
     if "+" in number or len(number) > PLAIN_NUMBER_CHARACTERS_MAX:
         raise ValueError(number)
 
@@ -135,15 +135,15 @@ DOUBLE = msgspec.json.Decoder(float)
 READER = json.JSONDecoder(
     parse_float=_real_or_token, parse_int=_short_int, parse_constant=_no_constant, object_pairs_hook=_first_of_equal_keys
 )
-# The decoder's function that reads one value; the stubs of the library lack it.
+# The decoder's function that parses one value, which the type stubs lack.
 SCAN: Callable[[str, int], tuple[Any, int]] = READER.scan_once  # type: ignore[attr-defined]
 CHECKER = msgspec.json.Decoder(float_hook=_same_real)
-# Decoding takes integers of any size; encoding as MessagePack takes those of 64 bits, like the reader, and is faster than looking.
+# Decoding accepts integers of any size. Encoding as MessagePack accepts only 64 bits, like the reader, and is the fastest check.
 CHECKER_OF_INTS = msgspec.msgpack.Encoder()
 
 
 def _require_few_open(data: bytes) -> None:
-    """The reference's guard: brackets are counted from the left, those inside strings as well."""
+    """Refuse too many open brackets like the reference, which counts from the left and includes brackets in strings."""
     objects = max(accumulate(1 if byte == 0x7B else -1 for byte in data.translate(None, NOT_OBJECT_BRACKETS)), default=0)
     arrays = max(accumulate(1 if byte == 0x5B else -1 for byte in data.translate(None, NOT_ARRAY_BRACKETS)), default=0)
     require(max(objects, arrays) <= OPEN_BRACKETS_MAX, "object graph too deep", condition="open_object < 100 && open_array < 100")
@@ -153,7 +153,7 @@ def _require_few_open(data: bytes) -> None:
 
 
 class _Reader:
-    """One pass over a text. `open` are the containers around the current place, each with the key that waits for its value."""
+    """A single pass over a text. `open` has the containers around the current position, each with its pending key."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
@@ -162,7 +162,7 @@ class _Reader:
         self.trail: list[str] = []
 
     def value(self) -> Any:
-        """Read the next value and stop after it."""
+        """Parse the next value and stop after it."""
         try:
             return self._value()
         except ChainError as error:
@@ -196,7 +196,7 @@ class _Reader:
             container.setdefault(key, value)
 
     def _next(self) -> bytes:
-        """Go to the next value of the innermost container, past its key, and return its first byte; empty after the last one."""
+        """Advance to the next value of the innermost container, past its key. Return its first byte, b"" after the last value."""
         container, _ = self.open[-1]
         first = self._peek(SEPARATORS)
         if first == (b"]" if type(container) is list else b"}"):
@@ -212,7 +212,7 @@ class _Reader:
         return self._peek(SPACE)
 
     def _peek(self, skip: re.Pattern[bytes]) -> bytes:
-        """The next byte that isn't skipped."""
+        """Skip a pattern and return the next byte."""
         match = skip.match(self.data, self.at)
         assert match
         self.at = match.end()
@@ -252,7 +252,7 @@ class _Reader:
         raise self._more(error, "while parsing token '${token}'", STRING_PLACE, token=token)
 
     def _token(self) -> str:
-        """What an unquoted text goes on with; one blank, TAB, LF or NUL after it is swallowed."""
+        """Return the rest of an unquoted text. Consumes one space, TAB, LF or NUL after it."""
         match = TOKEN.match(self.data, self.at)
         assert match
         self.at = match.end()
@@ -282,14 +282,14 @@ class _Reader:
             raise ParseError('Can\'t parse token "${token}" as a JSON numeric constant', token=text)
         return _double(text) if "." in text else _integer(text)
 
-    # -------------------------------------------------------------- errors, and what each level adds to them
+    # -------------------------------------------------------------- errors, and the context that each level adds
 
     def _end_of_file(self, text: str, place: str) -> ChainError:
         self.trail = [f"{text}\n    {{}}\n    {place}"]
         return EndOfFile(text)
 
     def _more(self, error: ChainError, text: str, place: str, **values: Any) -> ChainError:
-        """Add the line of one level to the text of an error, and to its long form."""
+        """Append the line of one level to the text of an error and to its long form."""
         for key, value in values.items():
             text = text.replace("${" + key + "}", value if type(value) is str else _printed(value))
         error.context += text
@@ -298,7 +298,7 @@ class _Reader:
         return error
 
     def _with_containers(self, error: ChainError) -> ChainError:
-        """The error as it comes out of the containers that were open."""
+        """Add the lines of all open containers to an error."""
         for container, _ in reversed(self.open):
             if type(container) is list:
                 error = self._more(error, "Attempting to parse array ${array}", ARRAY_PLACE, array=container)
@@ -325,7 +325,7 @@ def _integer(text: str) -> int:
 
 
 def _double(text: str) -> Any:
-    """A double from digits around a point, of which there may be none on one side, by way of the standard form."""
+    """Parse a double whose digits before or after the point can be missing, by converting it to the standard form."""
     whole, _, fraction = text.removeprefix("-").partition(".")
     sign = "-" if text[0] == "-" else ""
     try:
@@ -335,7 +335,7 @@ def _double(text: str) -> Any:
 
 
 def _printed(value: Any) -> str:
-    """JSON as the reference writes it (wire-format.md §1.14)."""
+    """Return the reference's JSON text of a value (wire-format.md §1.14)."""
     return json.dumps(_printable(value), ensure_ascii=False, separators=(",", ":"))
 
 

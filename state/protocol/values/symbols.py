@@ -1,4 +1,4 @@
-"""How one chain spells the three fixed symbols: in bytes, and in the condenser's text of an asset.
+"""A chain's spelling of the three fixed symbols, in bytes and in the condenser's asset texts.
 
 Source: wire-format.md §1.9, §1.10; rpc-api.md §4.1.
 """
@@ -24,11 +24,11 @@ LETTERS_MAX = 8
 CANNOT_PARSE = "Cannot parse asset symbol"
 SYMBOL_UNKNOWN = "UNKN"
 SYMBOL_NAMES = {assets.COIN: "COIN", assets.SBD: "SBD", assets.VESTS: "VESTS"}
-"""What the reference's constants call the fixed symbols, whatever their letters are."""
+"""The names of the fixed symbols in the reference's constants, independent of a chain's letters."""
 
 
 class Symbols:
-    """The letters of a chain's fixed symbols, and their bytes: precision, letters, zeros."""
+    """The letters of a chain's fixed symbols and their bytes (precision, letters, zeros)."""
 
     def __init__(self, coin: str, debt: str, vests: str, *, canonical: bool = False) -> None:
         self._canonical = canonical
@@ -39,13 +39,13 @@ class Symbols:
         self._first_halves = {self.packed[symbol][:SMT_BYTES]: name for symbol, name in SYMBOL_NAMES.items()}
 
     def pack(self, symbol: int) -> bytes:
-        """The bytes of a symbol: 8 for the fixed ones, otherwise 4."""
+        """Encode a symbol: 8 bytes for the fixed ones, else 4."""
         return self.packed.get(symbol) or symbol.to_bytes(SMT_BYTES, "little")
 
     def unpack(self, data: bytes, i: int) -> tuple[int, int]:
-        """A symbol of 8 bytes if its first half is one of the chain's, otherwise the 4 of its number.
+        """Decode a symbol: 8 bytes if their first half belongs to a fixed symbol, else the 4 bytes of its number.
 
-        That is an SMT's way; the reference takes the numbers of the fixed ones as well, and packs them in 8 bytes again.
+        SMTs have 4 bytes. The reference also accepts the numbers of fixed symbols there, and packs them in 8 bytes.
         """
         head, whole = data[i : i + SMT_BYTES], data[i : i + SYMBOL_BYTES]
         if len(head) < SMT_BYTES:
@@ -62,7 +62,7 @@ class Symbols:
         return symbol, i + SMT_BYTES
 
     def asset_text(self, asset: Asset) -> str:
-        """`1.000 COIN`; a negative amount has its sign in front (rpc-api.md §9.3), an SMT prints as UNKN."""
+        """Format an asset: `1.000 COIN`. A negative amount has a leading sign (rpc-api.md §9.3); the symbol of an SMT is UNKN."""
         places = assets.decimals(asset.symbol)
         digits = str(abs(asset.amount)).rjust(places + 1, "0")
         number = f"{digits[:-places]}.{digits[-places:]}" if places else digits
@@ -70,9 +70,9 @@ class Symbols:
         return f"{sign}{number} {self.letters.get(asset.symbol, SYMBOL_UNKNOWN)}"
 
     def asset_from_text(self, value: Any) -> Asset:
-        """The condenser's text of an asset; a NAI object is refused, as recorded.
+        """Parse the condenser's text of an asset. Refuses a NAI object, as recorded from the reference.
 
-        As in the reference the sign belongs to the digits in front of the point alone: `-1.500 COIN` is -500.
+        As in the reference the sign applies only to the digits before the point: `-1.500 COIN` is -500.
         """
         plain = self._plain_asset(value) if type(value) is str else None
         if plain is not None:
@@ -83,7 +83,7 @@ class Symbols:
         whole, point, fraction = number.partition(".")
         require(point or "." not in text, condition="space_pos > dot_pos")
         if not point:
-            amount_of(whole)  # it is read before the symbol then
+            amount_of(whole)  # Without a point, the amount is checked before the symbol.
         symbol = self._symbol_of(name, size(fraction) & 0xFF)
         places = assets.decimals(symbol)
         amount = amount_of(whole + places * "0") + amount_of("1" + fraction) - 10**places
@@ -92,7 +92,7 @@ class Symbols:
         return Asset(amount, symbol)
 
     def _symbol_of(self, text: str, places_given: int) -> int:
-        """The symbol that a text begins with, where an amount has so many places; the text is read up to a NUL."""
+        """Parse the symbol of an amount with `places_given` decimals. A NUL ends the text."""
         text = text.lstrip(INNER_WHITE_SPACE)
         rest = text.lstrip(ascii_uppercase)
         letters = text[: len(text) - len(rest)]
@@ -106,7 +106,7 @@ class Symbols:
         return symbol
 
     def _plain_asset(self, text: str) -> Asset | None:
-        """The asset of a text in just the form that `asset_text` gives, and not negative; nearly all are."""
+        """Parse a text in exactly the form of `asset_text` and not negative, the form of nearly all. None for others."""
         number, _, name = text.partition(" ")
         whole, _, fraction = number.partition(".")
         symbol = self._by_letters.get(name)
@@ -116,12 +116,12 @@ class Symbols:
 
 
 def packed_symbol(symbol: int, letters: str) -> bytes:
-    """The bytes of a fixed symbol."""
+    """Encode a fixed symbol."""
     return bytes((assets.decimals(symbol),)) + letters.encode().ljust(SYMBOL_BYTES - 1, b"\0")
 
 
 def amount_of(text: str) -> int:
-    """The digits in front of the point, with their sign."""
+    """Parse an optional sign and digits. Raises ParseError."""
     number = read_integer(text, 64, signed=True)
     if number is None:
         raise unreadable_amount()
@@ -129,5 +129,5 @@ def amount_of(text: str) -> int:
 
 
 def unreadable_amount() -> ParseError:
-    """The error of digits that are none, or too many."""
+    """Return the reference's error for an invalid or too large number."""
     return ParseError("Couldn't parse int64_t")

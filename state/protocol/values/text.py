@@ -1,7 +1,7 @@
-"""Text on the wire: bytes and bounded names, account names, UTF-8, hex, points of time and versions as text; no state.
+"""Texts on the wire: bounded texts, account names, UTF-8, hex, numbers, times and versions.
 
-A text is a `str` decoded from bytes with surrogate escapes, so that bytes which are no UTF-8 come out again as they were.
-Its size is that of its bytes. Source: wire-format.md §1.1, §1.5, §1.6, §1.12, §1.18.
+A text is a `str` decoded from bytes with surrogate escapes, so that bytes that aren't valid UTF-8 are preserved. Its size is that of
+its bytes. Source: wire-format.md §1.1, §1.5, §1.6, §1.12, §1.18.
 """
 
 import binascii
@@ -20,7 +20,7 @@ TIMES_KEPT_MAX = 65_536
 TIME_KEPT_BYTES_MAX = 32
 
 SECOND_MICROSECONDS = 1_000_000
-# Microseconds in the last of so many digits.
+# Microseconds per unit of the last of n fraction digits, by n.
 FRACTION_UNITS = (1_000_000, 100_000, 10_000, 1_000, 100, 10, 1)
 FRACTION_DIGITS = len(FRACTION_UNITS) - 1
 EPOCH_DAY = date(1970, 1, 1).toordinal()
@@ -42,12 +42,12 @@ VERSION_PART_TOO_LARGE = WORD32
 
 
 def decode(data: bytes) -> str:
-    """The text of any bytes."""
+    """Decode any bytes to a text."""
     return data.decode("utf-8", "surrogateescape")
 
 
 def encode(text: str) -> bytes:
-    """The bytes of a text; a surrogate that stands for no byte (a client's lone one) becomes its three bytes."""
+    """Encode a text. A surrogate that escapes no byte (a lone one from a client) becomes its three bytes."""
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
@@ -55,14 +55,14 @@ def encode(text: str) -> bytes:
 
 
 def size(text: str) -> int:
-    """The number of bytes of a text."""
+    """Return the number of bytes of a text."""
     return len(text) if text.isascii() else len(encode(text))
 
 
 def cut(text: str, size: int) -> str:
-    """A bounded text: the first `size` bytes, and of these what stands in front of a NUL.
+    """Return the first `size` bytes of a text, up to a NUL.
 
-    The reference still compares what comes after a NUL, but neither packs nor shows it; here it is dropped.
+    The reference compares the bytes after a NUL but neither packs nor shows them; here they are dropped.
     """
     text = text[:size] if text.isascii() else decode(encode(text)[:size])
     return text.partition("\0")[0] if "\0" in text else text
@@ -80,7 +80,7 @@ def is_utf8(text: str) -> bool:
 
 
 def is_valid_account_name(name: str) -> bool:
-    """Whether an account can have this name: 3 to 16 bytes, labels of at least 3 characters split by dots."""
+    """Whether an account can have this name: 3 to 16 bytes, labels of at least 3 characters separated by dots."""
     return ACCOUNT_NAME_BYTES_MIN <= len(name) <= ACCOUNT_NAME_BYTES_MAX and _has_labels(name)
 
 
@@ -90,13 +90,13 @@ def _has_labels(name: str) -> bool:
 
 
 def bad_permlink_character(permlink: str) -> str:
-    """The first byte, as text, that the permlink of a new comment can't have (it takes `a-z 0-9 -`); empty when there is none."""
+    """Return the first byte, as text, that a new comment's permlink can't contain (not `a-z 0-9 -`), or ""."""
     found = NOT_IN_PERMLINKS.search(permlink)
     return first_byte(found[0]) if found else ""
 
 
 def first_byte(text: str) -> str:
-    """The first byte of a text as a text: messages of the reference name single bytes."""
+    """Return the first byte of a text as a text: the reference's messages show single bytes."""
     return decode(encode(text[:1])[:1])
 
 
@@ -104,7 +104,7 @@ def first_byte(text: str) -> str:
 
 
 def hex_bytes(text: str) -> bytes:
-    """Bytes from hex digits in either case; an odd digit at the end is dropped, anything else fails."""
+    """Decode hex digits in either case. An odd last digit is dropped; other characters raise ChainError."""
     try:
         return binascii.a2b_hex(text if text.isascii() and len(text) % 2 == 0 else text[: size(text) & ~1])
     except (binascii.Error, ValueError):
@@ -112,22 +112,22 @@ def hex_bytes(text: str) -> bytes:
 
 
 def fixed_hex(text: str, size: int) -> bytes:
-    """Return exactly `size` bytes: all hex digits of a text are read, then zeros are added on the right or the rest is cut off.
+    """Decode hex digits to exactly `size` bytes: shorter values are zero-filled on the right, longer ones cut.
 
-    As in the reference, the digits become bytes of any length first, so that an odd last one is lost here as well.
+    As in the reference, all digits are decoded first, so an odd last digit is dropped.
     """
     return hex_bytes(text)[:size].ljust(size, b"\0")
 
 
 def bad_hex(text: str) -> ChainError:
-    """The error of a text with something besides hex digits."""
+    """Return the error for a text with a character that isn't a hex digit."""
     found = NOT_HEX.search(text)
     assert found, text
     return ChainError("Invalid hex character '${c}'", c=first_byte(found[0]))
 
 
 def read_integer(text: str, bits: int, signed: bool) -> int | None:
-    """An optional sign and digits in the range of a machine integer; a negative text wraps in an unsigned one. None: no such text."""
+    """Parse an optional sign and digits in the range of a machine integer, or return None. Negative numbers wrap if unsigned."""
     match = INTEGER.fullmatch(text)
     if match is None:
         return None
@@ -143,14 +143,14 @@ def read_integer(text: str, bits: int, signed: bool) -> int | None:
 
 @lru_cache(maxsize=TIMES_KEPT_MAX)
 def time_text(seconds: int) -> str:
-    """`YYYY-MM-DDTHH:MM:SS` of unsigned 32-bit seconds; from 2^31 on these are dates before 1970, as in the reference."""
+    """Format unsigned 32-bit seconds as `YYYY-MM-DDTHH:MM:SS`. As in the reference, 2^31 and above are dates before 1970."""
     assert 0 <= seconds < WORD32, seconds
     day, second = divmod(seconds - ((seconds & 1 << 31) << 1), DAY_SECONDS)
     return f"{date.fromordinal(EPOCH_DAY + day).isoformat()}T{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}"
 
 
 def time_from_text(text: str) -> int:
-    """Unsigned 32-bit seconds from the text of a date and time, with the leniency of wire-format.md §1.5; dates before 1970 wrap."""
+    """Parse a date and time to unsigned 32-bit seconds, as leniently as in wire-format.md §1.5. Dates before 1970 wrap."""
     return _kept_time(text) if len(text) <= TIME_KEPT_BYTES_MAX else _time_from_text(text)
 
 
@@ -166,7 +166,7 @@ _kept_time = lru_cache(maxsize=TIMES_KEPT_MAX)(_time_from_text)
 
 
 def _seconds(text: str) -> int:
-    """Whole seconds, rounded toward 1970: delimited when the fifth byte is `-`, compact otherwise."""
+    """Parse whole seconds, rounded toward 1970. The form is delimited if the fifth byte is `-`, else compact."""
     day_text, _, clock_text = text.partition("T")
     if text[4:5] == "-":
         day = _delimited_day(day_text)
@@ -191,14 +191,14 @@ def _delimited_day(text: str) -> int:
 
 
 def _compact_day(text: str) -> int:
-    """Four, two and two bytes; a part that is not there in full counts as 0."""
+    """Parse a day of four, two and two bytes. An incomplete part is 0."""
     parts = [text[i:j] if j <= len(text) else "" for i, j in ((0, 4), (4, 6), (6, 8))]
     year, month, day = (_lexical(part, 16) if part else 0 for part in parts)
     return _day_number(year, month, day)
 
 
 def _day_number(year: int, month: int, day: int) -> int:
-    """Days since 1970, checked in the reference's order."""
+    """Return the days since 1970, checked in the reference's order."""
     if not 1 <= day <= 31:
         raise BadDay("Day of month value is out of range 1..31")
     if not 1 <= month <= 12:
@@ -212,7 +212,7 @@ def _day_number(year: int, month: int, day: int) -> int:
 
 
 def _delimited_clock(text: str) -> int:
-    """Microseconds; a leading `-` makes them negative, all others separate."""
+    """Parse a time of day to microseconds. A leading `-` makes it negative; any other `-` is a separator."""
     _require_clock(text)
     hour, minute, second, fraction = [*_words(text, "[-:,.]+"), "", "", "", ""][:4]
     clock = _microseconds(
@@ -225,7 +225,7 @@ def _delimited_clock(text: str) -> int:
 
 
 def _compact_clock(text: str) -> int:
-    """Microseconds from two, two and two bytes and a fraction after any separator; a negative part makes all of it negative."""
+    """Parse a time of day of two, two and two bytes, a separator and a fraction to microseconds. A negative part negates it."""
     _require_clock(text)
     digits = text.removeprefix("-")
     hour, minute, second = (_lexical(digits[i : i + 2], bits, signed=True) if digits[i:] else 0 for i, bits in ((0, 32), (2, 16), (4, 16)))
@@ -244,7 +244,7 @@ def _microseconds(hour: int, minute: int, second: int, fraction: int) -> int:
 
 
 def _fraction(text: str) -> int:
-    """Return the microseconds of the digits after the point; digits after the sixth don't count."""
+    """Return the microseconds of the digits after the point. Digits after the sixth are ignored."""
     digits = text[:FRACTION_DIGITS]
     return _lexical(digits, 64, signed=True) * FRACTION_UNITS[len(digits)]
 
@@ -264,13 +264,15 @@ def _lexical(text: str, bits: int, signed: bool = False) -> int:
 
 
 def version_text(number: int) -> str:
-    """`major.hardfork.release` of a packed version."""
+    """Format a packed version as `major.hardfork.release`."""
     return f"{number >> 24 & 0xFF}.{number >> 16 & 0xFF}.{number & 0xFFFF}"
 
 
 def version_from_text(text: str) -> int:
-    """A packed version from `M.H.R` or `M_H_R`, read like numbers from a C++ stream: white space in front of a part or of a dot
-    is skipped, negative numbers wrap, and reading ends with a number that is too large. The last one may be missing.
+    """Parse `M.H.R` or `M_H_R` to a packed version, like numbers from a C++ stream.
+
+    White space before a part or a separator is skipped, negative numbers wrap, and parsing ends at a too large number. The last part can
+    be missing.
     """
     match = VERSION.match(text)
     parts = [_version_part(match[i]) for i in (1, 3, 4)] if match else []

@@ -1,4 +1,4 @@
-"""The kinds of fields, and the names that stand for them in annotations: all that declarations of operations import. No state."""
+"""Field kinds and their annotation names, for declarations of operations and records."""
 
 from typing import Annotated
 

@@ -1,13 +1,13 @@
-"""What a kind of field is, what it may ask of the codec that it is bound to, and the lengths that several kinds begin with.
+"""`Kind`, the base of field kinds, the codec interface that kinds use, and the encoding of lengths.
 
-A kind is declared once, in the annotation of a field, and knows no chain. The codec of a chain asks it for four functions:
+A kind is declared in the annotation of a field, independent of any chain. The codec of a chain gets four functions from it:
 
     packer(codecs)          value -> bytes
     unpacker(codecs)        bytes, position -> value, position
     dumper(codecs, legacy)  value -> JSON value, or None when the value is its own JSON form
     parser(codecs, legacy)  JSON value -> value
 
-`legacy` is the condenser's dialect (wire-format.md §5), otherwise the NAI form. Source: wire-format.md §1.1-1.3.
+`legacy` selects the condenser's dialect (wire-format.md §5) instead of the NAI form. Source: wire-format.md §1.1-1.3.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ LENGTHS = tuple(bytes((n,)) for n in range(128))
 
 
 class Codecs(Protocol):
-    """The codec of a chain, as far as kinds and operations know it; `ChainCodecs` is the one that there is.
+    """Interface of a chain's codec for kinds and operations. `ChainCodecs` implements it.
 
-    `of` is a kind or a declared class. A kind that holds others asks here for their functions, never those others themselves:
-    the codec makes each function once.
+    `of` is a kind or a declared class. A kind with element kinds gets their functions from here and not from the element kinds,
+    because the codec creates each function only once.
     """
 
     spec: ChainSpec
     symbols: Symbols
     canonical: bool
-    """Whether unpackers take only the bytes that packing gives, and raise NotCanonical for others."""
+    """Whether unpackers accept only bytes that packing would produce, and raise NotCanonical for others."""
     spend: Spend
-    """Counts the work of reading JSON."""
+    """Counts the work of parsing JSON."""
 
     def packer(self, of: Any) -> Pack:
         """Return the function from a value to its bytes."""
@@ -56,27 +56,27 @@ class Codecs(Protocol):
         """Return the function from a JSON value to a value."""
 
     def default(self, of: Any) -> Any:
-        """Return the value of a field that is left out."""
+        """Return the value of a missing field of this type."""
 
     def pack(self, value: Any) -> bytes:
-        """Return the bytes of a value of a declared class."""
+        """Encode a value of a declared class."""
 
     def unpack(self, of: Any, data: bytes, exact: bool = False) -> Any:
-        """Return the value that bytes begin with, or with `exact` consist of; raise a ChainError when they hold none."""
+        """Decode the value at the start of some bytes, which with `exact` must end there. Raises ChainError."""
 
 
 class Kind:
-    """Base of all kinds. `layout` is a struct code for kinds of fixed size that struct reads as they are."""
+    """Base of all kinds. `layout` is the struct code of a kind of fixed size that needs no conversion."""
 
     layout: str = ""
     default: Any = None
 
     def packer(self, codecs: Codecs) -> Pack:
-        """Return the function that packs a value, for the chain of these codecs."""
+        """Return the function that packs a value."""
         raise TypeError(f"{type(self).__name__} has no binary form")
 
     def unpacker(self, codecs: Codecs) -> Unpack:
-        """Return the function that reads a value from bytes."""
+        """Return the function that unpacks a value."""
         raise TypeError(f"{type(self).__name__} has no binary form")
 
     def dumper(self, codecs: Codecs, legacy: bool) -> Dump | None:
@@ -85,11 +85,11 @@ class Kind:
 
     def parser(self, codecs: Codecs, legacy: bool) -> Parse:
         """Return the function that reads a value from JSON."""
-        raise TypeError(f"{type(self).__name__} is only written")
+        raise TypeError(f"{type(self).__name__} can't be parsed")
 
 
 def pack_length(n: int) -> bytes:
-    """Return a number as a varint: unsigned LEB128, low bits first."""
+    """Encode a number as a varint: unsigned LEB128, low bits first."""
     if n < 128:
         return LENGTHS[n]
     out = bytearray()
@@ -101,12 +101,12 @@ def pack_length(n: int) -> bytes:
 
 
 def unpack_length(data: bytes, i: int, canonical: bool = False) -> tuple[int, int]:
-    """Read a varint of at most five bytes, and return it with the position after it; bits from 2^32 on are lost, as in the reference."""
+    """Read a varint of at most five bytes, and return it with the position after it. As in the reference it wraps at 2^32."""
     low = data[i]
     if low < 128:
         return low, i + 1
     high = data[i + 1]
-    if 0 < high < 128:  # two bytes, like those of nearly all long texts
+    if 0 < high < 128:  # two bytes, as for nearly all long texts
         return low & 127 | high << 7, i + 2
     start = i
     n = shift = 0
@@ -126,8 +126,8 @@ def unpack_length(data: bytes, i: int, canonical: bool = False) -> tuple[int, in
 def unpack_count(data: bytes, i: int, canonical: bool = False) -> tuple[int, int]:
     """Read the number of elements of a container, and return it with the position after it.
 
-    Each element takes at least one byte, so a number greater than what is left is refused at once. Otherwise a few bytes could make
-    the reader of a container ask for memory for billions of elements.
+    Each element takes at least one byte, so a number greater than the number of remaining bytes is refused at once. Otherwise a few
+    bytes could cause an allocation for billions of elements.
     """
     n = data[i]
     i += 1
@@ -139,5 +139,5 @@ def unpack_count(data: bytes, i: int, canonical: bool = False) -> tuple[int, int
 
 
 def as_it_is(value: Any) -> Any:
-    """Return the value itself: stands for a dumper where a function is needed."""
+    """Return the value itself: the dumper of types without one, where a function is needed."""
     return value

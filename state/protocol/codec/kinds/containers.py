@@ -1,4 +1,4 @@
-"""Kinds that hold others: lists, sets, maps, optional values. Source: wire-format.md §1.1, §1.4."""
+"""Container kinds: lists, sets, maps, optional values. Source: wire-format.md §1.1, §1.4."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from state.protocol.values.text import encode
 
 
 class Many(Kind):
-    """A container of one kind of element; `ascending` makes it a set, which is sorted and loses duplicates when read.
+    """A container of elements of one kind. With `ascending` it is a set: reading sorts it and drops duplicates.
 
-    `strict` sets (proposal ids) must already be in order in JSON; in bytes they are sorted like any other.
+    A `strict` set (proposal ids) must be sorted already in JSON; in bytes it is sorted like any other set.
     """
 
     default = ()
@@ -67,7 +67,7 @@ class Many(Kind):
 
 
 def rising(values: Iterable[Any]) -> Iterator[Any]:
-    """Yield the values as they come, and refuse the first one that is not greater than the one before."""
+    """Yield the values, and refuse the first one that isn't greater than its predecessor."""
     last = None
     for value in values:
         require(last is None or value > last, "Items should be unique and sorted", condition="tmp > last")
@@ -76,7 +76,7 @@ def rising(values: Iterable[Any]) -> Iterator[Any]:
 
 
 def ordered(values: list[Any], key_of: Callable[[Any], Any]) -> tuple[Any, ...]:
-    """Return the values in ascending order of their keys; of several with one key the first stays."""
+    """Sort the values by their keys. Of values with equal keys the first stays."""
     out: dict[Any, Any] = {}
     for value in values:
         out.setdefault(key_of(value), value)
@@ -84,7 +84,7 @@ def ordered(values: list[Any], key_of: Callable[[Any], Any]) -> tuple[Any, ...]:
 
 
 def in_order(values: list[Any], key_of: Callable[[Any], Any]) -> tuple[Any, ...]:
-    """Return the values as they are; raise NotCanonical unless their keys ascend strictly."""
+    """Return the values unchanged. Raises NotCanonical unless their keys are strictly ascending."""
     keys = [key_of(value) for value in values]
     if any(a >= b for a, b in pairwise(keys)):
         raise NotCanonical
@@ -92,7 +92,7 @@ def in_order(values: list[Any], key_of: Callable[[Any], Any]) -> tuple[Any, ...]
 
 
 def sort_key(value: Any) -> Any:
-    """Return the key that orders the members of a set: the bytes of a text, the tag of a variant, otherwise the value."""
+    """Return the sort key of a set's member: the bytes of a text, the tag of a variant, otherwise the value."""
     if type(value) is str:
         return encode(value)
     if isinstance(value, Struct):
@@ -101,7 +101,7 @@ def sort_key(value: Any) -> Any:
 
 
 class Pairs(Kind):
-    """A map, kept as a tuple of pairs in ascending order of their keys; the first of equal keys wins."""
+    """A map as a tuple of pairs in ascending order of keys. Of equal keys the first wins."""
 
     default = ()
 
@@ -148,12 +148,12 @@ class Pairs(Kind):
 
 
 def pair_key(pair: tuple[Any, Any]) -> Any:
-    """Return the key that orders the entries of a map."""
+    """Return the sort key of a map's entry."""
     return sort_key(pair[0])
 
 
 class Maybe(Kind):
-    """An optional value: left out of JSON when unset; `null` is unset too."""
+    """An optional value. JSON omits it when unset; `null` reads as unset."""
 
     def __init__(self, element: Any) -> None:
         self.element = element

@@ -24,7 +24,7 @@ EXPECTED_NATURAL = "Expected an unsigned integer type for value '${key}'."
 
 
 class SymbolKind(Kind):
-    """An asset's symbol: 8 bytes for the three fixed ones, 4 for SMTs."""
+    """An asset symbol: 8 bytes for the three fixed symbols, 4 for SMTs."""
 
     default = assets.COIN
 
@@ -42,12 +42,12 @@ class SymbolKind(Kind):
 
 
 def natural(value: Any) -> bool:
-    """Whether a JSON value is an unsigned integer as written."""
+    """Whether a JSON value is an integer number in unsigned 64-bit range."""
     return type(value) is int and 0 <= value < WORD64
 
 
 def symbol_from_json(value: Any) -> int:
-    """Read a symbol from `{"nai": text, "decimals": number}`; the refusal of anything else names what is wrong."""
+    """Parse a symbol from `{"nai": text, "decimals": number}`. A refusal names the invalid member."""
     require(isinstance(value, dict), "Asset symbol is expected to be an object.", condition="var.is_object()")
     require("nai" in value, EXPECTED_KEY, condition="nai != o.end()", key="nai")
     nai = value["nai"]
@@ -65,7 +65,7 @@ def symbol_from_json(value: Any) -> int:
 
 
 def symbol_from_nai(nai: str, precision: int) -> int:
-    """Return the symbol of a NAI text, whose last digit is a check digit. A NUL ends the text, as in the reference."""
+    """Parse a NAI text, whose last digit is a check digit. A NUL ends the text, as in the reference."""
     nai = nai.partition("\0")[0]
     require(
         size(nai) == assets.NAI_TEXT_BYTES,
@@ -88,7 +88,7 @@ def symbol_from_nai(nai: str, precision: int) -> int:
 
 
 def lexical_integer(text: str, bits: int, signed: bool) -> int:
-    """Read a number as boost's lexical_cast does: a sign and digits within the range; a negative number wraps in an unsigned type."""
+    """Parse a number like boost's lexical_cast: a sign and digits within the range. A negative number wraps in an unsigned type."""
     number = read_integer(text, bits, signed)
     if number is None:
         raise LexicalCast
@@ -96,7 +96,7 @@ def lexical_integer(text: str, bits: int, signed: bool) -> int:
 
 
 def asset_from_nai(value: Any) -> Asset:
-    """Read an asset from `{"amount": text, "precision": number, "nai": text}`; the refusal of anything else names what is wrong."""
+    """Parse an asset from `{"amount": text, "precision": number, "nai": text}`. A refusal names the invalid member."""
     asset = plain_asset(value)
     if asset is not None:
         return asset
@@ -116,9 +116,9 @@ def asset_from_nai(value: Any) -> Asset:
 
 
 def plain_asset(value: Any) -> Asset | None:
-    """Return the asset of an object in exactly the form that `asset_nai` writes, for one of the fixed symbols; None for any other.
+    """Parse an object in exactly the form that `asset_nai` writes, with one of the fixed symbols; return None for others.
 
-    Nearly all objects are of this form. For them this one check replaces the many of the slow way, which also finds the refusals.
+    Nearly all objects have this form. This check replaces the many checks of the slow path, which also chooses the refusal.
     """
     if type(value) is not dict:
         return None
@@ -133,13 +133,13 @@ def plain_asset(value: Any) -> Asset | None:
 
 
 def asset_nai(value: Asset) -> dict[str, Any]:
-    """The NAI form of an asset."""
+    """Return the NAI form of an asset."""
     symbol = value.symbol
     return {"amount": str(value.amount), "precision": symbol & assets.DECIMALS_MASK, "nai": assets.nai_text(symbol)}
 
 
 class AssetKind(Kind):
-    """An amount with its symbol; text in the condenser's dialect unless `nai_only`."""
+    """An amount with its symbol: text in the condenser's dialect, unless `nai_only`."""
 
     default = Asset()
 
@@ -167,7 +167,7 @@ class AssetKind(Kind):
 
 
 class PriceKind(Kind):
-    """A price: two assets. The condenser's reader refuses an invalid one at once."""
+    """A price: two assets. In the condenser's dialect the parser refuses an invalid price."""
 
     default = Price()
 
@@ -204,15 +204,16 @@ class PriceKind(Kind):
 
 
 class CoinFee(Struct, frozen=True):
-    """The account creation fee in chain properties, in COIN; `symbol_bytes` holds a historic spelling of the symbol, otherwise nothing."""
+    """The account creation fee in chain properties, in COIN. `symbol_bytes` is a historic spelling of the symbol, or b""."""
 
     amount: int = 0
     symbol_bytes: bytes = b""
 
 
 class CoinFeeKind(Kind):
-    """The reference's `legacy_coin_asset`. Old blocks spell the symbol in other bytes, which are kept so that packing gives them again:
-    otherwise the id of the transaction would change.
+    """The reference's `legacy_coin_asset`.
+
+    Old blocks spell the symbol in other bytes. These are kept, so that packing reproduces them and the transaction id doesn't change.
     """
 
     def __init__(self, nai_only: bool = False) -> None:

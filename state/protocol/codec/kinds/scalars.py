@@ -1,4 +1,4 @@
-"""Kinds of fields of a fixed size: integers, bools, times, enumerations, hashes, keys, versions.
+"""Kinds of fixed size: integers, bools, times, enumerations, hashes, keys, versions.
 
 Source: wire-format.md §1.1, §1.5, §1.7, §1.12.
 """
@@ -18,7 +18,7 @@ from state.protocol.work import KEY_TEXT_UNITS
 
 
 class Fixed(Kind):
-    """A value of fixed size that `struct` reads and writes."""
+    """A value of fixed size in `struct` format `layout`."""
 
     def packer(self, codecs: Codecs) -> Pack:
         return Layout("<" + self.layout).pack
@@ -34,7 +34,7 @@ class Fixed(Kind):
 
 
 class Int(Fixed):
-    """A machine integer; narrowing wraps silently, as in the reference. Written as text above 2^32-1."""
+    """A machine integer. Narrowing wraps silently, as in the reference. JSON has 64-bit values above 2^32-1 as text."""
 
     default = 0
 
@@ -59,7 +59,7 @@ class Int(Fixed):
 
 
 class ShareAmount(Int):
-    """A checked int64, read as an unsigned number and reinterpreted."""
+    """A checked int64, parsed as an unsigned number and reinterpreted."""
 
     def __init__(self) -> None:
         super().__init__(64, signed=True)
@@ -73,7 +73,7 @@ class ShareAmount(Int):
 
 
 class Wide(Kind):
-    """An unsigned 128-bit number: high word first, each little-endian; always text in JSON."""
+    """An unsigned 128-bit number: high word first, each word little-endian. Always text in JSON."""
 
     default = 0
 
@@ -98,7 +98,7 @@ class Wide(Kind):
 
 
 class Flag(Kind):
-    """A bool; bytes other than 0 and 1 fail."""
+    """A bool. Bytes other than 0 and 1 are refused."""
 
     default = False
 
@@ -113,14 +113,14 @@ class Flag(Kind):
 
 
 def flag(byte: int) -> bool:
-    """Return the bool of a byte; refuse a byte other than 0 and 1."""
+    """Decode a bool. Refuses bytes other than 0 and 1."""
     if byte > 1:
         raise Refused(condition="( b & ~1 ) == 0")
     return byte == 1
 
 
 class Seconds(Fixed):
-    """A point of time, unsigned 32-bit seconds."""
+    """A time in unsigned 32-bit seconds since 1970."""
 
     layout = "I"
     default = 0
@@ -133,7 +133,7 @@ class Seconds(Fixed):
 
 
 class Choice(Fixed):
-    """An enumeration, packed as 8 bytes; JSON holds the name, and takes names and numbers in any form."""
+    """An enumeration, packed in 8 bytes. JSON is written as the name; names and numbers in any form are accepted."""
 
     layout = "q"
     default = 0
@@ -151,7 +151,7 @@ class Choice(Fixed):
 
 
 class Hash(Fixed):
-    """Raw bytes of a fixed size, hex in JSON: fewer bytes are zero-filled on the right, more are cut."""
+    """Bytes of a fixed size, hex in JSON. Shorter JSON values are zero-filled on the right, longer ones cut."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -167,7 +167,7 @@ class Hash(Fixed):
 
 
 class Key(Fixed):
-    """A public key, a compressed point of 33 bytes; all zero is no key."""
+    """A public key: a compressed point of 33 bytes. All zeros means no key."""
 
     layout = "33s"
     default = bytes(33)
@@ -180,7 +180,7 @@ class Key(Fixed):
         prefix = codecs.spec.key_prefix
 
         def parse(value: Any) -> bytes:
-            # By far the dearest value to read: other texts take a tenth.
+            # The most expensive value to parse: other texts take a tenth of the time.
             codecs.spend(KEY_TEXT_UNITS, "texts of keys")
             return public_key_from_text(value if type(value) is str else to_text(value), prefix)
 
@@ -188,7 +188,7 @@ class Key(Fixed):
 
 
 class Release(Fixed):
-    """A software version: major, hardfork and release in one number; a hardfork version has no release."""
+    """A software version: major, hardfork and release in one number. For a hardfork version `mask` removes the release."""
 
     layout = "I"
     default = 0

@@ -1,4 +1,4 @@
-"""Kinds of fields of any length: texts, names that are cut, bytes. Source: wire-format.md §1.1, §1.6."""
+"""Kinds of variable length: texts, bounded names, bytes. Source: wire-format.md §1.1, §1.6."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from state.protocol.errors import NotCanonical
 from state.protocol.values.convert import to_text
 from state.protocol.values.text import cut, decode, encode, hex_bytes
 
-KNOWN_TEXTS_MAX = 50_000  # of one kind, some 10 MB; at this number all are forgotten
+KNOWN_TEXTS_MAX = 50_000  # per kind, about 10 MB; the cache is cleared when it is full
 
 
 class String(Kind):
-    """Text of any length: bytes that are no UTF-8 survive as surrogate escapes."""
+    """Text of any length. Bytes that aren't valid UTF-8 are preserved as surrogate escapes."""
 
     default = ""
 
@@ -34,22 +34,22 @@ class String(Kind):
 
 
 def text_from_json(value: Any) -> str:
-    """Read a text from JSON; another scalar counts as the text that it prints as."""
+    """Parse a text from JSON. Other scalars are converted to text."""
     return value if type(value) is str else to_text(value)
 
 
 def pack_text(value: str) -> bytes:
-    """Return a text as its length in bytes and the bytes."""
+    """Encode a text as its length in bytes, then the bytes."""
     data = encode(value)
     n = len(data)
     return (LENGTHS[n] if n < 128 else pack_length(n)) + data
 
 
 class KnownTexts(dict[bytes, str]):
-    """Texts by their bytes: those of a kind that have been read before. `known[raw]` reads one that hasn't.
+    """Cache of a kind's decoded texts by their bytes. `known[raw]` decodes a new text.
 
-    The same few names stand in most transactions. Finding one takes half the time of decoding it, and as it is the same object
-    each time, its hash is known as well. Bytes whose text would be cut raise KeyError.
+    Most transactions contain the same few names. A look-up takes half the time of decoding, and returns the same object each time, so
+    that its hash is cached. Bytes whose text would be cut raise KeyError.
     """
 
     def __init__(self, size: int) -> None:
@@ -66,7 +66,7 @@ class KnownTexts(dict[bytes, str]):
 
 
 class Bounded(String):
-    """Text that is cut to a number of bytes when it is read: account names (16), custom ids (32)."""
+    """Text that reading cuts to `size` bytes: account names (16), custom ids (32)."""
 
     def __init__(self, size: int) -> None:
         self.size = size

@@ -1,4 +1,4 @@
-"""Kinds that are one of several types. Source: wire-format.md §1.13, §5."""
+"""Variant kinds: a value of one of several types. Source: wire-format.md §1.13, §5."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from state.protocol.errors import Refused, require
 from state.protocol.values.convert import to_array, to_int, to_text
 
 NO_SUCH_TYPE = "w < count() && w >= 0"
-"""The condition that a variant's tag fails which is too high."""
+"""The reference's condition for the tag of a variant, shown when there is no such member."""
 
 
 class Tagged(Struct, frozen=True):
-    """A member of a variant whose type doesn't say which one it is."""
+    """A value of a variant with its tag, for members that can't be recognised by their type."""
 
     tag: int
     value: Any
 
 
 class Variant(Kind):
-    """One of several types: a tag and a value.
+    """A value of one of several types: a tag and the value.
 
-    `members` are (type name, kind); a member that is a class with a TAG is recognised by its type, all others are
-    wrapped in `Tagged`. JSON is `{"type": name, "value": ...}`, in the condenser's dialect `[tag, value]` if `legacy_pairs`.
+    `members` are pairs of type name and kind. A member that is a class with a TAG is recognised by its type; values of others are
+    wrapped in `Tagged`. JSON is `{"type": name, "value": ...}`, or `[tag, value]` in the condenser's dialect with `legacy_pairs`.
     """
 
     def __init__(self, *members: tuple[str, Any], legacy_pairs: bool = False) -> None:
@@ -54,7 +54,7 @@ class Variant(Kind):
         return unpack
 
     def tagged(self, tag: int, value: Any) -> Any:
-        """Return the value of a member, wrapped in `Tagged` unless the tag follows from its class."""
+        """Wrap a member's value in `Tagged`, unless its class determines the tag."""
         return value if isinstance(self.members[tag][1], type) else Tagged(tag, value)
 
     def dumper(self, codecs: Codecs, legacy: bool) -> Dump | None:
@@ -93,7 +93,7 @@ class ChainVariant(Kind):
     """A variant whose members depend on the chain."""
 
     def variant(self, codecs: Codecs) -> Variant:
-        """Return the variant with the members that this chain has."""
+        """Return the variant with the members of this chain."""
         raise TypeError(f"{type(self).__name__} has no members")
 
     def packer(self, codecs: Codecs) -> Pack:
@@ -110,12 +110,12 @@ class ChainVariant(Kind):
 
 
 def untagged(value: Any) -> tuple[int, Any]:
-    """Return tag and content of a variant's value."""
+    """Return the tag and content of a variant's value."""
     return (value.tag, value.value) if type(value) is Tagged else (type(value).TAG, value)
 
 
 def type_and_value(value: Any) -> tuple[Any, Any]:
-    """Return the members `type` and `value` of a variant's JSON object; refuse an object without them."""
+    """Return `type` and `value` of a variant's JSON object. Refuses a value without them."""
     if type(value) is dict and "type" in value and "value" in value:
         return value["type"], value["value"]
     require(isinstance(value, dict), "Input data have to treated as object.", condition="v.is_object()")
@@ -124,7 +124,7 @@ def type_and_value(value: Any) -> tuple[Any, Any]:
 
 
 def variant_tag(name: Any, tags: dict[str, int]) -> int:
-    """Return the tag of a type name. An integer (or a bool) is a tag itself, any other scalar a name as it prints."""
+    """Return the tag of a type name. An integer or bool is the tag itself; other scalars are converted to a name."""
     if isinstance(name, int):
         return to_int(name, 64, False)
     text = to_text(name)
@@ -133,6 +133,6 @@ def variant_tag(name: Any, tags: dict[str, int]) -> int:
 
 
 class Void(Struct, frozen=True):
-    """The type of a variant's member that holds nothing; any object is read as one."""
+    """The empty type of a variant's member. Any object parses as one."""
 
     TAG = 0
