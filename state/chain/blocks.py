@@ -1,7 +1,7 @@
-"""Applies one block to the state: the header's checks, the transactions, then the steps in their order.
+"""Applies one block to the state: the checks of the header, the transactions, then the steps in order.
 
-The numbers in comments are those of the table of block-processing.md §3.1, which a test compares; 40, the end of what can be
-undone, is `Chain._keep_irreversible`. Source: block-processing.md §3.1, §3.4.
+The numbers in comments are those of the table in block-processing.md §3.1; a test compares them. Step 40, which drops undo data, is
+`Chain._keep_irreversible`. Source: block-processing.md §3.1, §3.4.
 """
 
 from collections.abc import Callable
@@ -48,10 +48,9 @@ from state.tables.witnesses import Witness
 
 NO_TRANSACTION = UINT32_MAX
 
-# The steps that follow the transactions and the move of the head. Their order decides results: rewards and inflation (22) go
-# by the round that begins in this block (18) and by its price feed (19); what `null` holds is destroyed (21) before supplies
-# grow; the supply is computed once more (29) when all payouts are made; and the rules of a hardfork that is due (38) hold
-# from the next block on.
+# The steps after the transactions and the change of the head. Their order affects results. Rewards and inflation (22) depend on the
+# round that begins in this block (18) and on its price feed (19). The balance of `null` is destroyed (21) before supplies grow. The
+# supply is computed again (29) after all payouts. The rules of a due hardfork (38) apply from the next block on.
 STEPS: tuple[Callable[[State, SignedBlock], None], ...] = (
     update_signing_witness,  # 12
     update_last_irreversible_block,  # 13
@@ -83,9 +82,9 @@ STEPS: tuple[Callable[[State, SignedBlock], None], ...] = (
 
 
 def apply_beginning(state: State, block: SignedBlock, count: int, skip: int, *, is_pending: bool = False) -> None:
-    """Apply the header of a block and its first `count` transactions, or refuse them by raising.
+    """Apply the header of a block and its first `count` transactions, or raise a refusal.
 
-    `is_pending`: the block isn't going to be completed, so that plugins take its transactions for ones that wait.
+    `is_pending` says that the block won't be completed, so that plugins treat its transactions as pending.
     """
     for listener in () if is_pending else state.listeners.before_block:  # 1
         listener(state, block)
@@ -95,7 +94,7 @@ def apply_beginning(state: State, block: SignedBlock, count: int, skip: int, *, 
     require_merkle_root(state, block, skip)  # 4
     witness = require_header(state, block, skip)  # 5
     if state.hardfork >= 12:  # 6
-        # Since hardfork 12 blocks have a size limit, on which the witnesses agree.
+        # Since hardfork 12 blocks have a size limit, voted on by the witnesses.
         most = state.props.maximum_block_size
         require(
             block.size <= most,
@@ -105,12 +104,12 @@ def apply_beginning(state: State, block: SignedBlock, count: int, skip: int, *, 
             block_size=block.size,
             max=most,
         )
-    # Operations are paid to, or decided by, the witness that includes them: proofs of work, claims of free accounts.
+    # Some operations depend on the witness that includes them: proofs of work, claims of free accounts.
     if state.props.current_witness != block.witness:
         state.set_props(current_witness=block.witness)  # 7
     process_header_extensions(state, block, witness)  # 8
     if state.hardfork >= 5:  # 9
-        # The report of this very block counts: it has just been read.
+        # The version report of this block counts: it has just been stored.
         require(
             witness.running_version >= state.hardforks.current_hardfork_version,
             "Block produced by witness that is not running current hardfork",
@@ -123,7 +122,7 @@ def apply_beginning(state: State, block: SignedBlock, count: int, skip: int, *, 
 
 
 def apply_block(state: State, block: SignedBlock, skip: int = Skip.NOTHING) -> None:
-    """Apply a block, or refuse it by raising; the caller undoes what a refused block has changed."""
+    """Apply a block or raise a refusal. After a refusal the caller undoes partial changes."""
     apply_beginning(state, block, len(block.transactions), skip)
     here = state.here
     here.trx_in_block, here.op_in_trx, here.virtual_op = NO_TRANSACTION, 0, 0
@@ -136,9 +135,9 @@ def apply_block(state: State, block: SignedBlock, skip: int = Skip.NOTHING) -> N
 
 
 def require_merkle_root(state: State, block: SignedBlock, skip: int) -> None:
-    """Refuse unless the transactions have the merkle root that the header claims.
+    """Refuse unless the transactions have the merkle root in the header.
 
-    Eight blocks of the public chain were accepted with a wrong root; EXCEPTION_BLOCKS holds the root of what they contain.
+    The public chain accepted eight blocks with a wrong root; EXCEPTION_BLOCKS has the roots of their transactions.
     """
     if skip & Skip.MERKLE_CHECK:
         return
@@ -156,7 +155,7 @@ def require_merkle_root(state: State, block: SignedBlock, skip: int) -> None:
 
 
 def require_header(state: State, block: SignedBlock, skip: int) -> Witness:
-    """Refuse unless the block follows the head and comes from the witness whose slot it is; returns that witness."""
+    """Refuse unless the block follows the head and is signed by the witness scheduled for its slot. Return that witness."""
     props = state.props
     require(block.previous == props.head_block_id, condition="head_block_id() == next_block.previous")
     require(
@@ -183,9 +182,9 @@ def require_header(state: State, block: SignedBlock, skip: int) -> Witness:
 
 
 def process_header_extensions(state: State, block: SignedBlock, witness: Witness) -> None:
-    """Store the version that the witness reports and the hardfork that it votes for.
+    """Store the witness's version report and hardfork vote.
 
-    The automated actions of the header are only allowed or refused here; steps 36 and 37 apply them.
+    Automated actions in the header are only allowed or refused here. Steps 36 and 37 apply them.
     """
     for extension in block.extensions:
         tag, value = untagged(extension)

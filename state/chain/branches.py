@@ -1,7 +1,7 @@
-"""What a block of a branch other than the main one must show before it is kept: that a witness can have signed it.
+"""Checks on a fork block before it is stored: could a scheduled witness have signed it?
 
-Such a block can't be applied, since the state is that of another branch. What is asked here follows from the state that is there, the
-journal and the blocks of the branch, and never refuses a block that could be applied at its place. Source: block-processing.md §3.4.
+A fork block can't be applied, because the state is that of another branch. The checks use the current state, the journal and the
+blocks of the fork. They never refuse a block that could be applied at its position. Source: block-processing.md §3.4.
 """
 
 from collections import deque
@@ -26,12 +26,10 @@ RowT = TypeVar("RowT", bound=Row)
 
 
 class Signers:
-    """The signing keys and rounds of witnesses at each block of the main branch that can be undone.
+    """The signing keys and rounds of witnesses at each reversible block of the main branch.
 
-    They are read back from the journal when a block of a branch first needs them.
-
-    The state must be that of the head block whenever it is asked, without pending transactions. Each record of the journal is read
-    once, so that asking costs the writes since the last time, and in between nothing.
+    They are read from the journal when a fork block first needs them. Each journal record is read once, so a call costs only the writes
+    since the last one. When it is called, the state must be that of the head block, without pending transactions.
     """
 
     def __init__(self, state: State) -> None:
@@ -40,16 +38,15 @@ class Signers:
         self._rounds = _Past(state.witness_schedules, "current_shuffled_witnesses")
 
     def undone(self, mark: int) -> None:
-        """Forget what was read of the journal after a mark to which it is undone."""
+        """Forget the journal records after the position `mark`. Call it when the journal is undone to there."""
         self._keys.undone(mark)
         self._rounds.undone(mark)
 
     def require(self, block: SignedBlock, parent_time: int, branch: list[BranchBlock], mark: int, skip: int, has_changes: bool) -> None:
-        """Refuse a block that can't be applied on its branch, in the order and with the texts of applying it.
+        """Refuse a block that can't be applied on its branch, with the checks and texts of applying it, in the same order.
 
-        `branch` are the blocks between the main branch and this one, `mark` the journal's position after the block of the main branch
-        that they follow, 0 if they follow none. With `has_changes`, blocks have been changed by edits: a change can be anything,
-        so that rounds and slots can't be foretold.
+        `branch` has the blocks between the main branch and this block. `mark` is the journal position after the last common block, 0 if
+        there is none. `has_changes` says that blocks have edits. These can change anything, so the slot's witness can't be predicted.
         """
         require_merkle_root(self._state, block, skip)
         require(
@@ -62,22 +59,22 @@ class Signers:
         if not keys:
             raise UnknownKey
         if not skip & Skip.WITNESS_SIGNATURE:
-            # Without a canonical rule: the branch can be on the other side of hardfork 20, which changes it.
+            # Any canonical form is accepted, because hardfork 20 changes the rule and the branch can be on its other side.
             key = self._state.wire.block_signer(block, Canonical.non_canonical)
             require(key in keys, condition="next_block.validate_signee( witness.signing_key )")
         if not skip & Skip.WITNESS_SCHEDULE_CHECK and not has_changes:
             self._require_turn(block, parent_time, branch, mark)
 
     def keys_since(self, mark: int) -> Iterator[tuple[str, bytes]]:
-        """Yield the witnesses whose keys have been set since a mark, with the keys that they have now."""
+        """Yield the witnesses whose keys were set since a journal position, with their current keys."""
         for witness in {id(row): row for row in self._keys.rows_since(mark)}.values():
             yield witness.owner, witness.signing_key
 
     def _keys_of(self, name: str, branch: list[BranchBlock], mark: int) -> set[bytes]:
-        """Return every key that a witness can have at the end of a branch; none if it can be no witness.
+        """Return every key that a witness can have at the end of a branch; none if the account can't be a witness.
 
-        That is its key where the branch begins, or one that operations of the branch give it. Whether these operations are refused,
-        and which of them is the last, only applying them would show.
+        These are its key where the branch begins, and those that operations of the branch give it. Whether these operations are
+        refused, and which of them is the last, is known only after applying them.
         """
         keys = {key for block in branch for owner, key in block.keys if owner == name}
         witness = self._state.witnesses.by_name.get(name)
@@ -90,10 +87,10 @@ class Signers:
         return keys
 
     def _require_turn(self, block: SignedBlock, parent_time: int, branch: list[BranchBlock], mark: int) -> None:
-        """Refuse a block outside of its witness's slot, if the round that its branch is in is known.
+        """Refuse a block outside its witness's slot, if the round of its branch is known.
 
-        That is the one where the branch begins, up to the block that makes the next one. Absolute slots go on with time alike on every
-        branch, so that the number of the block's own follows from that of the head; only block 1 counts from another time.
+        The round is known from the start of the branch to the block that computes the next round. Absolute slots advance with time
+        equally on every branch, so the block's slot follows from that of the head. Only block 1 counts from another time.
         """
         first = block.number - len(branch)
         slot = block.timestamp // COIN_BLOCK_INTERVAL - parent_time // COIN_BLOCK_INTERVAL
@@ -117,7 +114,7 @@ class Signers:
 
 
 def keys_given(block: SignedBlock, codecs: Codecs) -> Iterator[tuple[str, bytes]]:
-    """Yield the witnesses to which operations of a block give a signing key, with that key; whether they are refused isn't asked."""
+    """Yield the signing keys that operations of a block give to witnesses, including operations that may be refused."""
     for trx in block.transactions:
         for operation in trx.operations:
             yield from _key_given(operation, codecs)
@@ -131,7 +128,7 @@ def _key_given(operation: Operation, codecs: Codecs) -> Iterator[tuple[str, byte
             try:
                 key = operation.properties(codecs).new_signing_key
             except ChainError:
-                return  # The operation, and so its block, is refused.
+                return  # The operation and therefore its block will be refused.
             if key is not None:
                 yield operation.owner, key
         case Pow():
@@ -141,28 +138,28 @@ def _key_given(operation: Operation, codecs: Codecs) -> Iterator[tuple[str, byte
 
 
 class _Past(Generic[RowT]):
-    """The values of one field that a table's rows had before the writes that can still be undone."""
+    """History of one field of a table: the values replaced by reversible writes."""
 
     def __init__(self, table: Table[RowT], field: str) -> None:
         self._table = table
         self._field = field
         self._read = 0
-        # Position, row, replaced values; an empty dict for a row that was inserted. Grows with the writes of the field that can be undone.
+        # Position, row, replaced values (an empty dict for an inserted row). Bounded by the reversible writes of the field.
         self._writes: deque[tuple[int, RowT, dict[str, Any]]] = deque()
 
     def undone(self, mark: int) -> None:
-        """Forget the writes after a mark."""
+        """Forget the writes after a journal position."""
         self._read = min(self._read, mark)
         while self._writes and self._writes[-1][0] >= mark:
             self._writes.pop()
 
     def replaced(self, mark: int, row: RowT) -> dict[str, Any] | None:
-        """Return the values that the first write to a row since a mark has replaced, {} if it made the row; None without such a write."""
+        """Return the values replaced by the first write to a row since a journal position: {} for an insert, None without a write."""
         self._read_on()
         return next((old for position, written, old in self._writes if written is row and position >= mark), None)
 
     def rows_since(self, mark: int) -> list[RowT]:
-        """Return the rows that have been written since a mark."""
+        """Return the rows written since a journal position, one entry per write."""
         self._read_on()
         return [row for position, row, _ in self._writes if position >= mark]
 

@@ -1,4 +1,4 @@
-"""What a block that can still be undone has changed, read from the undo journal: each row with its values before and after the block."""
+"""Row changes of a reversible block, read from the undo journal: each changed row with its values before and after the block."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -10,16 +10,16 @@ from state.protocol.errors import require
 from state.store import Row, Table
 from state.tables import State
 
-RECORDS_MAX = 50_000  # of the journal that are read for one answer; a record takes up to 1 µs
+RECORDS_MAX = 50_000  # journal records read for one answer; a record takes up to 1 µs
 
 CREATED, CHANGED, REMOVED = "created", "changed", "removed"
 Values = dict[str, Any]
 
 
 class RowChange(Struct):
-    """A row that was created, changed or removed, with its values before and after: all of them, or of a changed row those that differ.
+    """A row that was created, changed or removed, with its values before and after. Only fields that differ are included.
 
-    Of a created row `before` holds the values that a new row has by itself, and so does `after` of a removed one.
+    `before` of a created row and `after` of a removed row have the defaults of a new row.
     """
 
     table: Table[Any]
@@ -31,7 +31,7 @@ class RowChange(Struct):
 
 
 class _Touched:
-    """A row that a block has written: how, the first values that it replaced, and the first that were replaced after the block."""
+    """A row written by a block: the kind of write, the values that the block replaced, and those replaced first after it."""
 
     __slots__ = ("before", "is_created", "is_removed", "later", "name", "row", "table")
 
@@ -43,10 +43,11 @@ class _Touched:
 
 
 def changes_of(chain: Chain, number: int, most: int) -> tuple[list[RowChange], int]:
-    """Return the first rows that a block changed, in the order in which it first wrote each of them, and how many more there are; refused
-    for a block that can't be undone any more.
+    """Return the first `most` rows that a block changed, in order of their first write, and the number of further rows.
 
-    A row that a block has both created and removed is left out, and so is what a plugin keeps outside of tables.
+    Rows that the block both created and removed are left out, as is plugin data outside of tables.
+
+    Raises: Refused if the block is irreversible or unknown, or if more than RECORDS_MAX records were written since.
     """
     begin, end = session_of(chain, number)
     journal = chain.state.journal
@@ -58,12 +59,12 @@ def changes_of(chain: Chain, number: int, most: int) -> tuple[list[RowChange], i
 
 
 def changes_since(state: State, mark: int) -> Iterator[RowChange]:
-    """Yield the rows that were changed since a mark of the journal, as `changes_of` returns them. The state must not change meanwhile."""
+    """Yield the rows changed since a journal position, as `changes_of` does. The state must not change during the iteration."""
     return (_change(touched) for touched in _touched(state, mark, state.journal.mark()) if _is_changed(touched))
 
 
 def session_of(chain: Chain, number: int) -> tuple[int, int]:
-    """Return the positions of the journal between which a block was applied, edits by hand included."""
+    """Return the journal positions before and after a block, its edits included."""
     marks = chain.reversible
     first, head = (marks[0][0], marks[-1][0]) if marks else (0, chain.state.props.head_block_number)
     require(number <= head, "there is no block ${number} yet", condition="number <= head", number=number)
@@ -80,7 +81,7 @@ def session_of(chain: Chain, number: int) -> tuple[int, int]:
 
 
 def tables_of(state: State) -> Iterator[tuple[str, Table[Any]]]:
-    """Yield all tables with their names; those of plugins have the plugin's name in front. A table of two plugins comes twice."""
+    """Yield all tables with their names. Names of plugin tables begin with the plugin's name. A table of two plugins is yielded twice."""
     yield from state.tables()
     for plugin, kept in state.plugins.items():
         for name, value in vars(kept).items():
@@ -89,10 +90,10 @@ def tables_of(state: State) -> Iterator[tuple[str, Table[Any]]]:
 
 
 def _touched(state: State, begin: int, end: int) -> Iterable[_Touched]:
-    """Read the records of a block and those after it, and return the rows that the block has written."""
+    """Read the journal records of a block and those after it. Return the rows that the block wrote."""
     undo: dict[int, tuple[Table[Any], str, str]] = {}
     for name, table in tables_of(state):
-        if not table.is_deferred:  # nothing has been written to one that is
+        if not table.is_deferred:  # a table that still loads has no writes
             for kind, function in zip((CREATED, REMOVED, CHANGED), table.undo_functions, strict=True):
                 undo.setdefault(id(function), (table, name, kind))
     found: dict[int, _Touched] = {}
@@ -116,7 +117,7 @@ def _touched(state: State, begin: int, end: int) -> Iterable[_Touched]:
 
 
 def _is_changed(touched: _Touched) -> bool:
-    """Whether a row isn't as it was."""
+    """Whether a row differs from its state before the block."""
     if touched.is_created or touched.is_removed:
         return not (touched.is_created and touched.is_removed)
     row, later = touched.row, touched.later
@@ -124,7 +125,7 @@ def _is_changed(touched: _Touched) -> bool:
 
 
 def _change(touched: _Touched) -> RowChange:
-    """Return what has become of a row."""
+    """Return the change of a row."""
     row, kind = touched.row, CHANGED
     is_whole = touched.is_created or touched.is_removed
     fields = [field for field in row.__struct_fields__ if field != "id" and (is_whole or field in touched.before)]

@@ -1,7 +1,7 @@
-"""What a checkpoint keeps: the whole state as copies, and the blocks of the main branch. Returning puts the copies back.
+"""Checkpoints: copies of the whole state and of the main branch, to which a chain can return.
 
-The journal can't lead back across blocks that are irreversible, and undoing takes the longer the more has happened. Copies don't ask what
-has happened. They are made by functions in C, a row at a time, and are small as long as the chain is.
+The journal can't undo irreversible blocks, and undoing takes time proportional to the writes since. Restoring a copy depends only on
+the size of the state. Rows are copied by functions in C.
 """
 
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -18,7 +18,7 @@ from state.tables import State
 
 
 class StateKept:
-    """The whole state as it is while this is filled: tables, the journal, what plugins hold, and what the state keeps beside tables."""
+    """A copy of the whole state: tables, journal, plugin data, and attributes of the state outside of tables."""
 
     def __init__(self, state: State) -> None:
         self._state = state
@@ -28,18 +28,18 @@ class StateKept:
         self._hardfork_times = state.hardfork_times.copy()
 
     def filled(self) -> Generator[None, None, "StateKept"]:
-        """Keep the state and return this, in steps of a few ten milliseconds. In between it is read, but nothing may change it for good."""
+        """Copy the state in steps of a few tens of milliseconds, and return self. Changes between steps must be undone before the next."""
         state = self._state
         for keeping in (*[table.keeping for _, table in state.tables()], *state.keepers):
             self._parts.append((yield from keeping()))
         self._parts.append(state.journal.keep())
-        # Rows that have been removed are in no table; undoing brings them back.
+        # Removed rows are in no table, but undoing can bring them back.
         gone = {id(row): row for row in state.journal.subjects() if isinstance(row, Row)}
         self._gone = yield from keeping_values(list(gone.values()), lambda: state.journal.on_undone())
         return self
 
     def put_back(self) -> None:
-        """Put everything back as it was."""
+        """Restore the copied state."""
         state = self._state
         self._gone()
         for part in self._parts:
@@ -54,9 +54,9 @@ class StateKept:
 
 
 class MainBranch(Struct, frozen=True, eq=False, weakref=True):
-    """The main branch of a chain at a moment: `base` blocks that `older` finds, then `count` as bytes, then those of the fork tree.
+    """A copy of a chain's main branch: `base` blocks found by `older`, then `count` blocks as bytes, then those of the fork tree.
 
-    `saved` are those of the `base` ones that `older` doesn't find any more, since the chain has left the branch.
+    `saved` has those of the `base` blocks that `older` no longer finds, because the chain has left the branch.
     """
 
     base: int
@@ -68,7 +68,7 @@ class MainBranch(Struct, frozen=True, eq=False, weakref=True):
 
     @property
     def height(self) -> int:
-        """The number of the last block; 0 without any."""
+        """The number of the last block; 0 if there is none."""
         head = self.forks.head
         return 0 if head is None else head.number
 
@@ -92,7 +92,7 @@ class MainBranch(Struct, frozen=True, eq=False, weakref=True):
         return self.block(number, wire).id == other.block(number, wire).id
 
     def save(self, same: int) -> None:
-        """Keep the blocks after block `same` that only `older` finds, as bytes: it is about to lose them."""
+        """Save the blocks after block `same` that only `older` finds, before the log drops them."""
         for number in range(same + 1, self.base + 1):
             if number not in self.saved:
                 packed = self.older(number)
@@ -100,7 +100,7 @@ class MainBranch(Struct, frozen=True, eq=False, weakref=True):
                 self.saved[number] = packed
 
     def _packed(self, number: int) -> bytes | None:
-        """Return an irreversible block as bytes."""
+        """Return an irreversible block as bytes, or None if the fork tree has it."""
         if number <= self.base:
             return self.saved.get(number) or self.older(number)
         place = number - self.base - 1
@@ -108,7 +108,7 @@ class MainBranch(Struct, frozen=True, eq=False, weakref=True):
 
 
 class Checkpoint(Struct, frozen=True):
-    """A moment of a chain, to which it can return any number of times (`Chain.return_to`). It holds copies of everything that changes."""
+    """A copy of a chain, to which it can return any number of times (`Chain.return_to`)."""
 
     state: StateKept
     branch: MainBranch
@@ -123,7 +123,7 @@ class Checkpoint(Struct, frozen=True):
 
 
 class Blocks(Sequence[SignedBlock]):
-    """Blocks of a branch by their numbers, unpacked when they are asked for."""
+    """Blocks of a branch by number, unpacked on access."""
 
     def __init__(self, branch: MainBranch, numbers: range, wire: Wire) -> None:
         self._branch, self._numbers, self._wire = branch, numbers, wire
@@ -145,10 +145,11 @@ class Blocks(Sequence[SignedBlock]):
 
 
 def blocks_between(now: MainBranch, then: MainBranch, wire: Wire) -> tuple[Blocks, Blocks, int]:
-    """Return the blocks that lead from one branch back to the last common block, newest first, and on to the other branch's end; and the
-    number of the common block.
+    """Return the blocks of `now` and of `then` after the last common block, and that block's number.
+
+    The blocks of `now` are newest first, those of `then` oldest first.
     """
-    # A block's id covers all blocks before it, so that branches differ from some number on.
+    # Binary search: a block's id covers all blocks before it, so branches differ in all blocks after the last common one.
     same, differs = 0, min(now.height, then.height) + 1
     while differs - same > 1:
         middle = (same + differs) // 2

@@ -1,7 +1,7 @@
-"""The fork tree: the main branch and all others, as far as they are not yet irreversible. It applies nothing and checks no signature.
+"""The fork tree: the reversible blocks of the main branch and of all forks. Blocks are not applied or verified here.
 
-Blocks of the main branch are kept as they are, those of others as bytes, which take a fraction of the memory, and within bounds.
-A block whose parent is missing is refused, and not kept for the case that the parent comes later.
+Main branch blocks are kept as objects. Fork blocks are kept as bytes, which take a fraction of the memory, up to a bound. A block
+whose parent is missing is refused, not kept until the parent arrives.
 Source: block-processing.md §2.5.
 """
 
@@ -14,20 +14,20 @@ from state.protocol.errors import ChainError, UnlinkableBlock, require
 from state.protocol.transaction import ZERO_ID, SignedBlock, Wire
 
 SIZE_AT_START = 1024
-# Blocks of one witness at one height, beside the one on the main branch, refused ones included. An honest witness signs one at a
-# height, two when it has changed the branch in between; and anybody can write the signature of a block in four ways, each of which
-# gives the block another id. A bound for all witnesses together would let one of them take the places of the others.
+# Fork blocks of one witness at one height, refused ones included. An honest witness signs one block per height, or two after it
+# switched branches. Anybody can encode a block's signature in four ways, each with another block id. With a common bound for all
+# witnesses, one of them could use up the others' room.
 SIBLINGS_MAX = 8
-# Blocks of other branches together. A branch of half a day, blocks of usual size (20 KB), has room.
+# All fork blocks together. A fork of half a day with blocks of usual size (20 KB) fits.
 BRANCHES_BYTES_MAX = 256 * 1024**2
-BLOCK_OVERHEAD_BYTES = 1024  # what the objects of one kept block take, about
-REFUSED_MAX = 4096  # refused blocks that are remembered
+BLOCK_OVERHEAD_BYTES = 1024  # estimated objects of one fork block
+REFUSED_MAX = 4096  # remembered refused blocks
 
 
 class BranchBlock(Struct, frozen=True, gc=False):
-    """A block that is not on the main branch: its bytes, and what is asked of it while it waits.
+    """A fork block as bytes, with the fields that are needed before it is applied.
 
-    `keys` are the signing keys that it gives to witnesses when it is applied, or more than these.
+    `keys` has the signing keys that it can give to witnesses when it is applied, and possibly more.
     """
 
     id: bytes
@@ -40,7 +40,7 @@ class BranchBlock(Struct, frozen=True, gc=False):
 
 
 class _Refusal(Struct, frozen=True):
-    """A block that has been refused, and why."""
+    """A refused block and the error."""
 
     number: int
     witness: str
@@ -49,10 +49,10 @@ class _Refusal(Struct, frozen=True):
 
 
 class ForkTree:
-    """The main branch by number, and the blocks of all other branches by id; `head` is the last block of the main branch.
+    """The main branch by number, and fork blocks by id. `head` is the last block of the main branch.
 
-    There are no links from parent to child: a branch is walked from its end, by the ids of the blocks before. Which branch is the
-    main one `Chain` decides, by `extend` and `retreat`.
+    Blocks have no links to their children: a branch is walked from its end, by parent ids. `Chain` selects the main branch with `extend`
+    and `retreat`.
     """
 
     def __init__(self, wire: Wire) -> None:
@@ -70,11 +70,11 @@ class ForkTree:
         self._siblings: Counter[tuple[int, str]] = Counter()
 
     def __len__(self) -> int:
-        """The number of blocks, of all branches."""
+        """The number of blocks on all branches."""
         return len(self._main) + len(self._others)
 
     def copy(self) -> "ForkTree":
-        """Return a tree of the same blocks, which changes apart from this one."""
+        """Return an independent tree of the same blocks."""
         other = ForkTree(self._wire)
         other.head, other.size_max, other.bytes_taken = self.head, self.size_max, self.bytes_taken
         other._main, other._main_by_id = self._main.copy(), self._main_by_id.copy()
@@ -84,28 +84,28 @@ class ForkTree:
         return other
 
     def ids_aside(self) -> Iterator[bytes]:
-        """Return the ids of the blocks of all branches but the main one."""
+        """Return the ids of all fork blocks."""
         return iter(self._others)
 
     # -------------------------------------------------------------- the main branch
 
     def get(self, block_id: bytes) -> SignedBlock | None:
-        """Return the block of the main branch with this id, or None."""
+        """Return the main branch block with this id, or None."""
         return self._main_by_id.get(block_id)
 
     def on_main_branch(self, number: int) -> SignedBlock | None:
-        """Return the block with this number on the branch of the head, or None."""
+        """Return the main branch block with this number, or None."""
         return self._main.get(number)
 
     def extend(self, block: SignedBlock) -> None:
-        """Make a block the head; it follows the one before, or is the first."""
+        """Make a block the head. It must follow the current head, or be the first block."""
         assert self.head is None or block.previous == self.head.id, "the block doesn't follow the head"
         if self.head is None:
             self._oldest = block.number
         self._main[block.number] = self._main_by_id[block.id] = self.head = block
 
     def retreat(self) -> SignedBlock:
-        """Take the head off the main branch, and return it; its parent becomes the head."""
+        """Remove the head from the main branch and return it. Its parent becomes the head."""
         head = self.head
         assert head is not None
         del self._main[head.number], self._main_by_id[head.id]
@@ -113,10 +113,10 @@ class ForkTree:
         return head
 
     def settle(self, last: int) -> list[bytes]:
-        """Forget the blocks before the last irreversible one, and every branch that begins before it: it can never be applied.
+        """Drop the blocks before the last irreversible one, and every fork that begins before it, since it can never be applied.
 
-        Blocks before `last` are refused from now on. Returns the ids of the blocks of other branches that are forgotten. What
-        this takes is proportional to what is forgotten.
+        From now on, blocks before `last` are refused. Return the ids of dropped fork blocks. The cost is proportional to the number of
+        dropped blocks.
         """
         assert self.head is not None
         self.size_max = self.head.number - last + 1
@@ -137,7 +137,7 @@ class ForkTree:
     # -------------------------------------------------------------- other branches
 
     def is_known(self, block: SignedBlock) -> bool:
-        """Return whether a block is in the tree; refuse one that is too old, or whose parent isn't there."""
+        """Return whether a block is in the tree. Refuse a block that is too old, or whose parent is missing."""
         if self.head is not None:
             require(
                 block.number > max(0, self.head.number - self.size_max),
@@ -152,7 +152,7 @@ class ForkTree:
         return block.id in self._main_by_id or block.id in self._others
 
     def path(self, block_id: bytes) -> list[BranchBlock]:
-        """Return the blocks that lead from the main branch to a block and this block itself, oldest first; none if it is on it."""
+        """Return the fork blocks from the main branch up to and including a block, oldest first; empty for a main branch block."""
         found = []
         block = self._others.get(block_id)
         while block is not None:
@@ -162,7 +162,7 @@ class ForkTree:
         return found
 
     def require_room(self, block: SignedBlock, is_kept: bool = True) -> None:
-        """Refuse a block of another branch for which there is no room; `is_kept` is whether it stays on this other branch."""
+        """Refuse a fork block for which there is no room. `is_kept` says that it stays a fork block."""
         require(
             self._siblings[block.number, block.witness] < SIBLINGS_MAX,
             "there are ${n} other blocks ${number} of witness ${witness} already",
@@ -179,7 +179,7 @@ class ForkTree:
         )
 
     def keep(self, block: SignedBlock, keys: Iterable[tuple[str, bytes]]) -> None:
-        """Keep a block of another branch, with the keys that it gives to witnesses."""
+        """Store a fork block, with the keys that it gives to witnesses."""
         if block.id in self._others:
             return
         packed = self._wire.pack_block(block)
@@ -190,7 +190,7 @@ class ForkTree:
         self.bytes_taken += _bytes_of(block.size)
 
     def release(self, block_id: bytes) -> None:
-        """Forget a block of another branch, but not those after it: it is on the main branch now. An unknown id changes nothing."""
+        """Remove a fork block that is now on the main branch, but not its successors. An unknown id has no effect."""
         block = self._others.pop(block_id, None)
         if block is None:
             return
@@ -201,7 +201,7 @@ class ForkTree:
         self._uncount(block.number, block.witness, _bytes_of(len(block.packed)))
 
     def drop(self, block_id: bytes) -> list[bytes]:
-        """Forget a block of another branch and all that follow it; returns their ids. An unknown id changes nothing."""
+        """Remove a fork block and its successors, and return their ids. An unknown id has no effect."""
         block = self._others.get(block_id)
         if block is None:
             return []
@@ -218,25 +218,25 @@ class ForkTree:
     # -------------------------------------------------------------- refused blocks
 
     def refuse(self, block: BranchBlock, error: ChainError) -> None:
-        """Remember that a block has been refused when it was applied, and why."""
+        """Record that a block was refused when it was applied, and the error."""
         if block.id in self._refused:
             return
         if len(self._refused) >= REFUSED_MAX:
             self._forgive(next(iter(self._refused)))
-        # What the error's texts name may hold parts of the block.
+        # Counted with the block's size, because the error's values can contain parts of the block.
         size = _bytes_of(len(block.packed))
         self._refused[block.id] = _Refusal(block.number, block.witness, size, _twin(error))
         self._siblings[block.number, block.witness] += 1
         self.bytes_taken += size
 
     def require_not_refused(self, block_id: bytes) -> None:
-        """Refuse a block that has been refused before, for the same reason."""
+        """Refuse a block that was refused before, with the same error."""
         known = self._refused.get(block_id)
         if known is not None:
             raise _twin(known.error)
 
     def forgive(self) -> None:
-        """Forget which blocks have been refused."""
+        """Forget all refused blocks."""
         for block_id in list(self._refused):
             self._forgive(block_id)
 
@@ -253,12 +253,12 @@ class ForkTree:
 
 
 def _bytes_of(size: int) -> int:
-    """Return the memory that a kept block of a size is counted with."""
+    """Return the estimated memory of a fork block of `size` bytes."""
     return size + BLOCK_OVERHEAD_BYTES
 
 
 def _twin(error: ChainError) -> ChainError:
-    """Return an error that says the same, without the frames of the functions that the first was raised in."""
+    """Return a copy of an error without its traceback, which would keep stack frames alive."""
     twin = type(error).__new__(type(error))
     twin.args = error.args
     vars(twin).update(vars(error))

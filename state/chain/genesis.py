@@ -1,4 +1,4 @@
-"""The state before block 1, made from a chain spec. Source: block-processing.md §1; state-objects.md §12."""
+"""Creates the state before block 1 from a chain spec. Source: block-processing.md §1; state-objects.md §12."""
 
 from collections.abc import Callable
 
@@ -37,9 +37,9 @@ OPEN = Authority()
 
 
 def new_state(spec: ChainSpec, prepare: Callable[[State], None] = lambda state: None) -> State:
-    """Return a state at genesis, in which nothing can be undone.
+    """Return a state at genesis, with an empty undo journal.
 
-    `prepare` is called before hardforks are applied, to enable plugins: some of them listen to hardforks.
+    `prepare` enables plugins. It is called before hardforks are applied, because some plugins listen to them.
     """
     state = State(spec)
     create_reference_accounts(state)
@@ -57,13 +57,13 @@ def new_state(spec: ChainSpec, prepare: Callable[[State], None] = lambda state: 
 
 
 def create_reference_accounts(state: State) -> None:
-    """Insert the accounts that every chain of this family has; their order is that of their ids, which rules can see."""
+    """Insert the accounts that every chain of this family has, in the order of their ids, on which rules depend."""
     spec = state.spec
     for name in (COIN_MINER_ACCOUNT, COIN_NULL_ACCOUNT):
         state.accounts.insert(Account(name=name))
         state.account_authorities.insert(AccountAuthority(account=name, owner=CLOSED, active=CLOSED, posting=OPEN))
     if spec.constants.TREASURY_AT_GENESIS:
-        # Without an authority, which hardfork 21 inserts; looking it up before is refused.
+        # Hardfork 21 inserts its authority. Looking that up before is refused.
         state.accounts.insert(Account(name=spec.treasury))
     state.accounts.insert(Account(name=COIN_TEMP_ACCOUNT))
     state.account_authorities.insert(AccountAuthority(account=COIN_TEMP_ACCOUNT, owner=OPEN, active=OPEN, posting=OPEN))
@@ -71,7 +71,7 @@ def create_reference_accounts(state: State) -> None:
 
 
 def create_witness(state: State, name: str, coin: int = 0, sbd: int = 0) -> None:
-    """Insert a witness and its account, both with the key of the first witness."""
+    """Insert a witness and its account, with the genesis witness key."""
     spec, key = state.spec, state.spec.genesis.witness_key
     state.accounts.insert(Account(name=name, memo_key=key, balance=coin, sbd_balance=sbd))
     authority = key_authority(key)
@@ -88,13 +88,13 @@ def create_witness(state: State, name: str, coin: int = 0, sbd: int = 0) -> None
 
 
 def default_properties(spec: ChainSpec) -> ChainProperties:
-    """Return the properties of a witness that has not set any."""
+    """Return the default properties of a witness."""
     return ChainProperties(account_creation_fee=spec.constants.COIN_MIN_ACCOUNT_CREATION_FEE)
 
 
 def create_extra_account(state: State, given: GenesisAccount) -> None:
     """Insert an account that the chain spec adds, with its balances and keys."""
-    # Its times are those of genesis, not 0: otherwise it would be paid interest for more than fifty years at once.
+    # Its interest times are genesis, not 0, which would pay interest for more than fifty years at once.
     name = given.name
     row = state.accounts.insert(
         Account(
@@ -120,7 +120,7 @@ def create_extra_account(state: State, given: GenesisAccount) -> None:
 
 
 def create_singletons(state: State) -> None:
-    """Insert the rows of the tables that have one, and set the state's attributes for them."""
+    """Insert the rows of single-row tables, and set the state's attributes for them."""
     spec = state.spec
     constants = spec.constants
     price = spec.genesis.price_feed

@@ -1,4 +1,4 @@
-"""Puts a chain into the middle of a block. It must not know why somebody wants to look at it there."""
+"""Applies the first transactions of a block, so that callers can inspect the state inside that block."""
 
 from state.chain.blocks import apply_beginning
 from state.chain.chain import NOT_APPLIED, Chain
@@ -9,10 +9,10 @@ from state.protocol.transaction import SignedBlock
 
 
 def begin_block(chain: Chain, block: SignedBlock, count: int, skip: int = Skip.NOTHING) -> None:
-    """Apply the header of the block that follows the head, and its first `count` transactions, as what is pending on top of the head.
+    """Apply the header and the first `count` transactions of the block after the head as pending changes.
 
-    This is the state in which the block's next transaction is applied: the head is the block before, and the block's own steps, such as
-    payouts, come after its last transaction. The next block undoes it, as everything that is pending. A refusal leaves nothing pending.
+    The result is the state in which the block's next transaction is applied. The head is still the parent, and the block's steps, such
+    as payouts, are not applied. The next block undoes it like all pending changes. A refusal leaves nothing pending.
     """
     have = len(block.transactions)
     require(0 <= count <= have, "block ${block} has ${have} transactions", condition="count <= size", block=block.number, have=have)
@@ -24,5 +24,5 @@ def begin_block(chain: Chain, block: SignedBlock, count: int, skip: int = Skip.N
         chain.clear_pending()
         raise
     chain.pending = Pending(block.transactions[:count])
-    # As pending transactions of their own they may be refused: nobody has tried that.
+    # They were not checked as pending transactions, which can be refused for other reasons.
     chain._pending_skip = NOT_APPLIED

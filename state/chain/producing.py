@@ -1,4 +1,4 @@
-"""Assembles a signed block from waiting transactions. It leaves the state as it was. Source: block-processing.md §4.3, §4.4."""
+"""Assembles a signed block from pending transactions, without changing the state. Source: block-processing.md §4.3, §4.4."""
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -29,10 +29,9 @@ from state.protocol.work import BLOCK_UNITS_MAX
 from state.tables import State
 from state.tables.witnesses import Witness
 
-# The checks that assembling a block has just made, on the same state: applying it a moment later need not repeat them, which
-# saves recovering every signing key once more. The check for duplicates is not among them, since it also inserts the records that refuse
-# the same transaction later. Block 1 is applied with all checks: it begins with the hardforks of genesis, so that its
-# transactions meet other rules than those under which it was assembled.
+# The checks that block assembly has just made on the same state. Applying the block skips them, which saves recovering every signing
+# key again. The duplicate check is not skipped, because it also inserts the records that refuse the same transaction later. Block 1
+# gets all checks, because it begins with the hardforks of genesis and was assembled under other rules.
 JUST_CHECKED = (
     Skip.WITNESS_SIGNATURE
     | Skip.WITNESS_SCHEDULE_CHECK
@@ -42,8 +41,8 @@ JUST_CHECKED = (
     | Skip.MERKLE_CHECK
     | Skip.TAPOS_CHECK
 )
-# Operations that may meet other conditions in a block than when they entered this node: they ask who produces the block, or do less while
-# they enter. For all others entering has been at least as strict as a block since hardfork 21.
+# Operations that can pass a push and be refused in a block: they depend on the block's producer, or do less when pushed. For all
+# others, pushing has been at least as strict as a block since hardfork 21.
 BY_PRODUCER: frozenset[type[Operation]] = frozenset((ClaimAccount, Pow, Pow2, SmtCreate))
 ENTERING_IS_STRICT_SINCE = 21
 SECRETS_KEPT_MAX = 64
@@ -60,12 +59,11 @@ def assemble_block(
     out_of_time: Callable[[], bool] = lambda: False,
     are_tried: bool = False,
 ) -> SignedBlock:
-    """Return a signed block for a slot, with the waiting transactions that apply and fit.
+    """Return a signed block for a slot, with the pending transactions that apply and fit.
 
-    Once `out_of_time` is true, no more are tried after one that is refused. `are_tried` says that all have been applied on this head
-    one after the other, with the checks that are made here at least.
-
-    `when` must be in a slot of the witness, and `secret` be that of its signing key.
+    `when` must be in a slot of the witness, and `secret` must be the private key of its signing key. Once `out_of_time` returns True,
+    the first refused transaction ends the selection. `are_tried` says that all transactions have been applied in order on this head,
+    with at least the checks that are made here.
     """
     slot = slot_at_time(state, when)
     require(slot > 0, condition="slot_num > 0")
@@ -77,8 +75,8 @@ def assemble_block(
         )
     block = SignedBlock(previous=state.props.head_block_id, timestamp=when, witness=name, extensions=header_extensions(state, witness))
     wire = state.wire
-    # Sealed up to twice and then signed, since each part depends on the one before: the size of the empty block decides what fits, the
-    # merkle root and thereby the digest follow from the transactions, and the id includes the signature.
+    # The block is sealed up to twice and then signed. The size of the empty block decides how many transactions fit, the transactions
+    # determine the merkle root and the digest, and the id includes the signature.
     size = wire.seal_block(block).size + COUNT_SIZE
     if waiting and are_tried and all_pass(state, waiting, when, size):
         block.transactions = tuple(waiting)
@@ -98,14 +96,14 @@ def assemble_block(
 
 @lru_cache(SECRETS_KEPT_MAX)
 def _public_key(secret: bytes) -> bytes:
-    """Return the public key of a producer's secret, which is the same for block after block."""
+    """Return the public key of a producer's secret. Cached, since a producer signs many blocks."""
     return public_key(secret)
 
 
 def header_extensions(state: State, witness: Witness) -> tuple[Tagged, ...]:
-    """Return the version report, when the witness's last one is another, and the vote for the next hardfork that is known.
+    """Return the version report, if it differs from the witness's last one, and the vote for the next known hardfork.
 
-    A witness that votes for a hardfork this node doesn't have takes the vote back.
+    A vote for a hardfork that this node doesn't have is withdrawn.
     """
     constants, hardforks = state.spec.constants, state.hardforks
     versions, times = state.spec.hardfork_versions, state.hardfork_times
@@ -124,9 +122,9 @@ def header_extensions(state: State, witness: Witness) -> tuple[Tagged, ...]:
 
 
 def all_pass(state: State, waiting: Sequence[SignedTransaction], when: int, size: int) -> bool:
-    """Return whether `select_transactions` would take all of these, given that they have been applied on the head before.
+    """Whether `select_transactions` would take all these transactions, which have been applied on the head.
 
-    That saves applying and undoing them once more, which takes as long as the block itself.
+    This saves applying and undoing them again, which takes as long as the block itself.
     """
     return (
         state.hardfork >= ENTERING_IS_STRICT_SINCE
@@ -138,7 +136,7 @@ def all_pass(state: State, waiting: Sequence[SignedTransaction], when: int, size
 
 
 def block_room(state: State) -> int:
-    """Return the size that a block must stay below: while required actions wait, the part that is reserved for them is free."""
+    """Return the exclusive upper bound of a block's size, less the part reserved for required actions while any are queued."""
     most = state.props.maximum_block_size
     if not len(state.required_actions):
         return most
@@ -146,7 +144,7 @@ def block_room(state: State) -> int:
 
 
 def is_crowded(waiting: Sequence[SignedTransaction], room: int) -> bool:
-    """Return whether not all of these transactions fit into `room` bytes and the work that this node does for a block."""
+    """Whether the transactions exceed `room` bytes or this node's work limit for a block."""
     return sum([trx.size for trx in waiting]) >= room or sum([trx.units for trx in waiting]) > BLOCK_UNITS_MAX
 
 
@@ -159,10 +157,10 @@ def select_transactions(
     skip: int = Skip.NOTHING,
     out_of_time: Callable[[], bool] = lambda: False,
 ) -> tuple[SignedTransaction, ...]:
-    """Return the transactions that apply on the head and fit into a block: its size, and the work that this node does for one.
+    """Return the transactions that apply on the head and fit into a block's size and this node's work limit.
 
-    When all fit, the order is that of their arrival, else a fair one. No more are tried after one that is refused when time is up: any
-    number of them can wait if they build on one that doesn't fit. Soft rules apply only when a transaction enters the node.
+    If all fit, they keep their order of arrival; else the order is fair (`FairOrder`). Once time is up, the first refused transaction
+    ends the selection, since any number of transactions can depend on one that doesn't fit. Soft rules are not checked.
     """
     waiting = [trx for trx in waiting if trx.expiration >= when]
     if not waiting:
@@ -175,7 +173,7 @@ def select_transactions(
     order = FairOrder(waiting, partition) if is_crowded(waiting, partition - size) else None
     try:
         if state.hardfork >= 20:
-            # Claims of free accounts look at the producer's own pool, as they will when the block is applied.
+            # Claims of free accounts use the producer's own pool, as they will when the block is applied.
             state.set_props(current_witness=name)
         for trx in waiting if order is None else order:
             if size + trx.size >= partition or (units + trx.units > BLOCK_UNITS_MAX and chosen):
@@ -185,7 +183,7 @@ def select_transactions(
                 apply_transaction(state, trx, skip)
             except ChainError:
                 journal.undo(mark)
-                # Only refusals ask for the time: what applies and fits is in the block, however slow the machine is.
+                # Only refusals check the time. Transactions that apply and fit are in the block, however slow the machine is.
                 if out_of_time():
                     break
                 continue

@@ -1,4 +1,4 @@
-"""The irreversible blocks of a main branch: found in a block log where there is one, and held as bytes where not. It knows no file."""
+"""Access to the irreversible blocks: read from the attached block log, or kept in memory as bytes if there is none."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -12,23 +12,23 @@ from state.protocol.errors import ChainError, Refused
 from state.protocol.transaction import BlockHeader, SignedBlock, Wire
 
 Find = Callable[[int], bytes | None]
-"""Returns a block as bytes by its number."""
+"""Returns the block with a number as bytes."""
 
 
 def no_block(number: int) -> None:
-    """Find no block."""
+    """Return None for every block."""
 
 
 def missing(block: int) -> ChainError:
-    """Return the refusal of a read that needs an operation which its block doesn't have, or a block that isn't there: one is damaged."""
+    """Return the error for an operation that is missing in its block, or whose block is missing, because a file is damaged."""
     return Refused("the operation is not in block ${block}", condition="operation != nullptr", block=block)
 
 
 class Settled:
-    """The irreversible blocks: the first `base` ones, which `find` finds, and those after them, which are held as bytes.
+    """The irreversible blocks: the first `base` blocks, found by `find`, then those in `held`, as bytes.
 
-    Blocks are only ever appended to `held`: checkpoints share it. Where a log follows the moves of the chain (`keep_in`), blocks are held
-    until it has them.
+    Blocks are only appended to `held`, because checkpoints share it. With an attached log (`keep_in`), blocks are held until the log has
+    them.
     """
 
     def __init__(self, wire: Wire) -> None:
@@ -36,9 +36,9 @@ class Settled:
         self.base = 0
         self.find: Find = no_block
         self.held: list[bytes] = []
-        # Of the log: the function that finds a block in it, and the one that says how many of its blocks are surely those of the chain.
+        # Two functions of the log: one finds a block, one returns how many of its blocks are certainly those of the chain.
         self._in_log: tuple[Find, Callable[[], int]] | None = None
-        # Earlier moments of the chain that somebody still holds: their blocks must be saved before a log is cut.
+        # Live copies of the main branch. Their blocks must be saved before the log is cut.
         self._branches: WeakSet[MainBranch] = WeakSet()
         self._is_log_asked = True
 
@@ -47,11 +47,11 @@ class Settled:
         return self.base + len(self.held)
 
     def packed(self, number: int) -> bytes | None:
-        """Return an irreversible block as bytes; `number` is 1 at least."""
+        """Return an irreversible block as bytes; `number` is at least 1."""
         return self.find(number) if number <= self.base else self.held[number - self.base - 1]
 
     def block(self, number: int) -> SignedBlock | None:
-        """Return an irreversible block; None for one that a chain made from a snapshot without its blocks doesn't have."""
+        """Return an irreversible block, or None if the chain comes from a snapshot without this block."""
         packed = self.packed(number)
         return None if packed is None else self._wire.unpack_block(packed)[0]
 
@@ -61,21 +61,21 @@ class Settled:
         return None if packed is None else self._wire.unpack_header(packed)
 
     def operations_of(self, number: int, size: int) -> tuple[bytes, tuple[Any, ...]]:
-        """Return id and operations of a transaction of an irreversible block, which begins `size` bytes before the block's end."""
+        """Return id and operations of a transaction in an irreversible block. It begins `size` bytes before the block's end."""
         packed = self.packed(number)
         if packed is None:
             raise missing(number)
         return self._wire.unpack_operations(packed[-size:])
 
     def add(self, block: SignedBlock, *, is_in_log: bool) -> None:
-        """Add a block that has become irreversible. If the log has it, it has all before it, so that none is held."""
+        """Add a block that has become irreversible. If the log has it, it has all earlier blocks, so none is held."""
         if is_in_log:
             self.base = block.number
         else:
             self.held.append(self._wire.pack_block(block))
 
     def keep_in(self, find: Find, stored: Callable[[], int]) -> None:
-        """Hold no blocks any more that are in a log; `stored` is how many it has, 0 when it doesn't follow the chain any more."""
+        """Attach a log, so that blocks in it are not held. `stored` returns its block count, 0 once it no longer follows the chain."""
         self._in_log = find, stored
 
     def start_at(self, base: int, find: Find, held: list[bytes]) -> None:
@@ -83,9 +83,9 @@ class Settled:
         self.base, self.find, self.held = base, find, held
 
     def look_into_log(self, parent: int) -> int:
-        """Let go of what the log has by now, and return how many blocks it has, 0 without one.
+        """Drop the held blocks that the log now has. Return how many of the chain's blocks the log has, 0 without a log.
 
-        `parent` is the last block before the move that is being made: those after it come to the log with the listeners of the move.
+        `parent` is the head before the current move. Later blocks are written to the log by the listeners of the move.
         """
         if self._in_log is None or not self._is_log_asked:
             return 0
@@ -100,20 +100,20 @@ class Settled:
         return count
 
     def branch(self, forks: ForkTree) -> MainBranch:
-        """Return the main branch as it is now; it stays so when the chain goes on."""
+        """Return a copy of the main branch, independent of later changes."""
         branch = MainBranch(self.base, self.find, self.held, len(self.held), forks.copy())
         self._branches.add(branch)
         return branch
 
     def return_to(self, branch: MainBranch) -> None:
-        """Go back to the blocks of an earlier moment."""
-        # The list is shared with other checkpoints, which must find their blocks in it.
+        """Return to the blocks of an earlier branch."""
+        # Other checkpoints share the list, so it is copied, not truncated.
         held = branch.packed if len(branch.packed) == branch.count else branch.packed[: branch.count]
         self.start_at(branch.base, branch.older, held)
 
     @contextmanager
     def without_log(self) -> Iterator[None]:
-        """Hold new blocks as bytes meanwhile: the log hears of them at the end only."""
+        """Hold new blocks as bytes inside this context: the log gets them only at its end."""
         self._is_log_asked = False
         try:
             yield
@@ -121,9 +121,9 @@ class Settled:
             self._is_log_asked = True
 
     def call(self, listeners: Iterable[MoveListener], move: Move, same: int) -> None:
-        """Call the listeners of a move that leaves the irreversible blocks after block `same`; one of them cuts the log.
+        """Call the listeners of a move that leaves the irreversible blocks after block `same`. One of them cuts the log.
 
-        Earlier moments that have these blocks read them before, as they couldn't be found any more.
+        Copies of the branch save these blocks first, because the log won't have them any more.
         """
         for branch in list(self._branches):
             branch.save(same)

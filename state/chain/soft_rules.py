@@ -1,8 +1,8 @@
-"""Soft rules: refusals of transactions that enter this node, which a block may contain all the same.
+"""Soft rules: refusals of pushed transactions that are still valid in a block.
 
-They protect users and resources without being consensus: nodes may differ in them, so blocks of others can't be judged by them.
-They are listeners that ask `state.is_pushing`, so they don't act either when a pending transaction is applied again or put into
-a block. More of them stand at their operations (custom data, memberships, early forms of later hardforks' rules).
+They protect users and resources and are not consensus rules: nodes can differ in them, so they don't apply to blocks. They are listeners
+that check `state.is_pushing`, so they don't act when a pending transaction is applied again or put into a block. Further soft rules are
+in operations (custom data, memberships, early forms of later hardforks' rules).
 Sources: block-processing.md §4.6; operations.md §12, §19 (item 15).
 """
 
@@ -18,31 +18,31 @@ from state.tables import State
 BENEFICIARIES_MAX = 8
 CUSTOM_OPERATIONS_MAX = 5  # per account, from one block to the next
 ROLES = ("owner", "active", "posting")
-# To try a memo as a password, which derives a key for each role, and to read a long one as an extended private key.
+# Work units to try a memo as a password, which derives a key for each role, and letters per unit to parse it as an extended private key.
 MEMO_UNITS, MEMO_LETTERS_OF_UNIT = 7, 30
 
 
 class CustomCount(Row):
-    """The number of an account's custom operations that wait for the next block."""
+    """The number of an account's pending custom operations."""
 
     account: str = ""
     count: int = 0
 
 
 class CustomCounts(Table[CustomCount]):
-    """The counters, at most one row for an account.
+    """Counters of pending custom operations, at most one row per account.
 
-    They are in the journal, and written only while a transaction is pushed: when the pending transactions are undone for the next
-    block, the counters go with them, and start anew. That is what makes the limit one per block.
+    They are journaled, and written only while a transaction is pushed. Undoing the pending transactions for the next block therefore
+    resets the counters, which makes the limit one per block.
     """
 
     by_account = Unique("account")
 
 
 def install_soft_rules(state: State) -> None:
-    """Add the rules to the state's listeners."""
+    """Register the soft rules as listeners of the state."""
     counts = CustomCounts(state.journal)
-    # Pending transactions of a checkpoint have records of it in the journal, which are undone before the next block.
+    # A checkpoint copies the table, because its pending transactions have journal records of it, undone before the next block.
     state.keepers.append(counts.keeping)
 
     def count(state: State, operation: Custom | CustomJson | CustomBinary) -> None:
@@ -60,10 +60,10 @@ def install_soft_rules(state: State) -> None:
 
 
 def require_no_key(state: State, operation: Transfer | TransferToSavings | TransferFromSavings) -> None:
-    """Refuse a memo that reveals a private key of the sender, or the password that its keys were made from.
+    """Refuse a memo that reveals a private key of the sender, or the password that its keys are derived from.
 
-    Wallets take keys and memos in neighbouring fields, and a memo is public for good. The password is tried as a wallet would:
-    deriving a key for each role from it.
+    Wallets have fields for keys and memos side by side, and a memo is public forever. Like a wallet, this derives a key for each role
+    from the memo.
     """
     if not operation.memo or not state.is_pushing:
         return
@@ -79,9 +79,9 @@ def require_no_key(state: State, operation: Transfer | TransferToSavings | Trans
 
 
 def keys_in_memo(name: str, memo: str) -> set[bytes]:
-    """Return the public keys that belong to a memo, read as a password for each role and as an extended private key.
+    """Return the public keys of a memo, taken as a password for each role and as an extended private key.
 
-    A plain private key (WIF) isn't tried: the reference's reader of keys takes only the extended form here.
+    A plain private key (WIF) isn't tried: the reference parses only the extended form here.
     """
     secrets = [derive_secret(name, role, memo) for role in ROLES]
     extended = secret_from_extended_key(memo)
@@ -94,7 +94,7 @@ def keys_in_memo(name: str, memo: str) -> set[bytes]:
 
 
 def require_few_beneficiaries(state: State, operation: CommentOptions) -> None:
-    """Refuse more than 8 beneficiaries; options of an unknown comment are left to the rules of the chain."""
+    """Refuse more than 8 beneficiaries. Options of an unknown comment are left to the consensus rules."""
     if not state.is_pushing or state.comments.by_permlink.get(operation.author, operation.permlink) is None:
         return
     for extension in operation.extensions:
@@ -115,7 +115,7 @@ def require_shallow(state: State, operation: Comment) -> None:
 
 
 def count_custom(counts: CustomCounts, operation: Custom | CustomJson | CustomBinary) -> None:
-    """Count an operation for every account that must sign it; refuse a sixth from one block to the next."""
+    """Count an operation for every account that must sign it. Refuse the sixth per block."""
     for account in sorted(operation.impacted()):
         row = counts.by_account.get(account)
         if row is None:
