@@ -1,6 +1,6 @@
 -- Active accounts
--- How many accounts voted, posted, transferred or traded on each day.
--- Beware: an account is no person. Games and bots act by custom_json, which isn't counted here.
+-- The number of accounts that voted, posted, transferred or traded on each day.
+-- Note: an account is not a person. Operations by custom_json, which games and bots use, aren't counted.
 WITH acts AS (
     SELECT time, voter AS account FROM vote
     UNION ALL SELECT time, author FROM comment

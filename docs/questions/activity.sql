@@ -1,6 +1,6 @@
 -- Activity by day
--- How many operations and transactions there were on each day, and how many virtual operations they led to.
--- Beware: days are those of the block's time, in UTC. A day without blocks has no row.
+-- The number of operations, transactions and virtual operations on each day.
+-- Note: days are those of the block time, in UTC. A day without blocks has no row.
 SELECT CAST(time AS DATE) AS day,
        count(CASE WHEN virtual_op = 0 THEN 1 END) AS operations,
        count(DISTINCT trx_id) AS transactions,

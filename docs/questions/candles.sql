@@ -1,6 +1,6 @@
--- Prices by the hour
--- First, highest, lowest and last price of each hour, and how much COIN changed hands.
--- Beware: prices are SBD for one COIN. The export of the table market_buckets has the same as the reference keeps it.
+-- Hourly prices
+-- First, highest, lowest and last price of each hour, and the traded volume in COIN.
+-- Note: prices are SBD per COIN. The table market_buckets has the reference's own figures.
 WITH trades AS (
     SELECT date_trunc('hour', time) AS hour,
            row_number() OVER (ORDER BY block, trx, op, virtual_op) AS place,

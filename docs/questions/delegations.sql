@@ -1,6 +1,6 @@
--- Who lends VESTS to whom
--- The ten accounts that have most VESTS lent to them at the end, by how many others.
--- Beware: needs the table vesting_delegations. What is on its way back for five days belongs to nobody's count.
+-- Largest delegations
+-- The ten accounts with the most received delegations at the end, and the number of their delegators.
+-- Note: needs the table vesting_delegations. Returned VESTS belong to no account's sum for five days.
 WITH sums AS (
     SELECT delegatee, count(*) AS delegators, sum(vesting_shares) AS received FROM vesting_delegations GROUP BY delegatee
 )

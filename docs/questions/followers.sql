@@ -1,6 +1,6 @@
--- The follow graph
--- Who is followed most, as the custom_json operations of the social index say.
--- Beware: the newest word of an account about another counts. Only the usual form ["follow", {...}] is read, with one account in it.
+-- Most followed accounts
+-- The most followed accounts, from the custom_json operations of the social index.
+-- Note: the last operation of an account about another counts. Only the usual form ["follow", {...}] is read, with one account in it.
 WITH said AS (
     SELECT json_text(json, '$[1].follower') AS follower, json_text(json, '$[1].following') AS following,
            coalesce(json_text(json, '$[1].what[0]'), '') AS what,

@@ -1,6 +1,6 @@
 -- Inflation by source
--- What was created for whom: authors, beneficiaries, curators, witnesses, the proposal fund, interest.
--- Beware: each symbol for itself. Rewards of before hardfork 16 and of miners come under the same names with other sums.
+-- New tokens by recipient: authors, beneficiaries, curators, witnesses, the proposal fund, interest.
+-- Note: each symbol has its own sum. Rewards from before hardfork 16 and of miners have the same names and other amounts.
 WITH created AS (
     SELECT 'authors' AS source, sbd_payout AS amount, sbd_payout_symbol AS symbol FROM author_reward
     UNION ALL SELECT 'authors', steem_payout, steem_payout_symbol FROM author_reward

@@ -1,6 +1,6 @@
--- Depth of the market
--- The open orders at the end, from the best price on: what is offered at each price, and up to it.
--- Beware: needs the table limit_orders. Prices are SBD for one COIN; amounts are COIN that are sold, and SBD that are bid.
+-- Market depth
+-- The open orders at the end, from the best price on: the amount at each price, and the running total.
+-- Note: needs the table limit_orders. Prices are SBD per COIN. Amounts are COIN for sale, and SBD that are bid.
 WITH orders AS (
     SELECT 'sell COIN' AS side, CAST(sell_price_quote AS DOUBLE) / sell_price_base AS price, for_sale
     FROM limit_orders JOIN chain ON sell_price_base_symbol = chain.coin AND sell_price_quote_symbol = chain.sbd

@@ -1,6 +1,6 @@
--- Who gathers COIN
--- Of each account, the COIN that it received by transfers less what it sent; the ten that gathered most.
--- Beware: only transfers count. Rewards, power-ups, trades and savings move money as well.
+-- Largest net receivers of COIN
+-- The ten accounts that received most COIN by transfers, minus what they sent.
+-- Note: only transfers count. Rewards, power-ups, trades and savings also move funds.
 WITH moves AS (
     SELECT "to" AS account, amount FROM transfer JOIN chain ON amount_symbol = chain.coin
     UNION ALL

@@ -1,6 +1,6 @@
--- Who makes accounts
--- The accounts that were made, by who made them and how, and what was paid for them.
--- Beware: claimed accounts cost nothing when they are made. Accounts of miners and of the first block appear in no operation.
+-- Account creation by creator
+-- The created accounts by creator and method, and the fees paid.
+-- Note: claimed accounts cost nothing when they are created. Accounts of miners and of the first block appear in no operation.
 WITH made AS (
     SELECT creator, 'paid' AS way, fee FROM account_create
     UNION ALL SELECT creator, 'delegated', fee FROM account_create_with_delegation

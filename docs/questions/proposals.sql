@@ -1,6 +1,6 @@
--- Proposals and what they were paid
--- The proposals that were made, how many approve them at the end, and what their receivers got for them.
--- Beware: needs the table proposal_votes. A payment names its receiver, not its proposal: two proposals with one receiver share a sum.
+-- Proposals and their payments
+-- The proposals, the number of their supporters at the end, and the payments to their receivers.
+-- Note: needs the table proposal_votes. A payment names its receiver, not its proposal: two proposals with one receiver share a sum.
 WITH made AS (
     SELECT receiver, count(*) AS proposals, sum(daily_pay) AS daily_pay FROM create_proposal GROUP BY receiver
 ), paid AS (

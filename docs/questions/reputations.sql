@@ -1,6 +1,6 @@
 -- Reputations
--- How many accounts have which reputation, as people read it.
--- Beware: needs the table follow_reputations. Accounts whose posts nobody voted for have none, and are shown as 25.
+-- The number of accounts by displayed reputation.
+-- Note: needs the table follow_reputations. Accounts whose posts got no votes have none, and are shown as 25.
 WITH shown AS (
     SELECT floor(reputation(reputation)) AS score FROM follow_reputations
 )

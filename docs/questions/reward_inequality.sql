@@ -1,6 +1,6 @@
--- How unequal the rewards of authors are
--- Gini's coefficient of what each author's posts were paid: 0 when all get the same, 1 when one gets all.
--- Beware: only authors that were paid count. The payout is in SBD at the time's price, authors, beneficiaries and curators together.
+-- Inequality of author rewards
+-- The Gini coefficient of the payouts per author: 0 if all get the same, 1 if one gets everything.
+-- Note: only authors with a payout count. The payout is in SBD at the current price, for authors, beneficiaries and curators together.
 WITH rewards AS (
     SELECT author, sum(payout) AS reward FROM comment_reward GROUP BY author
 ), ranked AS (

@@ -1,6 +1,6 @@
--- Who earns most by posting
--- The ten authors whose posts were paid most, and their share of everything that was paid.
--- Beware: a payout below 0.020 SBD is none, so that many posts have no row here.
+-- Highest-paid authors
+-- The ten authors with the highest payouts, and their share of all payouts.
+-- Note: payouts below 0.020 SBD are dropped, so many posts have no row here.
 WITH rewards AS (
     SELECT author, count(*) AS payouts, sum(payout) AS reward FROM comment_reward GROUP BY author
 ), totals AS (

@@ -1,6 +1,6 @@
--- The best paid posts
--- The ten posts and comments that were paid most, with their votes.
--- Beware: the votes are operations, changes of a vote included; the title is that of the first version.
+-- Highest-paid posts
+-- The ten posts and comments with the highest payouts, with their votes.
+-- Note: the votes are operations, including changes of a vote. The title is that of the first version.
 WITH paid AS (
     SELECT author, permlink, sum(payout) AS reward FROM comment_reward GROUP BY author, permlink
 ), votes AS (

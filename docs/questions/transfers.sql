@@ -1,6 +1,6 @@
--- Who pays whom
--- The ten pairs of accounts between which most COIN was transferred.
--- Beware: transfers within blocks are all there is: exchanges settle most of their trades elsewhere.
+-- Largest transfers between two accounts
+-- The ten pairs of accounts with the most COIN transferred between them.
+-- Note: only transfers in blocks count. Exchanges settle most of their trades elsewhere.
 WITH pairs AS (
     SELECT "from" AS payer, "to" AS payee, count(*) AS transfers, sum(amount) AS total
     FROM transfer JOIN chain ON amount_symbol = chain.coin

@@ -1,6 +1,6 @@
 -- Witnesses: blocks and misses
--- How many blocks each witness made, its share of all, what it got for them, and how many it missed.
--- Beware: needs the table witnesses. Misses are known as the sum at the end, not when they happened.
+-- The blocks of each witness, its share of all, its rewards, and its missed blocks.
+-- Note: needs the table witnesses. Missed blocks are known as a total at the end, without their times.
 WITH produced AS (
     SELECT witness, count(*) AS blocks FROM blocks GROUP BY witness
 ), rewards AS (

@@ -1,8 +1,9 @@
-"""Writes the questions of docs/questions.md below its introduction, with what the workload answers:
+"""Writes the generated part of docs/questions.md, with the results of the workload:
 `.venv/bin/python -m tests.docs.questions`.
 """
 
 import io
+import re
 import tempfile
 from contextlib import closing, redirect_stdout
 from pathlib import Path
@@ -18,7 +19,7 @@ BEGIN = "## Macros\n"
 
 
 def made(page: str) -> str:
-    """The page with its introduction as it stands, and everything else made anew."""
+    """Return the page with its introduction unchanged and the rest generated."""
     introduction = page.partition(BEGIN)[0]
     macros = "\n".join(f"| `{each.signature}` | {each.help} |" for each in MACROS)
     with tempfile.TemporaryDirectory() as temporary:
@@ -26,21 +27,30 @@ def made(page: str) -> str:
         exported(folder)
         with closing(open_export(folder)) as connection:
             sections = [section(question, answered(connection, question)) for question in questions()]
-    return f"{introduction}{BEGIN}| macro | gives |\n|---|---|\n{macros}\n\n## Questions\n" + "\n".join(sections)
+    index = "".join(f"| [{each.title}](#{anchor(each.title)}) | {each.answers} |\n" for each in questions())
+    return (
+        f"{introduction}{BEGIN}| macro | gives |\n|---|---|\n{macros}\n\n"
+        f"## Questions\n| question | result |\n|---|---|\n{index}\n" + "\n".join(sections)
+    )
+
+
+def anchor(title: str) -> str:
+    """Return the anchor of a heading."""
+    return re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
 
 
 def answered(connection: object, question: Question) -> str:
-    """What the prompt prints."""
+    """Return the text that the prompt prints."""
     with redirect_stdout(io.StringIO()) as printed:
         answer(connection, question.sql, "table")
     return printed.getvalue()
 
 
 def section(question: Question, answer_text: str) -> str:
-    """A question on the page."""
+    """Return the section of a question."""
     return (
         f"### {question.title}\n{question.answers} ([{question.name}.sql](questions/{question.name}.sql))\n"
-        f"```sql\n{question.sql}\n```\n```text\n{answer_text}```\nBeware: {question.beware}\n"
+        f"```sql\n{question.sql}\n```\n```text\n{answer_text}```\nNote: {question.note}\n"
     )
 
 

@@ -29,12 +29,12 @@ TABLES = {
 
 
 class Question(Struct, frozen=True):
-    """A worked question: a file of docs/questions, whose first comment lines are its title, what it answers, and what to beware."""
+    """A worked question: a file of docs/questions, whose first comment lines are its title, what it answers, and a note."""
 
     name: str
     title: str
     answers: str
-    beware: str
+    note: str
     sql: str
 
 
@@ -44,8 +44,8 @@ def questions() -> list[Question]:
     for path in sorted(QUESTIONS.glob("*.sql")):
         lines = path.read_text(encoding="utf-8").splitlines()
         notes = [line.removeprefix("-- ") for line in lines if line.startswith("-- ")]
-        title, answers, beware = notes
-        found.append(Question(path.stem, title, answers, beware.removeprefix("Beware: "), "\n".join(lines[len(notes) :]).strip()))
+        title, answers, note = notes
+        found.append(Question(path.stem, title, answers, note.removeprefix("Note: "), "\n".join(lines[len(notes) :]).strip()))
     return found
 
 
