@@ -31,21 +31,21 @@ MACROS = (
         "coins",
         {"amount": "DECIMAL(19, 0)"},
         "DECIMAL(23, 3)",
-        "COIN or SBD of an amount in the smallest unit, as 1.234",
+        "an amount in the smallest unit as COIN or SBD, for example 1.234",
         "CAST(CAST(amount AS DECIMAL(19, 0)) * 0.001 AS DECIMAL(23, 3))",
     ),
     Macro(
         "vests",
         {"amount": "DECIMAL(19, 0)"},
         "DECIMAL(26, 6)",
-        "VESTS of an amount in the smallest unit, as 1.234567",
+        "an amount in the smallest unit as VESTS, for example 1.234567",
         "CAST(CAST(amount AS DECIMAL(19, 0)) * 0.000001 AS DECIMAL(26, 6))",
     ),
     Macro(
         "amount_text",
         {"amount": "BIGINT", "symbol": "STRING"},
         "STRING",
-        "an amount with its symbol, as 1.234 SBD; of user tokens, in the smallest unit",
+        "an amount with its symbol, for example 1.234 SBD; user tokens in the smallest unit",
         "CASE WHEN symbol = 'VESTS' THEN CAST(vests(amount) AS STRING) WHEN symbol LIKE '@@%' THEN CAST(amount AS STRING)"
         " ELSE CAST(coins(amount) AS STRING) END || ' ' || symbol",
     ),
@@ -53,7 +53,7 @@ MACROS = (
         "coin_of_vests",
         {"shares": "BIGINT", "number": "BIGINT"},
         "BIGINT",
-        "COIN (smallest unit) that VESTS are worth at a block, by the newest of vesting_prices up to it; null before the first",
+        "the value of VESTS in COIN (smallest unit) at a block, by the newest vesting price up to it; null before the first",
         f"CAST(CAST(shares AS HUGEINT) * {NEWEST.format('coin')} // {NEWEST.format('vests')} AS BIGINT)",
         f"CAST(shares AS DECIMAL(19, 0)) * {NEWEST.format('coin')} DIV {NEWEST.format('vests')}",
     ),
@@ -61,7 +61,7 @@ MACROS = (
         "reputation",
         {"raw": "BIGINT"},
         "DOUBLE",
-        "a reputation as people read it: 25 for a new account, 9 more for ten times the raw value",
+        "the displayed reputation: 25 for a new account, 9 more for ten times the raw value",
         "round(25 + CASE WHEN raw = 0 THEN 0 ELSE sign(raw) * 9 *"
         f" greatest(length({DIGITS}) - 10 + {LEADING} - floor({LEADING}), 0) END, 2)",
     ),
@@ -69,7 +69,7 @@ MACROS = (
         "percent",
         {"part": "DECIMAL(25, 0)", "whole": "DECIMAL(25, 0)"},
         "DECIMAL(9, 2)",
-        "a part in percent of the whole, with two decimals; null of nothing",
+        "a part in percent of the whole, with two decimals; null if the whole is 0",
         "CAST((CAST(part AS HUGEINT) * 20000 + whole) // (2 * CAST(nullif(whole, 0) AS HUGEINT)) * 0.01 AS DECIMAL(9, 2))",
         "CAST(((part * 20000 + whole) DIV (2 * nullif(whole, 0))) * 0.01 AS DECIMAL(9, 2))",
     ),
@@ -77,7 +77,7 @@ MACROS = (
         "seconds_between",
         {"earlier": "TIMESTAMP", "later": "TIMESTAMP"},
         "BIGINT",
-        "seconds from one time to another",
+        "the seconds between two times",
         "date_diff('second', earlier, later)",
         "unix_timestamp(later) - unix_timestamp(earlier)",
     ),
@@ -85,12 +85,12 @@ MACROS = (
         "json_text",
         {"document": "STRING", "path": "STRING"},
         "STRING",
-        "what stands in a JSON text at a path, as $[1].following; null where nothing does",
+        "the value in a JSON text at a path, for example $[1].following; null if there is none",
         "CASE WHEN json_valid(document) THEN json_extract_string(document, path) END",
         "get_json_object(document, path)",
     ),
     Macro(
-        "first_of", {"names": "ARRAY<STRING>"}, "STRING", "the first of a list of texts; null of an empty one", "names[1]", "get(names, 0)"
+        "first_of", {"names": "ARRAY<STRING>"}, "STRING", "the first text of a list; null if it is empty", "names[1]", "get(names, 0)"
     ),
 )
 
