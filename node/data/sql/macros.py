@@ -89,9 +89,7 @@ MACROS = (
         "CASE WHEN json_valid(document) THEN json_extract_string(document, path) END",
         "get_json_object(document, path)",
     ),
-    Macro(
-        "first_of", {"names": "ARRAY<STRING>"}, "STRING", "the first text of a list; null if it is empty", "names[1]", "get(names, 0)"
-    ),
+    Macro("first_of", {"names": "ARRAY<STRING>"}, "STRING", "the first text of a list; null if it is empty", "names[1]", "get(names, 0)"),
 )
 
 
