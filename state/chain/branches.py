@@ -1,4 +1,4 @@
-"""Checks on a fork block before it is stored: could a scheduled witness have signed it?
+"""Checks on a fork block before it is stored: a scheduled witness can have signed it.
 
 A fork block can't be applied, because the state is that of another branch. The checks use the current state, the journal and the
 blocks of the fork. They never refuse a block that could be applied at its position. Source: block-processing.md §3.4.

@@ -1,7 +1,7 @@
-"""Hardforks: when each is applied, and the changes that it makes to the state. Source: block-processing.md §3.26, §3.27.
+"""Hardforks: when each is applied, and its one-time changes to the state. Source: block-processing.md §3.26, §3.27.
 
-Rules that a hardfork switches are found at the rules, as `if state.hardfork < N`. Here are the changes of state in its one
-moment; a new hardfork that makes some is a function with an entry in CHANGES.
+Changed rules are where the rules are, as `if state.hardfork < N`. A new hardfork with one-time changes needs a function here and an
+entry in CHANGES.
 """
 
 from collections.abc import Callable
@@ -49,14 +49,14 @@ from state.tables.accounts import AccountAuthority
 from state.tables.content import Comment
 from state.tables.globals import ChainProperties, RewardFund
 
-LAST_BY_TIME = 5  # the first five were applied by their times; since then witnesses vote
+LAST_BY_TIME = 5  # the first five hardforks apply at fixed times; witnesses vote on later ones
 CLOSED = Authority(weight_threshold=1)
 
 
 def genesis_hardforks(state: State, block: SignedBlock) -> None:
-    """In block 1 only: apply at once all hardforks, up to the first whose time is after the block's.
+    """In block 1 only: apply all hardforks up to the first whose time is after the block's.
 
-    A chain that begins later than a hardfork so has its rules from the start.
+    A chain that begins after a hardfork therefore has its rules from the start.
     """
     if block.number != 1:
         return
@@ -70,9 +70,9 @@ def genesis_hardforks(state: State, block: SignedBlock) -> None:
 
 
 def report_version(state: State, number: int) -> None:
-    """Note on every witness that it runs the version of this hardfork and has voted for it.
+    """Store on every witness that it runs this hardfork's version and has voted for it.
 
-    Otherwise the first blocks would be refused: their witnesses have not reported a version yet.
+    Otherwise the first blocks would be refused, because their witnesses have not reported a version yet.
     """
     version, time = state.spec.hardfork_versions[number], state.hardfork_times[number]
     for witness in list(state.witnesses):
@@ -80,9 +80,9 @@ def report_version(state: State, number: int) -> None:
 
 
 def process_hardforks(state: State, block: SignedBlock) -> None:
-    """Apply the hardforks that are due: the first five by their times, the others at the time that witnesses have voted for.
+    """Apply the due hardforks: the first five at fixed times, later ones at the time that witnesses voted for.
 
-    One branch per block, as in the reference: after the fifth the others follow with the next block at the earliest.
+    As in the reference, a block applies only one of the two groups, so hardfork 6 needs a later block than hardfork 5.
     """
     hardforks, versions = state.hardforks, state.spec.hardfork_versions
     if state.hardfork >= LAST_BY_TIME:
@@ -99,9 +99,9 @@ def process_hardforks(state: State, block: SignedBlock) -> None:
 
 
 def set_hardfork(state: State, number: int, apply_now: bool) -> None:
-    """Schedule every hardfork up to a number for the next block, or apply it at once.
+    """Schedule every hardfork up to `number` for the next block, or apply it now.
 
-    The first five go by times, so theirs are moved; these times are memory of this node, which undoing leaves alone.
+    For the first five, this changes their times, which are not in the journal and not undone.
     """
     versions = state.spec.hardfork_versions
     for i in range(state.hardfork + 1, min(number, len(versions) - 1) + 1):
@@ -114,7 +114,7 @@ def set_hardfork(state: State, number: int, apply_now: bool) -> None:
 
 
 def apply_hardfork(state: State, number: int) -> None:
-    """Make the changes of one hardfork, and count it as applied: its rules hold from then on, not while it changes the state."""
+    """Make the changes of one hardfork, then record it as applied. Its rules apply only after its changes."""
     notice = Hardfork(hardfork_id=number)
     announce(state, notice)
     change = CHANGES.get(number)
@@ -135,10 +135,10 @@ def apply_hardfork(state: State, number: int) -> None:
 
 
 def split_vesting(state: State) -> None:
-    """Hardfork 1: turn each of the VESTS into a million, in all rows that count them.
+    """Hardfork 1: multiply all VESTS by a million, in all rows that count them.
 
-    The rate of a power-down is computed anew and is at least 1, also for accounts that don't power down: a mistake that the chain
-    has kept. An amount that leaves 64 bits refuses the block, so that the chain stands still.
+    Power-down rates are recomputed and are at least 1, even for accounts that don't power down: a mistake that the chain has kept. An
+    amount beyond 64 bits refuses the block, which halts the chain.
     """
     factor = 1_000_000
     state.set_props(total_vesting_shares=share(state.props.total_vesting_shares * factor))
@@ -168,9 +168,9 @@ def split_vesting(state: State) -> None:
 
 
 def recount_witness_votes(state: State) -> None:
-    """Hardforks 2 and 3: count the votes for witnesses anew.
+    """Hardforks 2 and 3: recount the votes for witnesses.
 
-    The reference does it twice in hardfork 2. The second time changes nothing, which a test shows.
+    The reference does it twice in hardfork 2. The second time has no effect, as a test shows.
     """
     for witness in list(state.witnesses):
         state.witnesses.modify(witness, votes=0, virtual_position=0)
@@ -182,7 +182,7 @@ def recount_witness_votes(state: State) -> None:
 
 
 def recount_voted(state: State, only_with_proxy: bool) -> None:
-    """Count anew how many witnesses each account votes for; `only_with_proxy` counts 0 for accounts without a proxy."""
+    """Recount the witnesses that each account votes for. `only_with_proxy` sets 0 for accounts without a proxy."""
     for account in list(state.accounts):
         count = 0
         if not only_with_proxy or account.proxy:
@@ -191,9 +191,9 @@ def recount_voted(state: State, only_with_proxy: bool) -> None:
 
 
 def recount_voted_and_children(state: State) -> None:
-    """Hardfork 6: count anew the witnesses that accounts vote for, and the descendants of comments.
+    """Hardfork 6: recount the witnesses that accounts vote for, and the descendants of comments.
 
-    By mistake only accounts with a proxy were counted, all others got 0; hardfork 8 corrected it.
+    By mistake only accounts with a proxy were counted; all others got 0. Hardfork 8 corrected it.
     """
     recount_voted(state, only_with_proxy=True)
     for comment in list(state.comments):
@@ -206,14 +206,14 @@ def recount_voted_and_children(state: State) -> None:
 
 
 def parent_of(state: State, comment: Comment) -> Comment | None:
-    """Return the comment that this one replies to; None for a root."""
+    """Return the comment that `comment` replies to; None for a root."""
     if not comment.parent_author:
         return None
     return state.comments.by_permlink.get(comment.parent_author, comment.parent_permlink)
 
 
 def replace_compromised_keys(state: State) -> None:
-    """Hardfork 9: replace all authorities of accounts whose keys had leaked by one key, from which they could be recovered."""
+    """Hardfork 9: replace all authorities of accounts with leaked keys by one key, used to recover them."""
     for name in state.spec.hf9_accounts:
         if state.accounts.by_name.get(name) is None:
             continue
@@ -224,14 +224,14 @@ def replace_compromised_keys(state: State) -> None:
 
 
 def recompute_liquidity_weights(state: State) -> None:
-    """Hardfork 10: weigh all market makers by the smaller of their two volumes."""
+    """Hardfork 10: set the weight of market makers to the smaller of their two volumes."""
     for record in list(state.liquidity_rewards):
         volumes = record.coin_volume, record.sbd_volume
         state.liquidity_rewards.modify(record, weight=min(volumes) if min(volumes) > 0 else 0)
 
 
 def reschedule_payouts(state: State) -> None:
-    """Hardfork 12: give roots the times of their first or second payout, and close the posting authority of special accounts."""
+    """Hardfork 12: set the times of roots' first or second payouts, and close the posting authority of special accounts."""
     window, second = state.spec.constants.COIN_CASHOUT_WINDOW_SECONDS_PRE_HF17, state.spec.constants.COIN_SECOND_CASHOUT_WINDOW
     for root in list(state.comments.by_parent.equal("")):
         if root.last_payout > 0:
@@ -243,14 +243,14 @@ def reschedule_payouts(state: State) -> None:
 
 
 def shorten_price_history(state: State) -> None:
-    """Hardfork 16: cut the history of prices to its new, shorter length."""
+    """Hardfork 16: truncate the price history to its new, shorter length."""
     state.feed_histories.modify(state.feed, price_history=state.feed.price_history[-COIN_FEED_HISTORY_WINDOW:])
 
 
 def create_reward_fund(state: State) -> None:
-    """Hardfork 17: create the fund that pays content, and give each comment a payout time of its own.
+    """Hardfork 17: create the reward fund for content, and give each comment its own payout time.
 
-    The new fund takes over the balance of the old pot. In a running discussion no reply is paid before its root.
+    The fund takes over the balance of the fund in the global properties. In an open discussion no reply is paid before its root.
     """
     state.witness_schedules.modify(state.schedule, max_voted_witnesses=20, max_miner_witnesses=0, max_runner_witnesses=1)
     preset = state.spec.constants.PRESET_RECENT_CLAIMS
@@ -279,7 +279,7 @@ def create_reward_fund(state: State) -> None:
 
 
 def make_rewards_linear(state: State) -> None:
-    """Hardfork 19: linear rewards, ten full votes a day in place of forty; removes delegations of nothing."""
+    """Hardfork 19: make rewards linear, allow ten full votes a day instead of forty, and remove delegations of 0 VESTS."""
     state.set_props(vote_power_reserve_rate=10)
     claims = {"recent_claims": 140797515942543623} if state.spec.constants.PRESET_RECENT_CLAIMS else {}
     state.reward_funds.modify(post_fund(state), author_reward_curve=LINEAR, curation_reward_curve=SQUARE_ROOT, **claims)
@@ -288,9 +288,9 @@ def make_rewards_linear(state: State) -> None:
 
 
 def raise_account_fee(state: State) -> None:
-    """Hardfork 20: new periods, and thirty times the account creation fee that the scheduled witnesses have set.
+    """Hardfork 20: change periods, and multiply the scheduled witnesses' account creation fees by thirty.
 
-    Until then accounts cost thirty times the fee, or less with a delegation; now the fee itself is the price.
+    Until then an account cost thirty times the fee, or less with a delegation. Since then the fee is the price.
     """
     state.set_props(
         delegation_return_period=432000,
@@ -313,9 +313,9 @@ def replace_fee(props: ChainProperties, fee: int) -> ChainProperties:
 
 
 def open_treasury(state: State) -> None:
-    """Hardfork 21: fund the treasury that pays proposals, and close it for everybody; half of the rewards go to curators.
+    """Hardfork 21: fund the treasury that pays proposals, lock its account, and raise the curators' part to half of the rewards.
 
-    Closing takes three things: authorities that nobody can satisfy, itself as its recovery account, and no pending recovery.
+    A locked account has authorities that nobody can satisfy, itself as recovery account, and no pending recovery.
     """
     state.set_props(sps_fund_percent=1000, content_reward_percent=6500, downvote_pool_percent=2500, reverse_auction_seconds=300)
     treasury = state.account(state.spec.treasury)
@@ -343,9 +343,9 @@ def open_treasury(state: State) -> None:
 
 
 def clear_accounts(state: State) -> None:
-    """Hardfork 23: move everything that the listed accounts own to one account, and forget the ids of all former blocks.
+    """Hardfork 23: move all property of the listed accounts to one account, and remove the ids of all earlier blocks.
 
-    Without the ids no transaction from before the hardfork is valid after it: its reference block can't be found.
+    Without the ids, transactions from before the hardfork are invalid, because their reference block can't be found.
     """
     for name in state.spec.hf23_accounts:
         account = state.accounts.by_name.get(name)
@@ -356,7 +356,7 @@ def clear_accounts(state: State) -> None:
 
 
 def enable_tokens(state: State) -> None:
-    """Hardfork 24: fill the pool of names for tokens, and reserve a part of each block for required actions."""
+    """Hardfork 24: fill the pool of token symbols (NAIs), and reserve a part of each block for required actions."""
     replenish_pool(state)
     state.set_props(required_actions_partition_percent=2500)
 

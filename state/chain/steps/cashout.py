@@ -1,9 +1,7 @@
-"""The step that pays comments: claims on the reward fund decay, and each due comment's part of it is divided among curators,
-beneficiaries and author.
+"""Block step that pays comments from the reward fund. The payout is divided among curators, beneficiaries and author.
 
-Since hardfork 17 a comment does not compete with those of the same day only. The fund remembers the claims of all comments that
-were paid, which decay over 15 days, and a comment gets the fund's balance times its claim over the sum of those. So the payout
-of a claim moves slowly, however few comments are due in one block.
+Since hardfork 17 the fund keeps the sum of the claims of all paid comments, which decays over 15 days. A comment gets the fund's
+balance times its claim divided by that sum. The payout per claim therefore changes slowly, however few comments are due in a block.
 Source: block-processing.md §3.15; operations.md §17.5.
 """
 
@@ -35,7 +33,7 @@ from state.tables.globals import RewardFund
 
 
 class Pot(Struct, frozen=True):
-    """A source of rewards and the rules of dividing it; the balance is in COIN, the percentage in 1/10000."""
+    """A source of rewards and the rules for dividing it. The balance is in COIN, the percentage in 1/10000."""
 
     balance: int
     claims: int
@@ -48,20 +46,20 @@ PAYOUT_UNITS = 2
 
 
 def process_comment_cashout(state: State, block: SignedBlock) -> None:
-    """Pay every comment that is due; nothing was paid before hardfork 7."""
+    """Pay every due comment. Before hardfork 7 nothing was paid."""
     if state.hardfork >= 17:
-        # Only one fund is ever created; every comment belongs to it.
+        # Only one fund is ever created, and every comment belongs to it.
         pay_from_fund(state, post_fund(state))
     elif state.hardfork >= 7:
-        # Before hardfork 17 a discussion was paid as a whole, from one pot in the global properties.
+        # Before hardfork 17 a discussion was paid as a whole, from the reward fund in the global properties.
         pay_discussions(state)
 
 
 def pay_from_fund(state: State, fund: RewardFund) -> None:
-    """Let claims decay, add those of the due comments, and pay each of these by the same balance and the same sum.
+    """Decay the claims, add those of the due comments, and pay these comments.
 
-    The claims are added before the first payment, and the balance is reduced after the last one: within a block no comment is
-    paid at the expense of the next.
+    The claims are added before the first payout, and the balance is reduced after the last one. All comments of a block are therefore
+    paid by the same balance and sum, whatever their order.
     """
     now = state.head_time
     claims = decayed(state, fund)
@@ -80,20 +78,20 @@ def pay_from_fund(state: State, fund: RewardFund) -> None:
 
 
 def decayed(state: State, fund: RewardFund) -> int:
-    """Return the claims on a fund at head time: in each block they lose the share of 15 days that has passed since the last.
+    """Return the claims on a fund at head time: they decay by the time since the last block, divided by 15 days.
 
-    The reference's arithmetic is unsigned: after a gap of more than 15 days between two blocks more than everything is
-    subtracted, and the claims wrap at 128 bits to an enormous number, so that comments are paid nothing for a long time. Only
-    test chains that jump in time see that.
+    The reference's arithmetic is unsigned. A gap of more than 15 days between two blocks subtracts more than all claims, and the
+    result wraps at 128 bits to a huge number, so that comments are paid nothing for a long time. This happens only on test chains
+    that jump in time.
     """
-    # Before hardfork 19 it was 30 days.
+    # Before hardfork 19 the period was 30 days.
     period = COIN_RECENT_RSHARES_DECAY_TIME_HF19 if state.hardfork >= 19 else COIN_RECENT_RSHARES_DECAY_TIME_HF17
     claims = fund.recent_claims
     return (claims - claims * (state.head_time - fund.last_update) % WORD128 // period) % WORD128
 
 
 def comments_due(state: State) -> list[Comment]:
-    """Return the comments whose payout time has come, earliest first."""
+    """Return the comments whose payout is due, earliest first."""
     now, due = state.head_time, list[Comment]()
     first = state.comments.by_due_payout.first()
     if first is None or first.cashout_time > now:
@@ -106,8 +104,8 @@ def comments_due(state: State) -> list[Comment]:
 
 
 def pay_discussions(state: State) -> None:
-    """Before hardfork 17: pay each due root with all its replies, each comment from what the one before has left in the pot."""
-    # Hardfork 8 halved what curators earn.
+    """Before hardfork 17: pay each due root with all its replies. Each payout reduces the fund for the next comment."""
+    # Hardfork 8 halved the curation rewards.
     percent = 2500 if state.hardfork >= 8 else 5000
     for root in comments_due(state):
         for comment in list(state.comments.by_root.equal(root.root_comment)):
@@ -122,9 +120,9 @@ def pay_discussions(state: State) -> None:
 
 
 def cash_out(state: State, comment: Comment, pot: Pot) -> int:
-    """Pay a comment and reset its votes; returns the COIN that it took from the pot.
+    """Pay a comment and reset its vote sums. Return the COIN taken from the fund.
 
-    A comment without positive rshares earns nothing, and is closed all the same.
+    A comment without positive rshares earns nothing, but its payout is closed as well.
     """
     claimed = 0
     changes: dict[str, int] = {}
@@ -133,9 +131,9 @@ def cash_out(state: State, comment: Comment, pot: Pot) -> int:
         if payout > 0:
             claimed, changes["author_rewards"] = pay(state, comment, payout, pot.curation_percent)
         if state.hardfork < 17:
-            # Before hardfork 17 the claims of all comments stood in the global properties.
+            # Before hardfork 17 the global properties had the claims of all comments.
             adjust_claims(state, comment.net_rshares, 0)
-        # Negative rshares stay: they would count against a later payout (which there is before hardfork 17 only).
+        # Negative rshares stay, and count against a later payout, which exists only before hardfork 17.
         changes["net_rshares"] = 0
     state.comments.modify(
         comment,
@@ -151,28 +149,28 @@ def cash_out(state: State, comment: Comment, pot: Pot) -> int:
     state.work.spend(PAYOUT_UNITS, "paid posts")
     emit(state, CommentPayoutUpdate(author=comment.author, permlink=comment.permlink))
     if state.hardfork < 17:
-        # Since hardfork 17 a comment is paid once, and its votes stay as they are.
+        # Since hardfork 17 a comment is paid once, and its votes don't change.
         mark_votes(state, comment)
     return claimed
 
 
 def payout_of(state: State, comment: Comment, pot: Pot) -> int:
-    """Return the reward of a comment in COIN: its part of the pot, nothing if that is dust, and at most what it accepts."""
+    """Return a comment's reward in COIN: its share of the fund, 0 if that is dust, at most its max_accepted_payout."""
     require(pot.claims > 0, condition="ctx.total_reward_shares2 > 0")
     claim = curve_value(pot.curve, comment.net_rshares, pot.constant) * comment.reward_weight // COIN_100_PERCENT
     payout = pot.balance * claim // pot.claims
     require(payout <= INT64_MAX, condition="payout_u256 <= u256( uint64_t( std::numeric_limits<int64_t>::max() ) )")
     if to_sbd(state, payout) < COIN_MIN_PAYOUT_SBD:
         return 0
-    # An amount that has turned negative counts as a large unsigned number.
+    # A negative amount counts as a large unsigned number.
     return min(payout, to_coin(state, comment.max_accepted_payout) % WORD64)
 
 
 def next_payout_time(state: State, comment: Comment) -> int:
-    """Return when a comment is paid again: since hardfork 17 never.
+    """Return the time of a comment's next payout: since hardfork 17 never (TIME_MAX).
 
-    Before it only roots had payout times. From hardfork 12 on the first payout was followed by a second one after a fixed time;
-    before 12 a new vote gave a root a new time.
+    Before hardfork 17 only roots had payout times. From hardfork 12 on a second payout followed the first after a fixed time. Before
+    hardfork 12 a new vote gave a root a new payout time.
     """
     if state.hardfork >= 17:
         return TIME_MAX
@@ -184,7 +182,7 @@ def next_payout_time(state: State, comment: Comment) -> int:
 
 
 def mark_votes(state: State, comment: Comment) -> None:
-    """Mark the votes on a comment as counted in a payout; from hardfork 12 on only where another payout is still to come."""
+    """Mark the votes on a comment as counted in a payout. From hardfork 12 on, only if another payout follows."""
     if state.hardfork >= 12 and payout_time(state, comment) == TIME_MAX:
         return
     for vote in list(state.comment_votes.by_comment_voter.equal(comment.id)):
@@ -193,16 +191,16 @@ def mark_votes(state: State, comment: Comment) -> None:
 
 
 def pay(state: State, comment: Comment, payout: int, curation_percent: int) -> tuple[int, int]:
-    """Divide a payout; returns the part of it that was paid, and the comment's new total of author rewards.
+    """Divide a payout. Return the part that was paid, and the comment's new total of author rewards.
 
-    Curators come first, then beneficiaries, each with a percentage of the author's whole part, and the author with the rest. The
-    order is that of the virtual operations, and decides at which price each vesting part is converted.
+    Curators are paid first, then beneficiaries, each with a percentage of the author's whole part, then the author with the rest. The
+    order is that of the virtual operations, and determines the price at which each vesting part is converted.
     """
     curation = payout * curation_percent // COIN_100_PERCENT
     paid, unclaimed = pay_curators(state, comment, curation)
     tokens = payout - curation
     if state.hardfork < 20:
-        # Before hardfork 20 the author got what rounding and early votes left of the curators' part; now it stays in the fund.
+        # Before hardfork 20 the author got the unclaimed rest of the curators' part. Since then it stays in the fund.
         tokens += unclaimed
     claimed = tokens + paid
     given_away = 0
@@ -219,10 +217,9 @@ def pay(state: State, comment: Comment, payout: int, curation_percent: int) -> t
 
 
 def pay_curators(state: State, comment: Comment, reward: int) -> tuple[int, int]:
-    """Pay voters by their weights, the heaviest first; returns the sum of it, and the rest that nobody gets.
+    """Pay voters by weight, heaviest first. Return the sum paid, and the unclaimed rest.
 
-    A comment without curation rewards has no rest either: its curators' part is not paid and, before hardfork 20, not the
-    author's.
+    A comment without curation rewards has no rest: its curators' part is not paid to anybody, even before hardfork 20.
     """
     if not comment.allow_curation_rewards:
         return 0, 0
@@ -234,7 +231,7 @@ def pay_curators(state: State, comment: Comment, reward: int) -> tuple[int, int]
     for vote in votes:
         part = reward * vote.weight // total
         if part == 0:
-            # All votes that follow weigh as little or less.
+            # All later votes have the same weight or less.
             break
         curator = state.accounts.find(vote.voter)
         vests = vests_of_reward(state, part)
@@ -250,7 +247,7 @@ def pay_curators(state: State, comment: Comment, reward: int) -> tuple[int, int]
 
 
 def pay_beneficiary(state: State, comment: Comment, name: str, part: int) -> None:
-    """Pay a beneficiary's part: up to half of it in SBD, as to the author; the treasury gets all of it in SBD."""
+    """Pay a beneficiary's part: up to half of it in SBD, like the author's. The treasury gets all of it in SBD."""
     account = state.account(name)
     sbd = coin = 0
     vesting = part
@@ -261,7 +258,7 @@ def pay_beneficiary(state: State, comment: Comment, name: str, part: int) -> Non
         adjust_supply(state, -part, COIN)
         adjust_supply(state, sbd, SBD)
     elif state.hardfork >= 20:
-        # Before hardfork 20 beneficiaries got VESTS only.
+        # Before hardfork 20 beneficiaries got only VESTS.
         half = part * comment.percent_coin_dollars // 20000
         vesting = part - half
         sbd, coin = add_sbd_reward(state, account, half)
@@ -280,7 +277,7 @@ def pay_beneficiary(state: State, comment: Comment, name: str, part: int) -> Non
 
 
 def pay_author(state: State, comment: Comment, tokens: int, curation: int, given_away: int) -> None:
-    """Pay the author's part, up to half of it in SBD, and add to the totals that the comment shows."""
+    """Pay the author's part, up to half of it in SBD, and update the comment's payout totals."""
     author = state.account(comment.author)
     half = share(tokens * comment.percent_coin_dollars) // 20000
     vesting = tokens - half

@@ -1,4 +1,5 @@
-"""The steps by which a block becomes the head: global data, missed slots, irreversibility, summaries, expiries.
+"""Block steps that make a block the head: global properties, missed slots, irreversibility, summaries, expiries.
+
 Source: block-processing.md §3.5-§3.8; rpc-api.md §6.10 for the reserve ratio.
 """
 
@@ -29,15 +30,15 @@ SLOTS_REMEMBERED = 128
 ALL_SLOTS = 2**SLOTS_REMEMBERED - 1
 RESERVE_RATIO_START = 200_000_000
 RESERVE_RATIO_STEP = 10_000
-RECORDS_OF_UNIT = 8  # records of transactions that are removed with a unit of work
+RECORDS_OF_UNIT = 8  # transaction records removed per unit of work
 
 
 def update_global_data(state: State, block: SignedBlock, skip: int) -> None:
-    """Count the missed slots, and move the head to this block: from here on rules see its number and its time."""
+    """Count the missed slots, and make this block the head. From here on rules see its number and time."""
     props = state.props
     missed = slot_at_time(state, block.timestamp) - 1
     count_missed(state, missed, block.witness)
-    # The slot of this block enters before the zeros of the slots that were missed before it, as in the reference.
+    # As in the reference, this block's bit is shifted in before the zeros of the slots missed before it.
     filled = (((props.recent_slots_filled << 1 | 1) & ALL_SLOTS) << min(missed, SLOTS_REMEMBERED)) & ALL_SLOTS
     state.set_props(
         recent_slots_filled=filled,
@@ -58,10 +59,9 @@ def update_global_data(state: State, block: SignedBlock, skip: int) -> None:
 
 
 def count_missed(state: State, missed: int, producer: str) -> None:
-    """Add the missed slots to the witnesses that should have produced in them.
+    """Add the missed slots to the counters of their scheduled witnesses, except this block's producer.
 
-    Slots repeat with the round, so whole rounds are counted at once: a block can skip millions of slots. The producer's own
-    missed slots don't count.
+    Whole rounds are counted at once, because a block can skip millions of slots.
     """
     if missed == 0:
         return
@@ -82,12 +82,12 @@ def count_missed(state: State, missed: int, producer: str) -> None:
 
 
 def is_inactive(state: State, name: str) -> bool:
-    """Return whether a witness has not produced for a day."""
+    """Whether a witness has not produced a block for a day."""
     return state.props.head_block_number - state.witness(name).last_confirmed_block_num > COIN_BLOCKS_PER_DAY
 
 
 def shut_down(state: State, names: list[str], missed: int) -> None:
-    """Remove the signing keys of witnesses; a virtual operation reports each slot that they missed, in the order of slots."""
+    """Remove the signing keys of witnesses, and emit a virtual operation for each slot that they missed, in slot order."""
     for name in names:
         state.witnesses.modify(state.witness(name), signing_key=NULL_KEY)
     for i in range(missed if names else 0):
@@ -97,7 +97,7 @@ def shut_down(state: State, names: list[str], missed: int) -> None:
 
 
 def reserve_ratio(state: State, block: SignedBlock) -> dict[str, int]:
-    """Return the changes of three numbers of release 0.20.2 that old clients still read; no rule uses them."""
+    """Return the changes of three properties of release 0.20.2 that old clients still read. No rule uses them."""
     props = state.props
     average = (99 * props.average_block_size + block.size) // 100
     changes = {"average_block_size": average}
@@ -115,15 +115,14 @@ def reserve_ratio(state: State, block: SignedBlock) -> dict[str, int]:
 
 
 def update_signing_witness(state: State, block: SignedBlock) -> None:
-    """Note that the witness has produced."""
+    """Record the slot and block of the producer."""
     state.witnesses.modify(state.witness(block.witness), last_aslot=state.props.current_aslot, last_confirmed_block_num=block.number)
 
 
 def update_last_irreversible_block(state: State, block: SignedBlock) -> None:
-    """Move the last irreversible block: 21 blocks before the head in the first 30 days, since then by the witnesses' blocks.
+    """Advance the last irreversible block: 21 blocks before the head in the first 30 days, later by confirmations.
 
-    A witness confirms all blocks up to the one that it has last produced; what three quarters of the round have confirmed can't
-    be undone any more.
+    A witness confirms all blocks up to its last produced one. A block is irreversible once three quarters of the round confirmed it.
     """
     props = state.props
     before = after = props.last_irreversible_block_num
@@ -138,14 +137,14 @@ def update_last_irreversible_block(state: State, block: SignedBlock) -> None:
     if after != before:
         state.set_props(last_irreversible_block_num=after)
     if state.listeners.irreversible:
-        # The old number is announced again with every block, as in the reference.
+        # As in the reference, the old number is reported again with every block.
         for number in range(before, after + 1):
             for listener in state.listeners.irreversible:
                 listener(state, number)
 
 
 def create_block_summary(state: State, block: SignedBlock) -> None:
-    """Store the block's id under the low 16 bits of its number, where transactions refer to it."""
+    """Store the block's id under the low 16 bits of its number, for reference blocks of transactions."""
     slot = block.number % BLOCK_SUMMARY_COUNT
     summary = state.block_summaries.by_slot.get(slot)
     if summary is None:
@@ -155,7 +154,7 @@ def create_block_summary(state: State, block: SignedBlock) -> None:
 
 
 def clear_expired_transactions(state: State, block: SignedBlock) -> None:
-    """Remove the records of expired transactions, which can't be applied again anyway."""
+    """Remove the records of expired transactions, which can't be applied again in any case."""
     records = state.transactions
     while expired := records.by_expiration.earliest_before(block.timestamp):
         state.work.spend(1 + len(expired) // RECORDS_OF_UNIT, "expired transactions")
@@ -164,7 +163,7 @@ def clear_expired_transactions(state: State, block: SignedBlock) -> None:
 
 
 def clear_expired_delegations(state: State, block: SignedBlock) -> None:
-    """Give delegated VESTS whose delay is over back to their delegators, with their mana."""
+    """Return delegated VESTS, with their mana, to the delegators once the delay is over."""
     expirations = state.delegation_expirations
     while (returning := expirations.by_expiration.first()) is not None and returning.expiration < block.timestamp:
         delegator = state.account(returning.delegator)

@@ -1,4 +1,5 @@
-"""The steps of a block that end orders, conversions and escrows, and that rewarded liquidity before hardfork 12.
+"""Block steps that end orders, conversions and escrows, and that rewarded liquidity before hardfork 12.
+
 Source: block-processing.md §3.7, §3.14, §3.19, §3.21.
 """
 
@@ -16,15 +17,15 @@ from state.tables import State
 
 
 def clear_expired_orders(state: State, block: SignedBlock) -> None:
-    """Cancel orders that have expired."""
+    """Cancel expired orders."""
     while (order := state.limit_orders.by_expiration.first()) is not None and order.expiration < block.timestamp:
         cancel_order(state, order)
 
 
 def process_conversions(state: State, block: SignedBlock) -> None:
-    """Pay conversions of SBD that are due, at the current median price; they wait while there is none.
+    """Pay due conversions of SBD at the current median price. Without a price they are postponed.
 
-    The supplies change once at the end, and the virtual supply by the worth of the sum, which is rounded once.
+    The supplies change once at the end. The virtual supply changes by the value of the sum, which is rounded once.
     """
     price, requests = median_price(state), state.convert_requests
     if price == NULL_PRICE:
@@ -52,12 +53,12 @@ def process_conversions(state: State, block: SignedBlock) -> None:
 
 
 def pay_liquidity_reward(state: State, block: SignedBlock) -> None:
-    """Before hardfork 12: every hour pay the market maker with the greatest weight, and reset its volumes."""
+    """Before hardfork 12: every hour, pay the market maker with the greatest weight, and reset its volumes."""
     off = state.hardfork >= 12 or state.spec.constants.DISABLE_LIQUIDITY_REWARD
     if off or block.number % COIN_LIQUIDITY_REWARD_BLOCKS:
         return
     record = state.liquidity_rewards.by_volume_weight.first()
-    # By either rule of weights the reference looks at the product here, which wraps at 64 bits.
+    # Under either weight rule the reference checks the product of the volumes here, which wraps at 64 bits.
     if record is None or liquidity_weight(record.coin_volume, record.sbd_volume, smaller=False) == 0:
         return
     reward = liquidity_reward(state)
@@ -69,10 +70,10 @@ def pay_liquidity_reward(state: State, block: SignedBlock) -> None:
 
 
 def expire_escrow_ratification(state: State, block: SignedBlock) -> None:
-    """Give back escrows that were not approved in time."""
+    """Return the funds of escrows that were not approved in time."""
     escrows = state.escrows
     while (escrow := escrows.by_ratification_deadline.first()) is not None:
-        # In this order approved escrows come after all others.
+        # The index sorts approved escrows after all others.
         if escrow.is_approved or escrow.ratification_deadline > block.timestamp:
             return
         state.work.spend(1, "escrows")

@@ -1,10 +1,9 @@
-"""The median of prices, as the reference's standard library sorts them. It knows no state.
+"""The median of prices, sorted like the reference's standard library does it.
 
-Prices compare as ratios, so 1 SBD for 4 COIN and 2 for 8 are equal, and yet differ in the state and in replies, where the one
-in the middle is found with its amounts. Which of several equal prices gets there depends on the sorting. The reference calls
-std::sort of GNU's C++ library: quicksort down to parts of 16 elements, then insertion sort, which is stable. So up to 16 prices
-any stable sort does. From 17 on (21 witnesses, a history of 84) quicksort moves equal elements past each other, and has to be
-followed step by step. Source: block-processing.md §3.10.
+Prices compare as ratios: 1 SBD for 4 COIN equals 2 SBD for 8 COIN, but the state and replies have the median with its amounts. Which
+of several equal prices is the median depends on the sort algorithm. The reference uses std::sort of GNU's C++ library: quicksort down
+to parts of 16 elements, then insertion sort, which is stable. Up to 16 prices, any stable sort has the same result. From 17 on (21
+witnesses, a history of 84) quicksort reorders equal elements, so its steps are reproduced here. Source: block-processing.md §3.10.
 """
 
 from collections.abc import Sequence
@@ -13,24 +12,24 @@ from typing import Any
 
 from state.protocol.values.asset import Price, price_key
 
-SMALL = 16  # parts of so many elements or fewer are left to the insertion sort
+SMALL = 16  # elements; parts up to this size are left to the insertion sort
 
 Item = tuple[Any, Price]
 
 
 def median(prices: Sequence[Price]) -> Price:
-    """Return the price in the middle, of two the higher one."""
+    """Return the median price, the higher one of two."""
     items: list[Item] = [(price_key(price), price) for price in prices]
     partition(items)
-    # The insertion sort that finishes the library's work is stable, as Python's sort is, which may therefore replace it.
+    # The library's final insertion sort is stable, so Python's stable sort can replace it.
     return sorted(items, key=itemgetter(0))[len(items) // 2][1]
 
 
 def partition(items: list[Item]) -> None:
-    """Quicksort down to small parts, with the median of three as the pivot; the order of the parts doesn't matter.
+    """Quicksort down to small parts, with the median of three as the pivot. The order of the parts doesn't matter.
 
-    The library changes to heapsort when the parts stay large for twice as many rounds as the number of items has bits. That is
-    not done here: only prices that are chosen for it lead there.
+    The library switches to heapsort after twice as many rounds as the number of items has bits. That is not reproduced, since only
+    specially chosen prices lead there.
     """
     parts = [(0, len(items))]
     while parts:
@@ -43,7 +42,7 @@ def partition(items: list[Item]) -> None:
 
 
 def middle_of_three(items: list[Item], a: int, b: int, c: int) -> int:
-    """Return the place of the middle one of three items, the library's choice where some are equal."""
+    """Return the index of the median of three items, with the library's choice among equal ones."""
     first, second, third = items[a][0], items[b][0], items[c][0]
     if first < second:
         return b if second < third else c if first < third else a
@@ -51,9 +50,9 @@ def middle_of_three(items: list[Item], a: int, b: int, c: int) -> int:
 
 
 def split(items: list[Item], low: int, high: int, pivot: Any) -> int:
-    """Swap items until those below the pivot come before those above it; returns where the upper part begins.
+    """Swap items until those below the pivot come before those above it. Return the start of the upper part.
 
-    Both loops stop at items equal to the pivot and swap them too: here equal prices change places.
+    Both loops stop at items equal to the pivot, and swap them as well. This reorders equal prices.
     """
     while True:
         while items[low][0] < pivot:

@@ -1,4 +1,5 @@
-"""The steps of a block that create and destroy money: median feed, virtual supply, the null account, inflation, subsidies.
+"""Block steps that create and destroy money: median feed, virtual supply, the null account, inflation, subsidies.
+
 Source: block-processing.md §3.10-§3.13, §3.18.
 """
 
@@ -47,13 +48,13 @@ from state.tables import State
 from state.tables.accounts import Account
 from state.tables.witnesses import ELECTED, MINER, TIMESHARE, Witness
 
-MIN_REWARD = 1000  # 1.000 COIN, of each kind of reward before hardfork 16
+MIN_REWARD = 1000  # 1.000 COIN, for each kind of reward before hardfork 16
 
 
 def update_median_feed(state: State, block: SignedBlock) -> None:
-    """Every hour: add the median of the scheduled witnesses' feeds to the history, whose median becomes the price.
+    """Every hour, add the median of the scheduled witnesses' feeds to the history. The history's median becomes the price.
 
-    The history holds three and a half days, so that neither a few witnesses nor a short peak move the price.
+    The history covers three and a half days, so that neither a few witnesses nor a short peak move the price.
     """
     if block.number % COIN_FEED_INTERVAL_BLOCKS:
         return
@@ -62,18 +63,18 @@ def update_median_feed(state: State, block: SignedBlock) -> None:
         witness = state.witness(name)
         if witness.sbd_exchange_rate == NULL_PRICE:
             continue
-        # Since hardfork 19 a feed must be younger than a week; the test before was inverted and always true.
+        # Since hardfork 19 a feed must be younger than a week. Before, the check was inverted and always true.
         if state.hardfork < 19 or state.head_time < witness.last_sbd_exchange_update + COIN_MAX_FEED_AGE_SECONDS:
             feeds.append(witness.sbd_exchange_rate)
     if len(feeds) < COIN_MIN_FEEDS:
         return
-    # Since hardfork 16 the history holds half as many prices.
+    # Since hardfork 16 the history has half as many prices.
     window = COIN_FEED_HISTORY_WINDOW if state.hardfork >= 16 else COIN_FEED_HISTORY_WINDOW_PRE_HF_16
     history = (*state.feed.price_history, median(feeds))[-window:]
     current = median(history)
     if state.hardfork >= 14 and not state.spec.constants.SKIP_PRICE_FLOOR and state.props.current_sbd_supply > 0:
-        # Since hardfork 14 the price is not below the one at which all SBD would be a tenth of the virtual supply. That bounds
-        # the COIN which conversions can create, at the cost of SBD's peg.
+        # Since hardfork 14 the price is at least the one at which all SBD are a tenth of the virtual supply. This bounds the COIN that
+        # conversions can create, at the cost of SBD's peg.
         props = state.props
         floor = Price(Asset(share(9 * props.current_sbd_supply), SBD), Asset(props.current_supply, COIN))
         floor.validate()
@@ -82,10 +83,10 @@ def update_median_feed(state: State, block: SignedBlock) -> None:
 
 
 def update_virtual_supply(state: State, block: SignedBlock) -> None:
-    """Compute the virtual supply, all COIN and all SBD at its price, and the share of SBD rewards that is printed as SBD.
+    """Compute the virtual supply (all COIN, and all SBD at the current price) and the SBD print rate.
 
-    The more of the virtual supply is SBD already, the less is printed: all up to `sbd_start_percent`, nothing from
-    `sbd_stop_percent` on, and in between a falling share.
+    The print rate depends on the percentage of SBD in the virtual supply: 100 % up to `sbd_start_percent`, 0 from `sbd_stop_percent` on,
+    and linear in between.
     """
     props, price = state.props, median_price(state)
     if price == NULL_PRICE:
@@ -95,7 +96,7 @@ def update_virtual_supply(state: State, block: SignedBlock) -> None:
     supply = share(props.current_supply + worth)
     rate = props.sbd_print_rate
     if state.hardfork >= 14:
-        # Since hardfork 21 the percentage is rounded; before, it was cut. The reference stores it in 16 bits.
+        # Since hardfork 21 the percentage is rounded; before, it was truncated. The reference stores it in 16 bits.
         rounded = state.hardfork >= 21
         if worth >= 0 < supply:
             percent = (worth * COIN_100_PERCENT + (supply // 2 if rounded else 0)) // supply % WORD16
@@ -108,13 +109,13 @@ def update_virtual_supply(state: State, block: SignedBlock) -> None:
             rate = 0
         else:
             rate = (stop - percent) * COIN_100_PERCENT // (stop - start)
-    # Twice in each block, and in most blocks nothing has changed since the last time.
+    # This runs twice per block, and most blocks change nothing.
     if (supply, rate) != (props.virtual_supply, props.sbd_print_rate):
         state.set_props(virtual_supply=supply, sbd_print_rate=rate)
 
 
 def unsigned_percent(worth: int, supply: int, rounded: bool) -> int:
-    """Return that percentage for numbers that have turned negative: they count as large unsigned ones."""
+    """Return the percentage of SBD for negative numbers, which count as large unsigned ones."""
     half = truncated(supply, 2) if rounded else 0
     return narrowed(quotient((worth * COIN_100_PERCENT + half) % WORD128, supply % WORD128)) % WORD16
 
@@ -123,7 +124,7 @@ def unsigned_percent(worth: int, supply: int, rounded: bool) -> int:
 
 
 def clear_null_account_balance(state: State, block: SignedBlock) -> None:
-    """Since hardfork 14: destroy everything that the account `null` holds."""
+    """Since hardfork 14: destroy all balances of the account `null`."""
     if state.hardfork < 14:
         return
     null = state.account(COIN_NULL_ACCOUNT)
@@ -148,7 +149,7 @@ def clear_null_account_balance(state: State, block: SignedBlock) -> None:
 
 
 def empty_null_account(state: State, null: Account, vesting_coin: int) -> None:
-    """Set every balance of `null` to 0. Interest on its SBD may be paid on the way, and stays; witness votes are not adjusted."""
+    """Set every balance of `null` to 0. Interest paid on its SBD in the process remains. Witness votes are not adjusted."""
     if null.balance > 0:
         adjust_balance(state, null, -null.balance, COIN)
     if null.savings_balance > 0:
@@ -180,20 +181,20 @@ def empty_null_account(state: State, null: Account, vesting_coin: int) -> None:
 
 
 def process_funds(state: State, block: SignedBlock) -> None:
-    """Create this block's new COIN and divide it."""
+    """Create and distribute this block's new COIN."""
     producer = state.witness(state.props.current_witness)
     if state.hardfork >= 16:
         share_out_inflation(state, producer)
     else:
-        # Before hardfork 16 rewards were percentages of the supply, with a minimum each.
+        # Before hardfork 16 rewards were percentages of the supply, each with a minimum.
         share_out_early_inflation(state, producer)
 
 
 def share_out_inflation(state: State, producer: Witness) -> None:
     """Divide the inflation of a block among content, vesting fund, treasury and producer.
 
-    The yearly rate falls from 9.78 % by 0.01 % every 250,000 blocks, to 0.95 %. Content's part is that of the reward funds,
-    so that what their percentages leave of it falls to the producer, whose reward is the rest.
+    The yearly rate falls from 9.78 % by 0.01 % every 250,000 blocks, to 0.95 %. The producer's reward is the rest, so it includes the
+    share of content rewards that the reward fund's percentage leaves.
     """
     props = state.props
     has_fund = state.hardfork >= 17
@@ -227,8 +228,8 @@ def share_out_inflation(state: State, producer: Witness) -> None:
 def producer_part(state: State, producer: Witness, reward: int) -> int:
     """Return the producer's reward by its class.
 
-    The normalization factor is the sum of the weights of a round, so that on average each block pays `reward`. The class is that
-    after the new schedule of this block; a witness that dropped out keeps its last one.
+    The normalization factor is the sum of the weights of a round, so the average block pays `reward`. The class is that after this
+    block's schedule update. A witness that dropped out keeps its last class.
     """
     schedule = state.schedule
     weights = {ELECTED: schedule.elected_weight, TIMESHARE: schedule.timeshare_weight, MINER: schedule.miner_weight}
@@ -237,7 +238,7 @@ def producer_part(state: State, producer: Witness, reward: int) -> int:
 
 
 def pay_reward_fund(state: State, content: int) -> int:
-    """Give the fund, the only one that is ever created, its part of the content rewards; returns the part."""
+    """Credit the only reward fund with its part of the content rewards, and return that part."""
     fund = post_fund(state)
     part = content * fund.percent_content_rewards // COIN_100_PERCENT
     state.reward_funds.modify(fund, reward_balance=share(fund.reward_balance + part))
@@ -245,7 +246,7 @@ def pay_reward_fund(state: State, content: int) -> int:
 
 
 def pay_producer(state: State, producer: Witness, reward: int) -> None:
-    """Pay the producer's reward in VESTS; the virtual operation comes even when it is nothing."""
+    """Pay the producer's reward in VESTS. The virtual operation is emitted even for a reward of 0."""
     account = state.account(producer.owner)
     vests = coin_to_vests(state, reward)
     notice = ProducerReward(producer=producer.owner, vesting_shares=Asset(vests, VESTS))
@@ -255,14 +256,14 @@ def pay_producer(state: State, producer: Witness, reward: int) -> None:
 
 
 def percent_per_block(supply: int, percent: int) -> int:
-    """Return one block's part of a yearly percentage of the supply, a fixed-point product of unsigned 128 bits; 1.000 COIN at least."""
+    """Return one block's part of a yearly percentage of the supply, at least 1.000 COIN. Fixed-point, unsigned 128 bits."""
     shift = COIN_APR_PERCENT_SHIFT_PER_BLOCK
     reward = (supply * percent * COIN_APR_PERCENT_MULTIPLY_PER_BLOCK + (1 << (shift - 1))) % WORD128 >> shift
     return max(reward, MIN_REWARD)
 
 
 def share_out_early_inflation(state: State, producer: Witness) -> None:
-    """Before hardfork 16: content, curation and producer get fixed percentages, the vesting fund nine times their sum."""
+    """Before hardfork 16: pay fixed percentages for content, curation and producer, and nine times their sum to the vesting fund."""
     props = state.props
     content = percent_per_block(props.virtual_supply, COIN_CONTENT_APR_PERCENT)
     curation = percent_per_block(props.virtual_supply, COIN_CURATE_APR_PERCENT)
@@ -270,8 +271,8 @@ def share_out_early_inflation(state: State, producer: Witness) -> None:
     vesting = (content + curation + reward) * 9 if props.head_block_number >= COIN_START_VESTING_BLOCK else 0
     new = content + curation + reward + vesting
     account = state.account(producer.owner)
-    # The producer is paid before the vesting fund grows, at its old price. One that has VESTS was paid in COIN in the first
-    # month, so that there was COIN to trade at all.
+    # The producer is paid before the vesting fund grows, at the old price of VESTS. In the first month producers with VESTS were paid in
+    # COIN, so that there was COIN to trade.
     if props.head_block_number >= COIN_START_MINER_VOTING_BLOCK or account.vesting_shares == 0:
         pay_producer(state, producer, reward)
     else:
@@ -285,9 +286,9 @@ def share_out_early_inflation(state: State, producer: Witness) -> None:
 
 
 def process_subsidized_accounts(state: State, block: SignedBlock) -> None:
-    """Let the pools of free accounts fill and decay: the common one, and that of the producer if it is an elected one."""
+    """Refill and decay the pools of free accounts: the common one, and that of an elected producer."""
     props, schedule = state.props, state.schedule
-    # Pools are full while few accounts are claimed: writing the same number would still cost a record of the journal in every block.
+    # Pools are full while few accounts are claimed. Writing an equal number would cost a journal record in every block.
     pool = pool_after_block(schedule.account_subsidy_rd, props.available_account_subsidies)
     if pool != props.available_account_subsidies:
         state.set_props(available_account_subsidies=pool)

@@ -1,4 +1,5 @@
-"""The step that removes ended proposals, and pays the active ones from the treasury every hour.
+"""Block step that removes ended proposals, and pays active ones from the treasury every hour.
+
 Source: block-processing.md §3.23.
 """
 
@@ -17,13 +18,13 @@ from state.tables import State
 from state.tables.accounts import Account
 from state.tables.proposals import Proposal
 
-DAILY_PART = 100  # the treasury spends one part in so many a day
+DAILY_PART = 100  # the treasury spends 1/100 of its balance per day
 LAST_DAY = WORD32 - COIN_PROPOSAL_MAINTENANCE_CLEANUP
 VOTERS_OF_UNIT = 8
 
 
 def process_proposals(state: State, block: SignedBlock) -> None:
-    """Since hardfork 21: remove ended proposals, and once an hour report the treasury's income and pay the active ones."""
+    """Since hardfork 21: remove ended proposals. Once per hour, report the treasury's income and pay the active proposals."""
     if state.hardfork < 21:
         return
     now = block.timestamp
@@ -40,10 +41,10 @@ def process_proposals(state: State, block: SignedBlock) -> None:
 
 
 def ended_proposals(state: State, now: int) -> Iterator[Proposal]:
-    """Yield the proposals that ended a day ago, earliest first; the caller removes each before it asks for the next.
+    """Yield the proposals that ended at least a day ago, earliest first. The caller must remove each before the next.
 
-    The day after the end is counted with 32 bits. Ends in the last day that 32 bits hold, in 2106, come out as times in
-    1970: such proposals go before all others, in the block that creates them.
+    The time one day after the end has 32 bits. For ends in the last day of that range, in 2106, it wraps to 1970, so such proposals are
+    removed before all others, in the block that creates them.
     """
     by_end_date = state.proposals.by_end_date
     while (proposal := next(by_end_date.starting(LAST_DAY), None) or by_end_date.first()) is not None:
@@ -53,7 +54,7 @@ def ended_proposals(state: State, now: int) -> Iterator[Proposal]:
 
 
 def active_proposals(state: State, now: int) -> list[Proposal]:
-    """Return the proposals that are between their start and their end, by start date."""
+    """Return the proposals between their start and end dates, by start date."""
     found = []
     for proposal in state.proposals.by_start_date:
         if proposal.start_date > now:
@@ -64,10 +65,9 @@ def active_proposals(state: State, now: int) -> list[Proposal]:
 
 
 def pay_proposals(state: State, now: int) -> None:
-    """Pay the active proposals, those with the most votes first, until the treasury's budget for the time since the last
-    payment is used up.
+    """Pay the active proposals by votes, most first, until the budget for the time since the last payment is spent.
 
-    The budget is a hundredth of the treasury a day. Who comes last gets what is left, and a proposal without votes nothing.
+    The budget per day is a hundredth of the treasury. The last paid proposal gets the rest. A proposal without votes gets nothing.
     """
     active = active_proposals(state, now)
     if not active:
@@ -77,14 +77,14 @@ def pay_proposals(state: State, now: int) -> None:
     active.sort(key=lambda proposal: (-proposal.total_votes, proposal.proposal_id))
     treasury = state.account(state.spec.treasury)
     passed = (now - state.props.last_budget_time) % WORD32
-    # After more than a hundred days that is more than the treasury has, and no block can be made.
+    # After more than a hundred days the budget exceeds the treasury, and no block can be made.
     left = narrowed(passed * (treasury.sbd_balance // DAILY_PART) // DAY_SECONDS)
     # The product wraps at 32 bits: after five days proposals get less than their daily pay.
     ratio = passed * COIN_100_PERCENT % WORD32 // DAY_SECONDS
     for proposal in active if left else ():
         if proposal.total_votes == 0:
             return
-        # The reference's chain stops at a daily pay whose product leaves 64 bits; here such a proposal gets all that is left.
+        # The reference's chain halts if the product with a daily pay exceeds 64 bits. Here such a proposal gets the whole rest.
         payment = min(ratio * proposal.daily_pay // COIN_100_PERCENT, left)
         pay(state, treasury, proposal, payment)
         left -= payment
@@ -93,7 +93,7 @@ def pay_proposals(state: State, now: int) -> None:
 
 
 def count_votes(state: State, proposal: Proposal) -> int:
-    """Return the weight of a proposal's voters; one with a proxy doesn't count, its proxy's vote does."""
+    """Return the vote weight of a proposal. A voter with a proxy doesn't count; the proxy's vote does."""
     votes = state.proposal_votes.by_proposal_voter.equal(proposal.proposal_id)
     voters = [state.account(vote.voter) for vote in votes]
     state.work.spend(len(voters) // VOTERS_OF_UNIT, "votes for proposals")
@@ -101,7 +101,7 @@ def count_votes(state: State, proposal: Proposal) -> int:
 
 
 def pay(state: State, treasury: Account, proposal: Proposal, payment: int) -> None:
-    """Emit the virtual operation of a payment, then make it."""
+    """Emit the virtual operation of a payment, then make the payment."""
     emit(state, ProposalPay(receiver=proposal.receiver, payment=Asset(payment, SBD)))
     adjust_balance(state, treasury, -payment, SBD)
     adjust_balance(state, state.account(proposal.receiver), payment, SBD)

@@ -1,4 +1,5 @@
-"""The steps of a block that end requests about accounts: recovery, changes of its partner, declined voting rights.
+"""Block steps for requests about accounts: recovery, changes of the recovery partner, declined voting rights.
+
 Source: block-processing.md §3.20, §3.22.
 """
 
@@ -8,7 +9,7 @@ from state.tables import State
 
 
 def account_recovery_processing(state: State, block: SignedBlock) -> None:
-    """Remove expired requests and owner histories, and make due changes of recovery partners."""
+    """Remove expired requests and owner histories, and make the due changes of recovery partners."""
     requests = state.recovery_requests
     while (request := requests.by_expiration.first()) is not None and request.expires <= state.head_time:
         requests.remove(request)
@@ -20,16 +21,16 @@ def account_recovery_processing(state: State, block: SignedBlock) -> None:
 
 
 def forget_owner_histories(state: State) -> None:
-    """Remove former owner authorities that are too old for a recovery, in the order of their ids, up to the first that isn't."""
+    """Remove former owner authorities that are too old for a recovery, in id order, up to the first that is not."""
     histories, period = state.owner_histories, state.spec.constants.COIN_OWNER_AUTH_RECOVERY_PERIOD
-    if not len(histories):  # like nearly always
+    if not len(histories):  # the usual case
         return
     while (oldest := next(iter(histories), None)) is not None and oldest.last_valid_time + period < state.head_time:
         histories.remove(oldest)
 
 
 def process_decline_voting_rights(state: State, block: SignedBlock) -> None:
-    """Remove the witness votes, the proxy and the right to vote of accounts whose request to decline them is due."""
+    """Remove the witness votes, proxy and voting right of accounts whose request to decline voting rights is due."""
     requests = state.decline_voting_requests
     while (request := requests.by_effective_date.first()) is not None and request.effective_date <= state.head_time:
         account = state.account(request.account)

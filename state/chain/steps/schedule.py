@@ -1,4 +1,5 @@
-"""The witness schedule: the witnesses of the next round, their order, and the properties that they agree on.
+"""The witness schedule: the witnesses of the next round, their order, and their median properties.
+
 Source: block-processing.md §3.9.
 """
 
@@ -19,21 +20,21 @@ SHUFFLE_FACTOR = 2685821657736338717
 
 
 def update_witness_schedule(state: State, block: SignedBlock) -> None:
-    """Every 21 blocks: make a new round, whatever the number of scheduled witnesses."""
+    """Every 21 blocks, compute a new round, whatever the number of scheduled witnesses."""
     if block.number % COIN_MAX_WITNESSES:
         return
     if state.hardfork >= 4:
         update_schedule(state)
     else:
-        # Before hardfork 4 one witness a round came from the queue by virtual time, and miners filled the rest.
+        # Before hardfork 4 one witness per round came from the queue by virtual time, and miners filled the rest.
         update_early_schedule(state)
     update_median_properties(state)
 
 
 def update_schedule(state: State) -> None:
-    """Take the top witnesses by votes, miners, and the next ones by virtual time; count versions and votes; shuffle.
+    """Select the top witnesses by votes, then miners, then the next ones by virtual time. Count versions and votes, and shuffle.
 
-    With fewer than 22 witnesses in all, one without a signing key leaves a gap, and the block is refused, as in the reference.
+    If there are fewer than 22 witnesses in total, one without a signing key leaves a gap, and the block is refused, as in the reference.
     """
     schedule = state.schedule
     selected: dict[str, int] = {}
@@ -60,8 +61,8 @@ def update_schedule(state: State) -> None:
             state.witnesses.modify(witness, schedule=kind)
     majority = schedule.majority_version
     if state.hardfork >= 5:
-        # Since hardfork 5 witnesses report versions and vote for hardforks. Those of the old round are counted: the new one is
-        # stored below.
+        # Since hardfork 5 witnesses report versions and vote for hardforks. The old round is counted, because the new one is stored
+        # below.
         majority = majority_version(state)
         update_hardfork_votes(state)
     kinds = Counter(selected.values())
@@ -79,7 +80,7 @@ def update_schedule(state: State) -> None:
 
 
 def take_miners(state: State, selected: dict[str, int]) -> None:
-    """Take the first of the queue of miners; each that is looked at leaves the queue. Since hardfork 17 none is taken."""
+    """Select the first miners of the queue. Every examined miner leaves the queue. Since hardfork 17 none is selected."""
     most, taken = state.schedule.max_miner_witnesses, 0
     for witness in list(state.witnesses.by_pow.starting(1)) if most else ():
         if taken >= most:
@@ -92,9 +93,9 @@ def take_miners(state: State, selected: dict[str, int]) -> None:
 
 
 def take_timeshare(state: State, selected: dict[str, int]) -> tuple[int, list[Witness]]:
-    """Fill the round up to 21 in the order of virtual time; returns the new virtual time and the witnesses that finished a lap.
+    """Fill the round up to 21 in order of virtual time. Return the new virtual time and the witnesses that finished a lap.
 
-    Top witnesses that are due finish a lap as well, although they don't take a second place.
+    Top witnesses that are due finish a lap as well, without taking a second slot.
     """
     now, processed = state.schedule.current_virtual_time, []
     for witness in state.witnesses.by_schedule_time:
@@ -109,7 +110,7 @@ def take_timeshare(state: State, selected: dict[str, int]) -> tuple[int, list[Wi
 
 
 def new_laps(state: State, now: int, processed: list[Witness]) -> int:
-    """Start a new lap for the witnesses that finished one; returns the virtual time, 0 after an overflow, when all start anew."""
+    """Start a new lap for the witnesses that finished one. Return the virtual time, 0 after an overflow, which restarts all laps."""
     for witness in processed:
         time = (now + time_for(LAP_LENGTH, witness.votes)) % WORD128
         if time < now:
@@ -120,7 +121,7 @@ def new_laps(state: State, now: int, processed: list[Witness]) -> int:
 
 
 def reset_virtual_schedule(state: State) -> None:
-    """Set virtual time to 0, and every witness at the start of a lap."""
+    """Set virtual time to 0, and put every witness at the start of a lap."""
     state.witness_schedules.modify(state.schedule, current_virtual_time=0)
     for witness in list(state.witnesses):
         state.witnesses.modify(
@@ -132,9 +133,9 @@ def reset_virtual_schedule(state: State) -> None:
 
 
 def update_early_schedule(state: State) -> None:
-    """Make the round of before hardfork 4: top witnesses, one runner-up by virtual time, and the queue of miners.
+    """Before hardfork 4: make a round of the top witnesses, one runner-up by virtual time, and miners from the queue.
 
-    While miners wait in the first month, they alone make the round.
+    In the first month, while miners are queued, the round has only miners.
     """
     schedule, props = state.schedule, state.props
     by_votes = props.num_pow_witnesses == 0 or props.head_block_number > COIN_START_MINER_VOTING_BLOCK
@@ -147,7 +148,7 @@ def update_early_schedule(state: State) -> None:
             state.witnesses.modify(witness, virtual_scheduled_time=LAP_LENGTH)
         runner = next((w for w in state.witnesses.by_schedule_time if w.pow_worker == 0), None)
         if runner is not None:
-            # It may be one of the top witnesses, if there are no others: then it is in the round twice.
+            # If there are no others, the runner-up is a top witness and is in the round twice.
             names.append(runner.owner)
             now = 0 if runner.virtual_scheduled_time == LAP_LENGTH else runner.virtual_scheduled_time
             time = (runner.virtual_scheduled_time + time_for(lap_length(state), runner.votes)) % WORD128
@@ -160,8 +161,8 @@ def update_early_schedule(state: State) -> None:
         names.append(witness.owner)
         if props.head_block_number > COIN_START_MINER_VOTING_BLOCK or len(names) >= COIN_MAX_WITNESSES:
             break
-    # The reference asks again here whether the round goes by votes. The answer is the same: a queue that has just lost a
-    # miner had more than 21, so it can't have become empty.
+    # The reference evaluates `by_votes` again here. The result is the same, because a queue that has just lost a miner had more than
+    # 21, so it can't be empty.
     count = max(len(names), 1)
     names = shuffled(names, state.head_time)
     state.witness_schedules.modify(
@@ -174,12 +175,12 @@ def update_early_schedule(state: State) -> None:
 
 
 def padded(names: list[str]) -> tuple[str, ...]:
-    """Return the 21 places of a round, empty names at the end."""
+    """Return the 21 positions of a round, padded with empty names."""
     return tuple(names) + ("",) * (COIN_MAX_WITNESSES - len(names))
 
 
 def shuffled(names: list[str], time: int) -> list[str]:
-    """Return the order of a round: a Fisher-Yates shuffle, each number by xorshift* from the head block's time and the place."""
+    """Return the order of a round: a Fisher-Yates shuffle with xorshift* numbers from the head block's time and the position."""
     high, n = time << 32, len(names)
     names = list(names)
     for i in range(n):
@@ -203,7 +204,7 @@ def scheduled(state: State) -> list[Witness]:
 
 
 def majority_version(state: State) -> int:
-    """Return the highest version such that 17 of the round run it or a newer one; the last one when there is none."""
+    """Return the highest version that 17 witnesses of the round run or exceed, or else the previous majority version."""
     running = Counter(witness.running_version for witness in scheduled(state))
     total = 0
     for version in sorted(running, reverse=True):
@@ -214,7 +215,7 @@ def majority_version(state: State) -> int:
 
 
 def update_hardfork_votes(state: State) -> None:
-    """Store the hardfork and its time that 17 of the round vote for as the next one; without such a majority there is none."""
+    """Store the next hardfork and time that 17 witnesses of the round vote for. Without such a majority there is no next hardfork."""
     votes = Counter((witness.hardfork_version_vote, witness.hardfork_time_vote) for witness in scheduled(state))
     hardforks = state.hardforks
     for vote in sorted(votes):
@@ -226,7 +227,7 @@ def update_hardfork_votes(state: State) -> None:
 
 
 def update_median_properties(state: State) -> None:
-    """Set each property that witnesses propose to the median of the new round, each property by itself."""
+    """Set each chain property to the median of the values that the new round's witnesses propose."""
     active = scheduled(state)
     middle = len(active) // 2
 

@@ -1,4 +1,5 @@
-"""The steps of a block that pay what was requested earlier: power-downs, and withdrawals from savings.
+"""Block steps that pay requested withdrawals: power-downs and withdrawals from savings.
+
 Source: block-processing.md §3.16, §3.17.
 """
 
@@ -18,20 +19,20 @@ SAVINGS_UNITS = 2
 
 
 def process_vesting_withdrawals(state: State, block: SignedBlock) -> None:
-    """Pay this week's part of every power-down that is due."""
+    """Pay the weekly part of every due power-down."""
     due = state.accounts.by_due_withdrawal
     account = due.first()
     while account is not None and account.next_vesting_withdrawal <= state.head_time:
-        # Who comes next is settled before this account moves on by a week: after a long gap it may still be due then.
+        # The next account is found before this one is rescheduled by a week, because it can still be due then, after a long gap.
         following = next(due.after(account.next_vesting_withdrawal, account.name), None)
         pay_withdrawal(state, account)
         account = following
 
 
 def pay_withdrawal(state: State, account: Account) -> None:
-    """Pay one week's part: along the account's routes as VESTS or COIN, and the rest to the account itself as COIN.
+    """Pay one week's part: to the account's routes as VESTS or COIN, and the rest to the account itself as COIN.
 
-    Routes of VESTS come first. Each conversion has the price of its moment, which the ones before it have changed.
+    Routes in VESTS come first. Each conversion uses the current price, which earlier conversions have changed.
     """
     amount = due_amount(account)
     routes = list(state.withdraw_routes.by_withdraw_route.equal(account.name))
@@ -54,7 +55,7 @@ def pay_withdrawal(state: State, account: Account) -> None:
 
 
 def due_amount(account: Account) -> int:
-    """Return the VESTS of this week: the rate, or the remainder in the last week, and never more than the account has."""
+    """Return this week's VESTS: the rate, or the remainder in the last week, at most the account's VESTS."""
     rate = account.vesting_withdraw_rate
     if account.to_withdraw - account.withdrawn < rate:
         return min(account.vesting_shares, account.to_withdraw % rate)
@@ -62,7 +63,7 @@ def due_amount(account: Account) -> int:
 
 
 def hand_on(state: State, route: WithdrawRoute, amount: int) -> int:
-    """Credit a route's part as VESTS; returns the part. Manabars are not brought up to now here, as in the reference."""
+    """Credit a route's part as VESTS, and return the part. As in the reference, manabars are not updated here."""
     part = amount * route.percent // COIN_100_PERCENT
     if part > 0:
         target = state.account(route.to_account)
@@ -75,7 +76,7 @@ def hand_on(state: State, route: WithdrawRoute, amount: int) -> int:
 
 
 def pay_route(state: State, route: WithdrawRoute, amount: int) -> int:
-    """Credit a route's part as COIN, at the price of this moment; returns the part in VESTS."""
+    """Credit a route's part as COIN at the current price, and return the part in VESTS."""
     part = amount * route.percent // COIN_100_PERCENT
     if part > 0:
         target = state.account(route.to_account)
@@ -89,12 +90,12 @@ def pay_route(state: State, route: WithdrawRoute, amount: int) -> int:
 
 
 def fill(source: str, target: str, vests: int, deposited: Asset) -> FillVestingWithdraw:
-    """Return the virtual operation of one part."""
+    """Return the virtual operation of one payment."""
     return FillVestingWithdraw(from_account=source, to_account=target, withdrawn=Asset(vests, VESTS), deposited=deposited)
 
 
 def settle(state: State, account: Account, amount: int, coin: int) -> None:
-    """Take the whole amount from the account and credit the COIN of its rest; end the power-down, or set its next week."""
+    """Subtract the week's VESTS, credit the account's own COIN, and end the power-down or schedule the next week."""
     shares, withdrawn = share(account.vesting_shares - amount), share(account.withdrawn + amount)
     if withdrawn >= account.to_withdraw or shares == 0:
         going_on = {"vesting_withdraw_rate": 0, "next_vesting_withdrawal": TIME_MAX}
@@ -104,7 +105,7 @@ def settle(state: State, account: Account, amount: int, coin: int) -> None:
 
 
 def leave_fund(state: State, coin: int, vests: int) -> None:
-    """Take VESTS that became COIN, and that COIN, out of the vesting fund."""
+    """Remove converted VESTS and their COIN from the vesting fund."""
     props = state.props
     state.set_props(
         total_vesting_fund_coin=share(props.total_vesting_fund_coin - coin),
@@ -113,7 +114,7 @@ def leave_fund(state: State, coin: int, vests: int) -> None:
 
 
 def process_savings_withdraws(state: State, block: SignedBlock) -> None:
-    """Pay the withdrawals from savings whose three days are over."""
+    """Pay the withdrawals from savings whose three-day delay is over."""
     withdrawals = state.savings_withdraws
     while (withdrawal := withdrawals.by_complete_from_rid.first()) is not None and withdrawal.complete <= state.head_time:
         state.work.spend(SAVINGS_UNITS, "withdrawals from savings")
