@@ -14,7 +14,7 @@ from state.store.parts import Part, tables
 from state.tables import State
 from state.tables.accounts import AccountAuthority
 
-# The reference forgot create_claimed_account here: the keys of such an account show up only when a later update adds them.
+# The reference omits create_claimed_account here, so the keys of such an account appear only when a later update adds them.
 CREATIONS = (AccountCreate, AccountCreateWithDelegation, Pow, Pow2)
 UPDATES = (AccountUpdate, AccountUpdate2, RecoverAccount)
 
@@ -23,23 +23,23 @@ NO_KEYS: Keys = frozenset()
 
 
 class KeyReference(Row):
-    """A key and the accounts that have it, in ascending order; never without one."""
+    """A key and the accounts that have it, at least one, in ascending order."""
 
     key: bytes = b""
     accounts: tuple[str, ...] = ()
 
 
 class KeyReferences(Table[KeyReference]):
-    """Accounts by key; grows with the keys of accounts."""
+    """Accounts by key. It grows with the number of keys."""
 
     by_key = Unique("key")
 
 
 class AccountByKey:
-    """The plugin's data: the table of keys, and between two listeners the keys that an account had before an operation.
+    """The plugin's data: the table of keys, and the keys that an account had before the operation that is being applied.
 
-    An operation that sets an authority names the whole new authority, not what it changes. So the keys are noted before it,
-    and compared after it with those of then.
+    An operation sets a whole authority, not a difference. So one listener remembers the keys before the operation, and another
+    compares them with the keys after it.
     """
 
     def __init__(self, state: State) -> None:
@@ -47,7 +47,7 @@ class AccountByKey:
         self._before = NO_KEYS
 
     def add(self, key: bytes, account: str) -> None:
-        """Enter an account under a key, unless it stands there already."""
+        """Add an account to a key, if it isn't there yet."""
         row = self.references.by_key.get(key)
         if row is None:
             self.references.insert(KeyReference(key=key, accounts=(account,)))
@@ -55,7 +55,7 @@ class AccountByKey:
             self.references.modify(row, accounts=tuple(sorted((*row.accounts, account))))
 
     def remove(self, key: bytes, account: str) -> None:
-        """Take an account out of those of a key; the row goes with the last one."""
+        """Remove an account from a key, and the row with its last account."""
         row = self.references.by_key.get(key)
         if row is not None and account in row.accounts:
             others = tuple(name for name in row.accounts if name != account)
@@ -65,11 +65,11 @@ class AccountByKey:
                 self.references.remove(row)
 
     def remember(self, state: State, operation: Any) -> None:
-        """Before an operation that changes authorities: note the keys of the account."""
+        """Remember the keys of the account before an operation changes its authorities."""
         self.remember_keys(state, owner_of(operation))
 
     def remember_keys(self, state: State, name: str) -> None:
-        """Note the keys of an account whose authorities are about to change."""
+        """Remember the keys of an account before its authorities change."""
         row = state.account_authorities.by_account.get(name)
         self._before = NO_KEYS if row is None else keys_of(row)
 
@@ -81,11 +81,11 @@ class AccountByKey:
         self._before = NO_KEYS
 
     def compare(self, state: State, operation: Any) -> None:
-        """After an operation: enter the keys that the account has got, and remove the ones that it no longer has."""
+        """Update the table after an operation changed the authorities of the account."""
         self.compare_keys(state, owner_of(operation))
 
     def compare_keys(self, state: State, name: str) -> None:
-        """Enter the keys that an account has got since its keys were noted, and remove the ones that it no longer has."""
+        """Add the keys that an account has gained since `remember_keys`, and remove those that it has lost."""
         row = state.account_authorities.by_account.get(name)
         if row is None:
             return
@@ -97,7 +97,7 @@ class AccountByKey:
             self.remove(key, name)
 
     def after_hardfork(self, state: State, operation: Hardfork) -> None:
-        """After hardfork 9, which gives the listed accounts one key: enter it. The reference keeps their old keys as well."""
+        """Add the key that hardfork 9 gives to the listed accounts. The reference keeps their old keys as well."""
         if operation.hardfork_id == 9:
             for name in state.spec.hf9_accounts:
                 row = state.account_authorities.by_account.get(name)
@@ -107,13 +107,13 @@ class AccountByKey:
 
 
 def references(state: State, key: bytes) -> tuple[str, ...]:
-    """The accounts that have a key, in ascending order."""
+    """Return the accounts that have a key, in ascending order."""
     row = ACCOUNT_BY_KEY.of(state).references.by_key.get(key)
     return () if row is None else row.accounts
 
 
 def install(state: State) -> AccountByKey:
-    """Make the table, enter the accounts of the chain spec, which no operation creates, and listen."""
+    """Create the table, add the accounts of the chain spec, which no operation creates, and register listeners."""
     kept = AccountByKey(state)
     for account in state.spec.genesis.accounts:
         for key in sorted(keys_of(state.authority(account.name))):
@@ -129,7 +129,7 @@ def install(state: State) -> AccountByKey:
 
 
 def owner_of(operation: Any) -> str:
-    """The account whose keys an operation sets."""
+    """Return the account whose keys an operation sets."""
     name: str
     match operation:
         case AccountCreate() | AccountCreateWithDelegation():
@@ -146,12 +146,12 @@ def owner_of(operation: Any) -> str:
 
 
 def keys_of(row: AccountAuthority) -> Keys:
-    """All keys of an account's three authorities."""
+    """Return all keys of an account's three authorities."""
     return frozenset(key for authority in (row.owner, row.active, row.posting) for key, _ in authority.key_auths)
 
 
 def parts(state: State, kept: AccountByKey) -> dict[str, Part]:
-    """Return what a snapshot holds of the data."""
+    """Return the snapshot parts of the data."""
     return tables(kept, "references")
 
 

@@ -1,4 +1,4 @@
-"""The plugin `account_history`: all operations with their places in the chain, by account, by block and by transaction.
+"""The plugin `account_history`: all operations with their positions in the chain, by account, block and transaction.
 Source: block-processing.md §7.1, §7.2 (the in-memory variant); rpc-api.md §6.1, §6.2.
 """
 
@@ -17,23 +17,23 @@ from state.protocol.virtual import ProposalPay, SpsFund
 from state.store.parts import Part
 from state.tables import State
 
-ENTRIES_OF_UNIT = 4  # operations that are looked at with a unit of work
-# An entry of an account is dropped when more than KEPT_ENTRIES are newer and it is more than KEPT_SECONDS older than the newest.
+ENTRIES_OF_UNIT = 4  # operations that one unit of work pays for
+# An account's entry is dropped when more than KEPT_ENTRIES are newer and it is more than KEPT_SECONDS older than the newest.
 KEPT_ENTRIES = 30
 KEPT_SECONDS = 30 * DAY_SECONDS
 
 FIRST_SEQUENCE = 1
 BLOCK_SHIFT = 32
 SPENT_SHARE = 8
-# Operations class by class know whom they impact, but not the chain; and the treasury has a name of its own on each chain.
+# These operations impact the treasury, whose name depends on the chain. `Operation.impacted` doesn't have access to the chain.
 OF_TREASURY: tuple[type[ProposalPay | SpsFund], ...] = (ProposalPay, SpsFund)
 
 
 class AccountHistory:
-    """The plugin's data: all records, which of them each account has, and the place of each transaction.
+    """The plugin's data: all records, their indices by account, and the position of each transaction.
 
-    Records are in the order in which they were made, so their block numbers ascend and a block is found by bisection. As on the
-    reference all records are kept, and of each account the newest entries: the plugin grows with the chain.
+    Block numbers of records ascend, so a bisection finds a block. As on the reference, all records are retained, and the newest
+    entries of each account. Memory grows with the chain.
     """
 
     def __init__(self, state: State) -> None:
@@ -42,18 +42,18 @@ class AccountHistory:
         self.transactions = Places()
         self._names = state.accounts.by_name.get
         self._record = state.journal.record
-        # Bound once: a fresh bound method in each record would cost memory and time.
+        # Bound once, since a new bound method in each undo record would cost memory and time.
         self._take_back, self._put_back, self._forget = self._unenter, self._undrop, self._forget_transactions
 
     def record_of_treasury(self, state: State, operation: ProposalPay | SpsFund) -> None:
-        """Before an operation that impacts the treasury: record it under the name that the treasury has on this chain."""
+        """Record an operation that impacts the treasury, before it is applied, under this chain's name of the treasury."""
         accounts = {state.spec.treasury}
         if isinstance(operation, ProposalPay):
             accounts.add(operation.receiver)
         self.record(state, operation, accounts)
 
     def record(self, state: State, operation: Operation, impacted: set[str] | None = None) -> None:
-        """Before an operation: record it for all accounts that it impacts; without any it isn't recorded."""
+        """Record an operation, before it is applied, for all accounts that it impacts. Ignore it if it impacts none."""
         accounts = operation.impacted() if impacted is None else impacted
         if not accounts:
             return
@@ -63,7 +63,7 @@ class AccountHistory:
             try:
                 entries = by_name[account]
             except KeyError:
-                # The text of the account's own row, where there is one: that of the operation would take memory for this alone.
+                # Share the string of the account's row, if there is one. The operation's string would stay in memory only for this.
                 row = self._names(account)
                 entries = by_name[account if row is None else row.name] = array(INDEX)
             entries.append(index)
@@ -80,9 +80,9 @@ class AccountHistory:
             self.accounts.drop_last(account)
 
     def _prune(self, account: str) -> None:
-        """Free the memory of an account's dropped entries; now and then is often enough, as queries leave them out anyway.
+        """Free the memory of an account's dropped entries, once they exceed one eighth of all, so that the cost per entry stays low.
 
-        They are at least an eighth of all, so that moving the others costs little for each.
+        Queries leave dropped entries out in any case.
         """
         entries = self.accounts.by_name[account]
         count = dropped(self.recorded, entries)
@@ -94,11 +94,11 @@ class AccountHistory:
         self.accounts.put_front(account, entries)
 
     def begin_block(self, state: State, block: SignedBlock) -> None:
-        """Before a block: note where its transactions stand."""
+        """Compute the positions of a block's transactions before it is applied."""
         self.recorded.begin_block(block)
 
     def end_block(self, state: State, block: SignedBlock) -> None:
-        """After a block: note the places of its transactions together, which a refused block doesn't come to."""
+        """Index the transactions of a block after it was applied. A refused block doesn't reach this."""
         self.recorded.block = NO_BLOCK
         if block.transactions:
             first = block.number << BLOCK_SHIFT
@@ -114,7 +114,7 @@ class AccountHistory:
 
 
 def history(state: State, account: str, start: int, limit: int) -> list[tuple[int, OperationRecord]]:
-    """The newest `limit` entries of an account up to the number `start` (negative: the newest), ascending, with their numbers."""
+    """Return the newest `limit` entries of an account up to number `start` (negative: the newest), ascending, with their numbers."""
     kept = ACCOUNT_HISTORY.of(state)
     first, entries = kept.accounts.get(account)
     first += FIRST_SEQUENCE
@@ -124,9 +124,9 @@ def history(state: State, account: str, start: int, limit: int) -> list[tuple[in
 
 
 def operations_in_block(state: State, number: int, only_virtual: bool = False) -> list[OperationRecord]:
-    """Return the operations of a block: by transaction, in each the real ones before the virtual ones; then those of the block itself.
+    """Return the operations of a block by transaction, in each the real ones before the virtual ones, then those of the block itself.
 
-    Operations that wait for a block are listed under the head block, as on the reference.
+    Operations of pending transactions are listed under the head block, as on the reference.
     """
     recorded = ACCOUNT_HISTORY.of(state).recorded
     found = range(position(recorded, number), position(recorded, number + 1))
@@ -137,8 +137,8 @@ def operations_in_block(state: State, number: int, only_virtual: bool = False) -
 def virtual_operations(state: State, begin: int, end: int, enough: int) -> tuple[list[OperationRecord], int]:
     """Return the virtual operations of the blocks from `begin` to before `end`, and the number of the next block with any, or 0.
 
-    They end earlier, with the block that brings their number to `enough`. Operations that wait for a block are left out: a caller
-    who reads on from block to block would get them a second time with their block.
+    The result ends early after the block that brings it to `enough` operations. It excludes operations of pending transactions,
+    since a caller that reads block after block would get them again with their block.
     """
     recorded = ACCOUNT_HISTORY.of(state).recorded
     read, found = recorded.reader(), list[OperationRecord]()
@@ -154,13 +154,13 @@ def virtual_operations(state: State, begin: int, end: int, enough: int) -> tuple
 
 
 def locate_transaction(state: State, trx_id: bytes) -> tuple[int, int] | None:
-    """Return block number and index in the block of a transaction of the main branch, None for any other."""
+    """Return the block number of a transaction and its index in the block, or None if it isn't on the main branch."""
     place = ACCOUNT_HISTORY.of(state).transactions.get(trx_id)
     return None if place is None else (place >> BLOCK_SHIFT, place & NO_TRANSACTION)
 
 
 def install(state: State) -> AccountHistory:
-    """Make the lists and listen. Operations are recorded before they are applied, so they precede the virtual ones that they cause."""
+    """Create the data and register listeners. They run before an operation is applied, so it precedes virtual ones that it causes."""
     kept = AccountHistory(state)
     others = (cls for cls in OPERATIONS.values() if cls not in OF_TREASURY)
     state.listeners.on_operation(kept.record, *others, after=False)
@@ -171,10 +171,10 @@ def install(state: State) -> AccountHistory:
 
 
 def dropped(recorded: Recorded, entries: "array[int]") -> int:
-    """Return how many of an account's entries are dropped: at the time of the newest one they were old and enough were newer.
+    """Return how many of an account's entries are dropped, by the limits KEPT_ENTRIES and KEPT_SECONDS.
 
-    This depends on the entries alone, not on when memory was freed, so every node answers alike; and a dropped entry never
-    comes back, since later entries only make it older.
+    This depends only on the entries, not on when memory was freed, so every node gives the same answers. A dropped entry stays
+    dropped, since later entries only make it older.
     """
     if len(entries) <= KEPT_ENTRIES + 1:
         return 0
@@ -183,17 +183,17 @@ def dropped(recorded: Recorded, entries: "array[int]") -> int:
 
 
 def position(recorded: Recorded, block: int) -> int:
-    """Return the index at which the records of a block begin, or would begin."""
+    """Return the index of the first record of a block, or the index where it would be."""
     return bisect_left(range(len(recorded)), block, key=recorded.block_at)
 
 
 def in_order(records: Iterable[OperationRecord]) -> list[OperationRecord]:
-    """Sort records as queries show them."""
+    """Sort records in the order of query results."""
     return sorted(records, key=lambda record: (record.block, record.trx_in_block, record.virtual_op))
 
 
 def parts(state: State, kept: AccountHistory) -> dict[str, Part]:
-    """Return what a snapshot holds of the data."""
+    """Return the snapshot parts of the data."""
     return {
         "recorded": RecordedPart(state, kept.recorded),
         "accounts": EntriesPart(kept.accounts, kept.recorded, state.journal.reads),

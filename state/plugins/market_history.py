@@ -1,4 +1,4 @@
-"""The plugin `market_history`: the trades of the internal market, one by one and summed up in buckets of time.
+"""The plugin `market_history`: the trades of the internal market, individually and summed up in time buckets.
 Source: block-processing.md §7.3; rpc-api.md §6.3.
 """
 
@@ -26,15 +26,16 @@ BUCKETS_PER_SIZE = 5760
 
 
 class Trade(Struct, frozen=True, gc=False, eq=False):
-    """Two orders that were matched, with the head time of then."""
+    """A match of two orders, with the head time at the match."""
 
     time: int
     operation: FillOrder
 
 
 class Side(NamedTuple):
-    """One side of the trades of a bucket, in the smallest unit: `high` and `low` are the amounts of the trades with the highest and the
-    lowest price, not the largest and the smallest amounts.
+    """One side of the trades of a bucket, in the smallest unit.
+
+    `high` and `low` are the amounts of the trades with the highest and the lowest price, not the largest and the smallest amounts.
     """
 
     high: int
@@ -45,8 +46,9 @@ class Side(NamedTuple):
 
 
 class Bucket(Row):
-    """The trades of one period, `seconds` long from `open` on. `symbol` is what the newest trade exchanged COIN for: trades of COIN for
-    different symbols share a bucket, as on the reference.
+    """Trades of a period of `seconds` that starts at `open`.
+
+    `symbol` is the other symbol of the newest trade. Trades of COIN for different symbols share a bucket, as on the reference.
     """
 
     open: int = 0
@@ -57,26 +59,26 @@ class Bucket(Row):
 
 
 class Buckets(Table[Bucket]):
-    """Periods with trades. Of each size 5,760 periods are kept, and older ones until a trade falls into a period that has one already."""
+    """Periods with trades. When a trade falls into an existing bucket, buckets of its size older than 5,760 periods are dropped."""
 
     by_open = Ordered("seconds", "open", unique=True)
 
 
 class Kept(Row):
-    """The volume of all buckets of the shortest size that are kept, in the smallest unit."""
+    """Volume of all retained buckets of the shortest size, in the smallest unit."""
 
     coin: int = 0
     non_coin: int = 0
 
 
 class Sums(Table[Kept]):
-    """The one row of sums."""
+    """Table of one row, the sums."""
 
 
 class MarketHistory:
-    """The plugin's data: all trades by time, which as on the reference grow with the chain; the buckets; and their sums.
+    """The plugin's data: all trades by time, the buckets and their sums. Trades grow with the chain, as on the reference.
 
-    The sums are kept up to date with the buckets, so that `get_volume` needn't add up 5,760 of them.
+    The sums change with each bucket, so that `get_volume` doesn't add up 5,760 buckets.
     """
 
     def __init__(self, state: State) -> None:
@@ -91,19 +93,19 @@ class MarketHistory:
         return self._log.get(None)
 
     def record(self, state: State, operation: FillOrder) -> None:
-        """After two orders were matched: enter the trade, and add it to the bucket of each size."""
+        """Add a trade to the log and to the bucket of each size, after two orders were matched."""
         now = state.head_time
         self._log.append(None, Trade(now, operation))
         current, resting = operation.current_pays, operation.open_pays
         coin, other = (resting, current) if resting.symbol == COIN else (current, resting)
-        # Head time is that of the block before, so a trade in the first block of a period is still in the bucket of the last one.
+        # Head time is the time of the previous block, so a trade in the first block of a period goes into the previous bucket.
         for seconds in BUCKET_SIZES:
             bucket = self.buckets.by_open.get(seconds, now - now % seconds)
             if bucket is None:
                 self._open_bucket(now - now % seconds, seconds, coin.amount, other)
             else:
                 self._add_to_bucket(bucket, coin.amount, other)
-                # Only here, as on the reference: a market with a trade now and then keeps old buckets for longer.
+                # Only here, as on the reference: a market with few trades keeps old buckets for longer.
                 self._drop_buckets(seconds, now - seconds * BUCKETS_PER_SIZE)
 
     def _open_bucket(self, start: int, seconds: int, coin: int, other: Asset) -> None:
@@ -113,9 +115,9 @@ class MarketHistory:
         self._keep(seconds, coin, amount)
 
     def _add_to_bucket(self, bucket: Bucket, coin: int, other: Asset) -> None:
-        """Make a trade the close of a bucket, and its high or low when its price is beyond theirs.
+        """Make a trade the close of a bucket, and its high or low if its price exceeds theirs.
 
-        The price is what is paid for one COIN. Cross products compare two prices without a division.
+        The price is the amount paid for one COIN. Cross products compare two prices without a division.
         """
         amount, coins, others = other.amount, bucket.coin, bucket.non_coin
         prices = coin, amount, coins.high, coins.low, others.high, others.low
@@ -133,9 +135,9 @@ class MarketHistory:
         self._keep(bucket.seconds, coin, amount)
 
     def _add_in_steps(self, bucket: Bucket, coin: int, other: Asset) -> None:
-        """Add a trade with which something can't be worked out: what comes before that stays, what comes after is left out.
+        """Add a trade that leads to a volume of 2^63 or to a price with a side of 0.
 
-        That is a volume of 2^63, or a price with a side of 0. The notice ends with it: longer buckets don't get the trade.
+        Raises: Refused at that step. The steps before it stay, and the longer buckets don't get the trade, as on the reference.
         """
         amount, change = other.amount, self.buckets.modify
         change(bucket, symbol=other.symbol)
@@ -149,7 +151,7 @@ class MarketHistory:
             change(bucket, coin=bucket.coin._replace(low=coin), non_coin=bucket.non_coin._replace(low=amount))
 
     def _keep(self, seconds: int, coin: int, other: int) -> None:
-        """Count what was added to a bucket, if it is one of the shortest."""
+        """Add volume to the sums if the bucket has the shortest size."""
         if seconds == SHORTEST:
             self._sums.modify(self.kept, coin=self.kept.coin + coin, non_coin=self.kept.non_coin + other)
 
@@ -162,7 +164,7 @@ class MarketHistory:
 
 
 def buckets(state: State, seconds: int, start: int, end: int) -> list[Bucket]:
-    """The buckets of exactly this size that began at `start` or later and before `end`, in ascending order."""
+    """Return the buckets of this size that begin at `start` or later and before `end`, in ascending order."""
     found = []
     for bucket in MARKET_HISTORY.of(state).buckets.by_open.starting(seconds, start):
         if bucket.seconds != seconds or bucket.open >= end:
@@ -172,7 +174,7 @@ def buckets(state: State, seconds: int, start: int, end: int) -> list[Bucket]:
 
 
 def last_day(state: State) -> tuple[Bucket, Bucket] | None:
-    """Return the first and the last bucket of the shortest size from the 24 hours before head time, None without any."""
+    """Return the first and the last bucket of the shortest size in the 24 hours before head time, or None without any."""
     by_open = MARKET_HISTORY.of(state).buckets.by_open
     first = next(by_open.starting(SHORTEST, state.head_time - DAY_SECONDS), None)
     last = next(by_open.before(SHORTEST + 1), None)
@@ -182,17 +184,17 @@ def last_day(state: State) -> tuple[Bucket, Bucket] | None:
 
 
 def volume(state: State) -> tuple[int, int]:
-    """Return the volume of all buckets of the shortest size that are kept: COIN and the other side, in the smallest unit.
+    """Return the volume of all retained buckets of the shortest size: COIN and the other side, in the smallest unit.
 
-    In a busy market these are 24 hours. The reference doesn't look at the time of the buckets, so that in a quiet market
-    older trades are in the volume as well.
+    In a busy market they cover 24 hours. As on the reference, which ignores the times of buckets, the volume of a quiet market
+    includes older trades.
     """
     sums = MARKET_HISTORY.of(state).kept
     return share(sums.coin), share(sums.non_coin)
 
 
 def trade_history(state: State, start: int, end: int, limit: int) -> list[Trade]:
-    """The first `limit` trades from `start` to `end`, both included, oldest first."""
+    """Return the first `limit` trades from `start` to `end`, both included, oldest first."""
     trades = MARKET_HISTORY.of(state).trades
     first = bisect_left(trades, start, key=lambda trade: trade.time)
     last = bisect_right(trades, end, key=lambda trade: trade.time)
@@ -200,31 +202,31 @@ def trade_history(state: State, start: int, end: int, limit: int) -> list[Trade]
 
 
 def recent_trades(state: State, limit: int) -> list[Trade]:
-    """The last `limit` trades, newest first."""
+    """Return the last `limit` trades, newest first."""
     trades = MARKET_HISTORY.of(state).trades
     return trades[: -limit - 1 : -1]
 
 
 def orders(state: State, base: int, quote: int, limit: int) -> list[LimitOrder]:
-    """Return the first `limit` orders that sell `base`, from the best one for `quote` on; orders for other symbols may follow."""
+    """Return the first `limit` orders that sell `base`, best price in `quote` first. Orders for other symbols can follow."""
     following = state.limit_orders.by_price.starting((-base, -quote))
     return list(islice(takewhile(lambda order: order.sell_price.base.symbol == base, following), limit))
 
 
 def order_book(state: State, limit: int) -> tuple[list[LimitOrder], list[LimitOrder]]:
-    """Return bids and asks of COIN against SBD, at most `limit` of each, best first; orders of COIN for other symbols follow the asks."""
+    """Return bids and asks of COIN in SBD, at most `limit` of each, best first. Orders of COIN for other symbols follow the asks."""
     return orders(state, SBD, COIN, limit), orders(state, COIN, SBD, limit)
 
 
 def install(state: State) -> MarketHistory:
-    """Make the tables and listen."""
+    """Create the tables and register listeners."""
     kept = MarketHistory(state)
     state.listeners.on_operation(kept.record, FillOrder)
     return kept
 
 
 def require_price(coin: int, other: int) -> int:
-    """Refuse a price with a side of 0; return the COIN side of any other."""
+    """Return the COIN side of a price. Raises: Refused if a side is 0."""
     require(other > 0, condition="base.amount > share_type(0)")
     require(coin > 0, condition="quote.amount > share_type(0)")
     return coin
@@ -236,12 +238,12 @@ def with_trade(side: Side, amount: int, is_high: bool, is_low: bool) -> Side:
 
 
 def parts(state: State, kept: MarketHistory) -> dict[str, Part]:
-    """Return what a snapshot holds of the data."""
+    """Return the snapshot parts of the data."""
     return {"_log": ListsPart(kept._log, None, Trade)} | tables(kept, "buckets", "_sums")
 
 
 def restored(kept: MarketHistory) -> None:
-    """Find the one row of sums again."""
+    """Look up the row of sums."""
     kept.kept = next(iter(kept._sums))
 
 

@@ -1,8 +1,8 @@
-"""Where transactions are in the chain, by their ids, in 32 bytes for each; and that as a part of a snapshot. It knows no plugin.
+"""Index from transaction id to position in the chain, about 32 bytes per transaction, with its snapshot part.
 
-In a dictionary a transaction takes 160 bytes. Here its record is appended to one of 256 pieces, by the first byte of its id, and found in
-it by searching for the id: that takes 20 µs with a million transactions, and 2 ms with a hundred million. More pieces take more writing.
-Who makes transactions until their ids begin with one byte fills one piece: a search takes 5 ms for each million of these.
+In a dict a transaction takes 160 bytes. Here its record is appended to one of 256 pieces, chosen by the first byte of its id, and found
+by a linear search: 20 µs with a million transactions, 2 ms with a hundred million. More pieces would make appending slower. A client
+that grinds transaction ids with one first byte fills one piece; a search then takes 5 ms per million of them.
 """
 
 from collections.abc import Iterator
@@ -18,13 +18,13 @@ from state.store.rows import Keeping
 
 RECORD, PLACE = Layout(f"<{ID_BYTES}sQ"), Layout("<Q")
 RECORD_BYTES = RECORD.size
-PLACE_OF = PLACE.pack  # each transaction calls it
+PLACE_OF = PLACE.pack  # bound once, since each transaction calls it
 PIECES = 1 << 8  # for the first byte of an id
 PIECES_PER_CHUNK = 16
 
 
 class Places:
-    """A number for each id of a transaction, in the order in which they came. An undo record takes back the last one."""
+    """Number of each transaction id, in order of arrival. Undo removes the newest entry."""
 
     def __init__(self) -> None:
         self.pieces = [bytearray() for _ in range(PIECES)]
@@ -33,47 +33,47 @@ class Places:
         return sum(map(len, self.pieces)) // RECORD_BYTES
 
     def __iter__(self) -> Iterator[tuple[bytes, int]]:
-        """All ids with their numbers, by the first byte of the ids."""
+        """Yield all ids with their numbers, ordered by the first byte of the id."""
         for piece in self.pieces:
             yield from RECORD.iter_unpack(piece)
 
     def get(self, trx_id: bytes) -> int | None:
-        """Return the number of an id, None for an unknown one."""
+        """Return the number of an id, or None if it is unknown."""
         if len(trx_id) != ID_BYTES:
             return None
         piece = self._piece(trx_id)
         at = piece.find(trx_id)
-        # Bytes of two records can look like an id.
+        # A match can span two records.
         while at % RECORD_BYTES and at > 0:
             at = piece.find(trx_id, at + 1)
         found: int | None = None if at < 0 else PLACE.unpack_from(piece, at + ID_BYTES)[0]
         return found
 
     def add(self, trx_id: bytes, place: int) -> None:
-        """Add an id that isn't there."""
-        # `_piece` in line: each transaction comes here.
+        """Add a new id."""
+        # `_piece` is inlined, since each transaction calls this.
         self.pieces[trx_id[0]] += trx_id + PLACE_OF(place)
 
     def add_all(self, ids: list[bytes], place: int) -> None:
-        """Add ids that aren't there, all with one number."""
+        """Add new ids, all with the same number."""
         pieces, packed = self.pieces, PLACE_OF(place)
         for trx_id in ids:
             pieces[trx_id[0]] += trx_id + packed
 
     def drop_last(self, trx_id: bytes) -> None:
-        """Take back the id that was added last."""
+        """Undo `add`: remove the newest id."""
         piece = self._piece(trx_id)
         assert piece.endswith(trx_id, 0, len(piece) - PLACE.size), "only the newest id can be taken back"
         del piece[-RECORD_BYTES:]
 
     def drop_first(self, trx_id: bytes) -> None:
-        """Drop the id that is there for the longest time."""
+        """Drop the oldest id."""
         piece = self._piece(trx_id)
         assert piece.startswith(trx_id), "only the oldest id can be dropped"
         del piece[:RECORD_BYTES]
 
     def put_first(self, trx_id: bytes, place: int) -> None:
-        """Take back that an id was dropped."""
+        """Undo `drop_first`: put an id back as the oldest."""
         self._piece(trx_id)[:0] = trx_id + PLACE_OF(place)
 
     def _piece(self, trx_id: bytes) -> bytearray:
@@ -81,7 +81,7 @@ class Places:
 
 
 class PlacesPart:
-    """The places of all transactions."""
+    """Snapshot part of the positions of all transactions."""
 
     schema = "places of transactions by the first byte of their ids"
 
@@ -123,6 +123,6 @@ class PlacesPart:
         return ((trx_id, {"value": str(place)}) for trx_id, place in self._places)
 
     def _put(self, pieces: list[bytes]) -> None:
-        """Let the pieces hold these bytes."""
+        """Replace the contents of the pieces in place."""
         for piece, data in zip(self._places.pieces, pieces, strict=True):
             piece[:] = data

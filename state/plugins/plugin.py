@@ -1,7 +1,4 @@
-"""`Plugin`, the declaration of an index that a node can switch on, and the tie between its listeners and its data.
-
-Nothing here knows which plugins there are: state/plugins/registry.py does.
-"""
+"""`Plugin`, the declaration of an optional index, and `bound`, which passes a plugin's data to its listeners."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
@@ -17,35 +14,35 @@ Event = TypeVar("Event")
 
 
 def no_parts(state: State, kept: Any) -> dict[str, Part]:
-    """Return the parts of a plugin without any."""
+    """Return no snapshot parts."""
     return {}
 
 
 def no_reads(state: State, kept: Any) -> Sequence[Callable[[], object]]:
-    """Return the reads of a plugin whose data is always ready."""
+    """Return no warm-up reads, for a plugin whose data is always ready."""
     return ()
 
 
 def nothing_to_do(kept: Any) -> None:
-    """Leave a plugin's data as its parts have left it."""
+    """Leave restored data as it is."""
 
 
 class Plugin(Struct, Generic[Kept], frozen=True):
     """A plugin, generic in the type of its data: `FOLLOW: Plugin[FollowIndex]`.
 
-    `name` is what chain specs, `--enable` and `--disable` call it. `install(state)` makes its tables on a state at genesis,
-    registers its listeners and returns its data, an instance of `keeps`. `serves` names the groups of RPC methods that
-    exist for this plugin; methods of condenser_api that read it say so one by one.
+    `name` is its name in chain specs, `--enable` and `--disable`. `install(state)` creates its tables on a state at genesis,
+    registers its listeners and returns its data, an instance of `keeps`. `serves` names the groups of RPC methods that need
+    this plugin; methods of condenser_api that read it declare that one by one.
 
-    `uses` are plugins whose data it reads where they are on. It works without them, and then lacks only what they know;
-    no plugin requires another. They stand before it in the registry, so that they are installed when it looks for them.
+    `uses` are plugins whose data it reads if they are enabled. It also works without them; no plugin requires another. They
+    precede it in the registry, so that they are installed first.
 
-    `parts(state, data)` are what a snapshot holds of the data, by attribute; a name with a slash in it is one of another plugin, which
-    holds the same thing when it is on. `passing` are the attributes that a snapshot leaves out: what is computed from the others,
-    what lasts for one operation or block, and what the installation has set. `restored(data)` is called when the parts are in place,
-    also when the chain has returned to a checkpoint.
+    `parts(state, data)` returns the snapshot parts by attribute. A name with a slash belongs to another plugin that holds the same
+    data when enabled. `passing` are the attributes that a snapshot leaves out: values computed from the others, values that last for
+    one operation or block, and values set by the installation. `restored(data)` is called when the parts are in place, also after
+    the chain has returned to a savepoint in memory.
 
-    `ahead(state, data)` returns the reads that a node makes after its start, in slices: else the first client would wait long for them.
+    `ahead(state, data)` returns the incremental reads that a node makes after its start, so that the first client doesn't wait for them.
     """
 
     name: str
@@ -59,7 +56,7 @@ class Plugin(Struct, Generic[Kept], frozen=True):
     ahead: Callable[[State, Kept], Sequence[Callable[[], object]]] = no_reads
 
     def sections(self, state: State) -> dict[str, Part]:
-        """Return the parts of the plugin's data on this state, by their full names."""
+        """Return the snapshot parts of the plugin's data, by full name."""
         return {name if "/" in name else f"{self.name}/{name}": part for name, part in self.parts(state, self.of(state)).items()}
 
     def enable(self, state: State) -> None:
@@ -70,7 +67,7 @@ class Plugin(Struct, Generic[Kept], frozen=True):
         parts: list[Part] = []
 
         def keeping() -> Keeping:
-            # Made once, as they read declarations; not at once, since few chains need them.
+            # Created once, since that reads declarations, and only on demand, since few chains need them.
             if not parts:
                 parts.extend(self.parts(state, kept).values())
             put_back = []
@@ -91,22 +88,21 @@ class Plugin(Struct, Generic[Kept], frozen=True):
         return self.name in state.plugins
 
     def of(self, state: State) -> Kept:
-        """Return the plugin's data on this state; the plugin must be enabled."""
-        # `enable` has checked the type once, so that readers need no cast and pay for no check.
+        """Return the plugin's data on this state. The plugin must be enabled."""
+        # `enable` has checked the type, so reads need no check.
         kept: Kept = state.plugins[self.name]
         return kept
 
     def find(self, state: State) -> Kept | None:
-        """Return the plugin's data on this state, None when it isn't enabled."""
+        """Return the plugin's data on this state, or None if the plugin isn't enabled."""
         kept: Kept | None = state.plugins.get(self.name)
         return kept
 
 
 def bound(listener: Callable[[State, Kept, Event], None], kept: Kept) -> Callable[[State, Event], None]:
-    """Return a listener of (state, event) that calls `listener` with the plugin's data in between.
+    """Return a listener of (state, event) that calls `listener(state, kept, event)`.
 
-    Listeners get their data this way rather than by `Plugin.of`: the modules with the rules then don't import the
-    declaration, which imports them.
+    With `Plugin.of` instead, the modules with the rules would import the declaration, which imports them.
     """
 
     def call(state: State, event: Event) -> None:

@@ -1,7 +1,7 @@
-"""Operations with their places in the chain, as bytes, in the order in which they were applied: what the plugin `account_history` keeps.
+"""Log of applied operations with their positions in the chain, as bytes. The plugin `account_history` stores it.
 
-An operation of a block is not kept: its record says where in the block it stands, and it is read from there. A virtual operation is in
-no block, and kept as on the wire. So a record takes 27 bytes, and a virtual operation its packed size; as objects they took some hundred.
+The record of an operation in a block holds its position, from which the operation is read. A virtual operation is in no block, so its
+packed bytes are stored. A record takes 27 bytes, and a virtual operation its packed size in addition; objects took several hundred.
 """
 
 import sys
@@ -31,18 +31,18 @@ OPERATION = OperationKind()
 ROW = Layout("<IIIIHBQ")
 ROW_BYTES = ROW.size
 NUMBER, SIZE = Layout("<I"), Layout("<I")
-ROW_OF, SIZE_OF = ROW.pack, SIZE.pack  # each operation calls them
+ROW_OF, SIZE_OF = ROW.pack, SIZE.pack  # bound once, since each operation calls them
 TIME_AT, KIND_AT = 4, 18
 
-# What the place of a record is, by its kind. IN_BLOCK: the bytes from the beginning of the operation's transaction to the end of the
-# block. VIRTUAL: where its size and its bytes begin. OF_TRANSACTION: the same for a virtual operation with the id of a transaction, which
-# comes first. HELD, for an operation of a transaction that waits for a block: its index among those that are held as objects.
+# Kinds of records, which define the place of a record. IN_BLOCK: the number of bytes from the start of the operation's transaction to the
+# end of the block. VIRTUAL: the offset of its size, which its bytes follow. OF_TRANSACTION: the offset of a transaction id, followed by
+# the size and the bytes of the virtual operation. HELD, for an operation of a pending transaction: its index in `held`.
 IN_BLOCK, VIRTUAL, OF_TRANSACTION, HELD = range(4)
 NO_BLOCK = -1
 
 
 class OperationRecord(Struct, frozen=True, gc=False):
-    """An operation and its place in the chain."""
+    """An operation and its position in the chain."""
 
     trx_id: bytes
     block: int
@@ -56,8 +56,8 @@ class OperationRecord(Struct, frozen=True, gc=False):
 class Recorded:
     """All recorded operations, by ascending block number.
 
-    `block` is the number of the block that is being applied, NO_BLOCK between blocks, and `left` how many of its bytes are left from the
-    beginning of each of its transactions on.
+    `block` is the number of the block that is being applied, NO_BLOCK between blocks. `left` holds the number of bytes from the start of
+    each of its transactions to its end.
     """
 
     def __init__(self, state: State) -> None:
@@ -72,7 +72,7 @@ class Recorded:
         return len(self.rows) // ROW_BYTES
 
     def begin_block(self, block: SignedBlock) -> None:
-        """Before a block is applied: note where its transactions stand."""
+        """Compute the positions of a block's transactions before it is applied."""
         self.block = block.number
         self.left = list(accumulate([trx.size for trx in reversed(block.transactions)]))
         self.left.reverse()
@@ -102,7 +102,7 @@ class Recorded:
         return index
 
     def drop_last(self) -> None:
-        """Take the newest record back."""
+        """Undo `enter`: remove the newest record."""
         rows = self.rows
         start = len(rows) - ROW_BYTES
         *_, kind, place = ROW.unpack_from(rows, start)
@@ -118,7 +118,7 @@ class Recorded:
         return found
 
     def time_at(self, index: int) -> int:
-        """Return the time of a record."""
+        """Return the time of a record, in seconds."""
         found: int = NUMBER.unpack_from(self.rows, index * ROW_BYTES + TIME_AT)[0]
         return found
 
@@ -127,12 +127,12 @@ class Recorded:
         return self.rows[index * ROW_BYTES + KIND_AT] in (VIRTUAL, OF_TRANSACTION)
 
     def is_of_block(self, index: int) -> bool:
-        """Whether a record is of an operation in a block, rather than of a transaction that waits for one."""
+        """Whether a record belongs to a block, not to a pending transaction."""
         *_, trx_in_block, _, _, kind, _ = ROW.unpack_from(self.rows, index * ROW_BYTES)
         return bool(trx_in_block != NO_TRANSACTION or kind == VIRTUAL)
 
     def reader(self) -> Callable[[int], OperationRecord]:
-        """Return a function from the index of a record to the record; for one query, as it remembers the last transaction."""
+        """Return a function from the index of a record to the record. It caches the last transaction, so use it for one query only."""
         rows, virtual, held = self.rows, self.virtual, self.held
         unpack, find = self._state.wire.codecs.unpack, self._state.operations_of
         last: tuple[int, int] = (-1, -1)
@@ -168,30 +168,30 @@ assert NONE.itemsize == 4
 
 
 class AccountEntries(Deferrable):
-    """The indices of the records of each account, oldest first; `firsts` is how many older ones have been dropped, of accounts with any."""
+    """Indices of the records of each account, oldest first. `firsts` counts the dropped older ones of accounts that have any."""
 
     def __init__(self) -> None:
         self.by_name: dict[str, array[int]] = {}
         self.firsts: dict[str, int] = {}
 
     def get(self, account: str) -> tuple[int, "array[int]"]:
-        """Return the number of an account's oldest entry that is kept, counted from 0, and its entries."""
+        """Return the number, from 0, of an account's oldest retained entry, and the retained entries."""
         return self.firsts.get(account, 0), self.by_name.get(account, NONE)
 
     def drop_last(self, account: str) -> None:
-        """Take back the newest entry."""
+        """Remove the newest entry."""
         entries = self.by_name[account]
         entries.pop()
         if not entries and account not in self.firsts:
             del self.by_name[account]
 
     def drop_front(self, account: str, count: int) -> None:
-        """Forget the `count` oldest entries; the numbers of the others stay."""
+        """Drop the `count` oldest entries. The numbers of the others don't change."""
         del self.by_name[account][:count]
         self.firsts[account] = self.firsts.get(account, 0) + count
 
     def put_front(self, account: str, entries: "array[int]") -> None:
-        """Take back that entries were dropped."""
+        """Undo `drop_front`: put dropped entries back."""
         self.by_name[account][:0] = entries
         self.firsts[account] -= len(entries)
         if not self.firsts[account]:
@@ -202,7 +202,7 @@ class AccountEntries(Deferrable):
 
 
 class RecordedPart:
-    """All records: their rows, the bytes of virtual operations, and what is held."""
+    """Snapshot part of all records: their rows, the bytes of virtual operations, and the operations in `held`."""
 
     schema = "places of operations in blocks, and virtual operations as on the wire"
 
@@ -264,9 +264,9 @@ class RecordedPart:
 
 
 def _check_rows(rows: bytearray, virtual: bytearray, held: int) -> None:
-    """Raise Unreadable when something that records refer to outside of blocks isn't there; each refers to what was new then.
+    """Raise Unreadable unless virtual and held operations match the records one to one, in order.
 
-    What refers into blocks is looked at when it is read. A million records take 0.2 s.
+    Records of operations in blocks are checked when they are read. A million records take 0.2 s.
     """
     size_of, end = SIZE.unpack_from, len(virtual)
     at = seen = 0
@@ -288,7 +288,7 @@ def _check_rows(rows: bytearray, virtual: bytearray, held: int) -> None:
 
 
 class EntriesPart:
-    """The entries of all accounts; they are made later."""
+    """Snapshot part of the entries of all accounts, which load in the background."""
 
     schema = "indices of operations by account"
 
@@ -309,7 +309,7 @@ class EntriesPart:
         return lambda: Deferred((self._entries,), self._restoring(chunks), self._reads)
 
     def _restoring(self, chunks: Iterator[bytes]) -> Iterator[None]:
-        """Read the entries of some accounts at a step."""
+        """Read one chunk of accounts per step."""
         own = self._entries.parked()
         by_name, firsts = own["by_name"], own["firsts"]
         by_name.clear()
@@ -363,7 +363,7 @@ _ENTRIES = msgpack.Decoder(tuple[list[str], list[int], list[int], bytes])
 
 
 def little_endian(entries: "array[int]") -> "array[int]":
-    """Return an array in the order of bytes that snapshots have, or back."""
+    """Convert an array between the native byte order and little-endian, the byte order of snapshots."""
     if sys.byteorder == "big":
         entries = entries[:]
         entries.byteswap()

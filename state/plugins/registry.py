@@ -1,4 +1,4 @@
-"""All plugins, and how a state gets some of them. A new plugin is one module or package with its declaration, and its line here."""
+"""All plugins, and `enable`, which installs some of them. A new plugin is a module or package with its declaration and a line here."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -15,8 +15,7 @@ from state.plugins.tags.plugin import TAGS
 from state.plugins.transaction_status import TRANSACTION_STATUS
 from state.tables import State
 
-# In the order in which they are installed, which is the order in which their listeners run. It decides what a listener sees
-# of the other plugins' data: `follow` takes over the table of `reputation`, and `communities` looks at both.
+# In order of installation, in which listeners run. `follow` takes over the table of `reputation`, and `communities` reads both.
 DECLARED: tuple[Plugin[Any], ...] = (
     ACCOUNT_BY_KEY,
     ACCOUNT_HISTORY,
@@ -35,8 +34,8 @@ assert all(used in DECLARED[:place] for place, plugin in enumerate(DECLARED) for
 def enable(state: State, names: Iterable[str]) -> None:
     """Install the named plugins on a state at genesis, in the order of the registry.
 
-    Other names are passed over: the names that a chain spec enables include optional groups of RPC methods, which have no
-    data. Unknown names are refused where they come in (node/plugins.py).
+    Other names are ignored: a chain spec also enables optional groups of RPC methods, which have no data. node/plugins.py
+    refuses unknown names.
     """
     wanted = set(names)
     for name, plugin in PLUGINS.items():

@@ -1,6 +1,6 @@
 """The plugin `reputation`: votes on unpaid posts and comments raise or lower the reputation of their authors.
 
-The plugin `follow` keeps the same reputations by these rules; with both enabled there is one table.
+The plugin `follow` computes the same reputations by these rules. With both enabled, they share one table.
 Source: block-processing.md §7.5; rpc-api.md §6.6.
 """
 
@@ -18,24 +18,24 @@ from state.store.parts import Part, TablePart
 from state.tables import State
 from state.tables.content import Comment, CommentVote
 
-NOISE_BITS = 6  # the low bits of a vote's rshares, which don't count
+NOISE_BITS = 6  # low bits of a vote's rshares, which are dropped
 
 
 class Reputation(Row):
-    """An account's reputation, in rshares shifted by NOISE_BITS. An account without a row has none, which is neither good nor bad."""
+    """An account's reputation, in rshares shifted right by NOISE_BITS. An account without a row has reputation 0."""
 
     account: str = ""
     reputation: int = 0
 
 
 class Reputations(Table[Reputation]):
-    """Reputations by account; one row at most for each account that has posted."""
+    """Reputations by account, at most one row per account that has posted."""
 
     by_account = Unique("account")
 
 
 def install(state: State) -> Reputations:
-    """Make the table and listen; both this plugin and `follow` are installed so, the latter only if the former is off."""
+    """Create the table and register listeners. `follow` also calls this if this plugin is off."""
     reputations = Reputations(state.journal)
 
     state.listeners.on_operation(bound(take_back, reputations), Vote, after=False)
@@ -47,13 +47,13 @@ def install(state: State) -> Reputations:
 
 
 def reputation_of(reputations: Reputations, account: str) -> int:
-    """Return an account's reputation, 0 without one."""
+    """Return an account's reputation, 0 without a row."""
     row = reputations.by_account.get(account)
     return 0 if row is None else row.reputation
 
 
 def account_reputations(state: State, reputations: Reputations, start: str, limit: int) -> Iterator[tuple[str, int]]:
-    """Yield the first `limit` accounts by name from `start` on, with their reputations."""
+    """Yield the first `limit` accounts by name, from `start` on, with their reputations."""
     return ((account.name, reputation_of(reputations, account.name)) for account in islice(state.accounts.by_name.starting(start), limit))
 
 
@@ -61,10 +61,10 @@ def account_reputations(state: State, reputations: Reputations, start: str, limi
 
 
 def take_back(state: State, reputations: Reputations, operation: Vote) -> None:
-    """Before a vote is changed: undo its effect, if the voter may still have it.
+    """Undo the effect of an existing vote before it changes, if the voter's reputation allows that effect.
 
-    Whether he may is judged by the reputations of now, not by those at the time of the vote. So an effect can stay for good,
-    when the voter has come below zero, or below the author, in between; the reference judges the same way.
+    The current reputations decide, not those at the time of the vote, as on the reference. So the effect stays for good if the
+    voter's reputation has fallen below zero, or a downvoter's to the author's or less, since the vote.
     """
     author = reputations.by_account.get(operation.author)
     if author is None:
@@ -80,14 +80,14 @@ def take_back(state: State, reputations: Reputations, operation: Vote) -> None:
     if left == 0:
         reputations.remove(author)
     elif INT64_MIN <= left <= INT64_MAX:
-        # A number that leaves 64 bits stays as it is, without an error.
+        # If the result exceeds 64 bits, the reputation stays unchanged, without an error.
         reputations.modify(author, reputation=left)
 
 
 def count(state: State, reputations: Reputations, operation: Vote) -> None:
-    """After a vote: add it to the author's reputation.
+    """Add a vote to the author's reputation, after it was applied.
 
-    Votes of accounts with a negative reputation don't count, and a downvote counts only if the voter's reputation is above the author's.
+    Votes of accounts with a negative reputation don't count. A downvote counts only if the voter's reputation exceeds the author's.
     """
     voter = reputations.by_account.get(operation.voter)
     if voter is not None and voter.reputation < 0:
@@ -107,7 +107,7 @@ def count(state: State, reputations: Reputations, operation: Vote) -> None:
 
 
 def vote_of(state: State, operation: Vote) -> CommentVote | None:
-    """Return the voter's vote on a comment, None without one or when the comment is paid."""
+    """Return the voter's vote on a comment, or None if there is none or the comment is paid out."""
     comment: Comment | None = find_comment(state, operation.author, operation.permlink)
     if comment is None or payout_time(state, comment) == TIME_MAX:
         return None
@@ -116,7 +116,7 @@ def vote_of(state: State, operation: Vote) -> CommentVote | None:
 
 
 def parts(state: State, kept: Reputations) -> dict[str, Part]:
-    """Return what a snapshot holds of the data, which is one table."""
+    """Return the snapshot parts of the data."""
     return {"rows": TablePart(kept)}
 
 

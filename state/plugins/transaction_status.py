@@ -1,6 +1,6 @@
-"""The plugin `transaction_status`: whether a recent transaction waits, is in a block, or has expired.
+"""The plugin `transaction_status`: whether a recent transaction is pending, in a block, or expired.
 
-The reference's option to begin with a later block (`track-after`) is not offered. Source: block-processing.md §7.8; rpc-api.md §6.9.
+The reference's option to start at a later block (`track-after`) is not available. Source: block-processing.md §7.8; rpc-api.md §6.9.
 """
 
 from collections.abc import Callable
@@ -15,13 +15,13 @@ from state.store.parts import DictPart, Part
 from state.tables import State
 
 BLOCK_DEPTH = 64_000
-# A transaction can be in any block until it expires. So an hour of blocks is kept beyond the depth: of a transaction that expires
-# within the depth, which is not found, it is then certain that no block has it.
+# A block can include a transaction until it expires. With an hour of blocks beyond the depth, a transaction that expires within the
+# depth and is not found is in no block.
 MARGIN = COIN_MAX_TIME_UNTIL_EXPIRATION // COIN_BLOCK_INTERVAL
 
 
 class Status(StrEnum):
-    """The status of a transaction, as clients read it."""
+    """Status of a transaction in RPC replies."""
 
     UNKNOWN = "unknown"
     WITHIN_MEMPOOL = "within_mempool"
@@ -33,10 +33,9 @@ class Status(StrEnum):
 
 
 class TransactionStatus:
-    """The plugin's data: the block number of each transaction of the last `depth` blocks, and their ids by block, one after another; and
-    the ids of pending ones.
+    """The plugin's data: the block numbers of the transactions of the last `depth` blocks, their ids joined by block, and pending ids.
 
-    They have undo records of their own: a row for each transaction would cost several times the memory.
+    It writes its own undo records, since a table row per transaction would cost several times the memory.
     """
 
     def __init__(self, state: State) -> None:
@@ -46,27 +45,27 @@ class TransactionStatus:
         self.waiting: dict[bytes, bool] = {}
         self._is_in_block = False
         self._record = state.journal.record
-        # Bound once: a fresh bound method in each record would cost memory and time.
+        # Bound once, since a new bound method in each undo record would cost memory and time.
         self._undo_enter, self._undo_place, self._undo_drop = self._unenter, self._unplace, self._undrop
         self._undo_begin = self._unbegin
 
     def earliest(self, state: State) -> int:
-        """The number of the first block whose transactions are all known."""
+        """Return the number of the first block whose transactions are all known."""
         return max(1, state.props.head_block_number - self.depth + 1)
 
     def begin(self, state: State, block: SignedBlock) -> None:
-        """Before a block: its transactions are entered together, when it is complete. A refused block is undone from its start."""
+        """Mark that a block is being applied: `place` adds its transactions at its end. Undoing a refused block clears the mark."""
         self._is_in_block = True
         self._record((self._undo_begin, None, None))
 
     def enter(self, state: State, trx: SignedTransaction) -> None:
-        """After a transaction that isn't in a block: enter it as waiting."""
+        """Add a transaction as pending after it was applied, unless it is in a block."""
         if not self._is_in_block:
             self.waiting[trx.id] = True
             self._record((self._undo_enter, trx.id, None))
 
     def place(self, state: State, block: SignedBlock) -> None:
-        """After a block: enter its transactions with its number, and drop those of the block that is too deep now."""
+        """Add the transactions of an applied block, and drop those of the block that is now too deep."""
         self._is_in_block = False
         number = block.number
         if block.transactions:
@@ -97,15 +96,15 @@ class TransactionStatus:
 
 
 def ids_in(joined: bytes) -> list[bytes]:
-    """Return ids that follow each other."""
+    """Split concatenated ids."""
     return [joined[begin : begin + ID_BYTES] for begin in range(0, len(joined), ID_BYTES)]
 
 
 def find_transaction(state: State, trx_id: bytes, expiration: int | None, time_of_block: Callable[[int], int]) -> tuple[Status, int | None]:
     """Return the status of a transaction, and the number of its block if it is in one.
 
-    The status of an unknown transaction follows from its `expiration` (seconds), if the caller gives it: whether it can still come
-    into a block, or whether it would be known had it come into one. `time_of_block` gives the time of a block of the main branch.
+    The status of an unknown transaction follows from its `expiration` (seconds), if the caller gives it: a block can still include it,
+    or it would be known if a block had included it. `time_of_block` returns the time of a block of the main branch.
     """
     kept = TRANSACTION_STATUS.of(state)
     earliest, irreversible = kept.earliest(state), state.props.last_irreversible_block_num
@@ -126,7 +125,7 @@ def find_transaction(state: State, trx_id: bytes, expiration: int | None, time_o
 
 
 def install(state: State) -> TransactionStatus:
-    """Make the dictionaries and listen."""
+    """Create the data and register listeners."""
     kept = TransactionStatus(state)
     state.listeners.before_block.append(kept.begin)
     state.listeners.after_transaction.append(kept.enter)
@@ -135,7 +134,7 @@ def install(state: State) -> TransactionStatus:
 
 
 def parts(state: State, kept: TransactionStatus) -> dict[str, Part]:
-    """Return what a snapshot holds of the data."""
+    """Return the snapshot parts of the data."""
     return {
         "block_of": PlacesPart(kept.block_of),
         "by_block": DictPart(kept.by_block, int, bytes),

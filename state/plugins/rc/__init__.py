@@ -1,8 +1,8 @@
 """The plugin `rc`, resource credits.
 
-usage        what a transaction uses of the five resources
-prices       what that costs
-rows         the tables, and all data of the plugin
-accounts     how credits follow the VESTS of their accounts
+usage        amounts of the five resources that a transaction uses
+prices       costs of usages, resource pools
+rows         tables and data of the plugin
+accounts     updates of credits when VESTS of accounts change
 plugin       the declaration RC, charging of transactions, pools after blocks
 """

@@ -1,7 +1,7 @@
-"""How the credits of accounts follow their VESTS, and how new accounts get theirs.
+"""Updates the credits of accounts when their VESTS change, and gives credits to new accounts.
 
-The maximum of an account's credits follows from its VESTS. So before an operation changes them, the credits regenerate up to that
-moment with the old maximum; after it the new maximum is noted, and what it is larger counts as credits at once.
+The maximum of an account's credits follows from its VESTS. Before an operation changes them, the credits regenerate with the old
+maximum. After it, the new maximum is stored, and an increase is added to the credits.
 Source: block-processing.md §5.5, §5.6.
 """
 
@@ -26,49 +26,51 @@ from state.tables.accounts import Account
 
 
 def add_account(state: State, rc: Rc, account: Account, adjustment: int) -> None:
-    """Give a full bar to an account that has none."""
+    """Give a full bar to an account without a bar."""
     most = maximum_rc(account, adjustment)
     rc.accounts.insert(RcAccount(account=account.name, mana=most, mana_time=state.head_time, adjustment=adjustment, last_max=most))
 
 
 def regenerate_before(state: State, rc: Rc, operation: Any) -> None:
-    """Before an operation that may change VESTS: regenerate the bars of their owners with the maximum that these still have."""
-    if not rc.accounts.next_id:  # credits haven't started; an attribute is read faster than the table's length, here and below
+    """Regenerate the bars of all accounts whose VESTS an operation can change, before it is applied."""
+    if not rc.accounts.next_id:  # credits haven't started. Reading an attribute is faster than the table's length, here and below.
         return
     for name in BEFORE[type(operation)](state, operation):
         regenerate(state, rc, name)
 
 
 def regenerate(state: State, rc: Rc, name: str) -> None:
-    """Regenerate the bar of an account with the maximum that it still has."""
+    """Regenerate the bar of an account with its current maximum."""
     row, account = rc.accounts.by_account.get(name), state.accounts.by_name.get(name)
     if row is None or account is None:
         return
     most, now = maximum_rc(account, row.adjustment), state.head_time
     if most >= 0:
-        # Without the cap that voting mana has on the elapsed time: a bar below zero takes more than five days to fill.
+        # Unlike voting mana, the elapsed time has no cap, since a bar below zero takes more than five days to fill.
         mana = regenerated(row.mana, row.mana_time, most, now, REGENERATION_SECONDS, capped=False)
         if mana != row.mana or now != row.mana_time:
             rc.accounts.modify(row, mana=mana, mana_time=now)
 
 
 def update_after(state: State, rc: Rc, operation: Any) -> None:
-    """After an operation that may have changed VESTS: note the new maxima, and add what they have grown."""
+    """Store the new maxima of all accounts whose VESTS an operation can change, after it was applied, and add increases to the credits."""
     if rc.accounts.next_id:
         for name in CHANGED[type(operation)](state, operation):
             update_maximum(state, rc, name)
 
 
 def on_withdrawal(state: State, rc: Rc, operation: WithdrawVesting) -> None:
-    """After a power-down was set: note the new maximum, which is without the next payment. A larger one, when less is powered
-    down than before, adds no credits: otherwise setting large and small ones in turn would create credits.
+    """Store the new maximum, which excludes the next payment, after a power-down was set.
+
+    An increase, when the power-down becomes smaller, adds no credits. Otherwise alternating large and small power-downs would
+    create credits.
     """
     if rc.accounts.next_id:
         update_maximum(state, rc, operation.account, gain=False)
 
 
 def on_work(state: State, rc: Rc, operation: Pow | Pow2) -> None:
-    """After a proof of work, which may have created its worker's account, and pays the worker or the witness."""
+    """Update the worker, whose account can be new, and the witness after a proof of work. It pays one of them."""
     if not rc.accounts.next_id:
         return
     name = worker(operation)
@@ -79,7 +81,7 @@ def on_work(state: State, rc: Rc, operation: Pow | Pow2) -> None:
 
 
 def update_maximum(state: State, rc: Rc, name: str, gain: bool = True) -> None:
-    """Note an account's maximum; what it has grown is added to the credits, unless `gain` is false."""
+    """Store an account's new maximum, and add an increase to the credits unless `gain` is false."""
     row, account = rc.accounts.by_account.get(name), state.accounts.by_name.get(name)
     if row is not None and account is not None:
         most = maximum_rc(account, row.adjustment)
@@ -89,7 +91,7 @@ def update_maximum(state: State, rc: Rc, name: str, gain: bool = True) -> None:
 
 
 def on_creation(state: State, rc: Rc, operation: AccountCreate | AccountCreateWithDelegation | CreateClaimedAccount) -> None:
-    """After an account was created: give it a full bar, with the fee for its creation counted as VESTS of now."""
+    """Give a full bar to a created account. Its adjustment is the creation fee in VESTS at the current price."""
     if not rc.accounts.next_id:
         return
     fee = Asset(state.schedule.median_props.account_creation_fee) if isinstance(operation, CreateClaimedAccount) else operation.fee
@@ -113,7 +115,7 @@ def accounts_in(*fields: str) -> Callable[[State, Any], tuple[str, ...]]:
 
 
 def all_accounts(state: State, operation: virtual.Hardfork) -> tuple[str, ...]:
-    """Return all accounts for hardfork 1, which splits VESTS; no other hardfork changes them for all."""
+    """Return all accounts for hardfork 1, which splits VESTS, and none for other hardforks."""
     return tuple(account.name for account in state.accounts) if operation.hardfork_id == 1 else ()
 
 
@@ -124,7 +126,7 @@ def powered_up(state: State, operation: TransferToVesting) -> tuple[str, ...]:
 
 Names = Callable[[State, Any], tuple[str, ...]]
 
-# The accounts whose VESTS an operation may change: their bars are regenerated before it and get the new maximum after it.
+# Accounts whose VESTS an operation can change. Their bars regenerate before it and get the new maximum after it.
 CHANGED: dict[type[Operation], Names] = {
     TransferToVesting: powered_up,
     DelegateVestingShares: accounts_in("delegator", "delegatee"),
@@ -143,7 +145,7 @@ CHANGED: dict[type[Operation], Names] = {
     RemoveProposal: accounts_in("proposal_owner"),
     virtual.Hardfork: all_accounts,
 }
-# Bars that are regenerated before an operation; a listener of its own, or none, sees to them after it.
+# Accounts whose bars regenerate before an operation. The added ones have their own listener, or none, after it.
 BEFORE: dict[type[Operation], Names] = CHANGED | {
     AccountCreateWithDelegation: accounts_in("creator"),
     WithdrawVesting: accounts_in("account"),

@@ -1,7 +1,7 @@
-"""The plugin `rc`, resource credits: what transactions cost, who pays, and what this node refuses for lack of credits.
+"""The plugin `rc`, resource credits: charges transactions to their payers, and refuses transactions for lack of credits.
 
-All nodes count credits alike, but no block is refused for them: a transaction that its payer can't afford is refused by the node
-that it is sent to, and is charged as far as it goes when a block has it all the same. Source: block-processing.md §5.
+All nodes count credits alike, but no block is refused for them. The node that receives a transaction refuses it if its payer lacks
+credits. If a block includes it, the payer is charged as far as possible. Source: block-processing.md §5.
 """
 
 import logging
@@ -47,9 +47,9 @@ from state.tables.accounts import Account
 
 log = logging.getLogger("coind.rc")
 
-MOST_NEGATIVE_PERCENT = 166  # hundredths of a percent of the maximum: two hours of regeneration
-FIRST_ADJUSTMENT = 2_020_748_973  # VESTS that are counted for every account that exists when credits start
-# The witness pays whichever key signs. The others are frequent: their field gives what payer_of finds as well, in less time.
+MOST_NEGATIVE_PERCENT = 166  # hundredths of a percent of the maximum, two hours of regeneration
+FIRST_ADJUSTMENT = 2_020_748_973  # adjustment in VESTS of every account that exists when credits start
+# For witness_set_properties the owner pays, even if another key signs. The others are frequent, and faster this way than by payer_of.
 PAYERS: dict[type[Operation], Callable[[Any], str]] = {
     WitnessSetProperties: attrgetter("owner"),
     Vote: attrgetter("voter"),
@@ -60,11 +60,11 @@ PAYERS: dict[type[Operation], Callable[[Any], str]] = {
     ClaimRewardBalance: attrgetter("account"),
     CustomJson: lambda operation: next(iter(operation.required_auths or operation.required_posting_auths), ""),
 }
-NEGATIVE_SINCE = 1_538_211_600  # up to this head time, 2018-09-29, a transaction that can't be paid costs nothing
+NEGATIVE_SINCE = 1_538_211_600  # 2018-09-29; up to this head time, a transaction that its payer can't afford costs nothing
 
 
 def install(state: State) -> Rc:
-    """Make the tables and listen."""
+    """Create the tables and register listeners."""
     rc = Rc(state)
     state.listeners.before_block.append(bound(start_block, rc))
     state.listeners.after_transaction.append(bound(charge, rc))
@@ -85,7 +85,10 @@ def install(state: State) -> Rc:
 
 
 def charge(state: State, rc: Rc, trx: SignedTransaction) -> None:
-    """After a transaction: take its cost from its payer. Refuse it only while it enters this node, never in a block."""
+    """Take the cost of an applied transaction from its payer.
+
+    Raises: PluginRefused if it is being pushed and the payer lacks credits, never in a block.
+    """
     if not rc.accounts.next_id:  # credits haven't started
         return
     usage = usage_of(trx)
@@ -100,39 +103,39 @@ def charge(state: State, rc: Rc, trx: SignedTransaction) -> None:
         try:
             take(state, rc, row, account, rc.price(state, usage))
         except (Refused, DivisionByZero) as error:
-            # A number of the reference that leaves its bits: it gives up here, and the transaction costs nothing.
+            # An overflow in the reference's arithmetic. It stops here, and the transaction costs nothing.
             log.debug("no credits are taken from %s: %s", name, error)
 
 
 def take(state: State, rc: Rc, row: RcAccount, account: Account, price: int) -> None:
     """Regenerate an account's credits and take a price from them.
 
-    An account that has enough just pays. One that hasn't:
-    - is refused, if the transaction is being sent to this node. Before hardfork 20 credits are counted but bind nobody.
-    - pays in a block as much as it can, down to a little below zero. A block may hold such a transaction: its producer may count
-      otherwise, or not at all. The floor bounds how long the account has to wait then, whatever the price was.
-    - pays nothing in a block up to NEGATIVE_SINCE, the time from which on the reference lets credits go below zero; its
-      credits regenerate all the same.
+    If an account lacks credits:
+    - A pushed transaction is refused, from hardfork 20 on. Before it, credits are only counted.
+    - In a block the account pays as much as it can, down to a little below zero. A block can include such a transaction, since its
+      producer can count differently or not at all. The floor limits the time until the account recovers.
+    - In a block up to NEGATIVE_SINCE, before which the reference doesn't let credits go below zero, the account pays nothing. Its
+      credits regenerate nevertheless.
     """
     most, now = maximum_rc(account, row.adjustment), state.props.time
     if most < 0:
-        # The reference's listener fails here, which ends the listener and nothing else.
+        # The reference's listener fails here, without an effect on the transaction.
         return
     mana = regenerated(row.mana, row.mana_time, most, now, REGENERATION_SECONDS, False)
     if mana >= price >= 0:
         rc.accounts.modify(row, mana=mana - price, mana_time=now)
         return
-    # A price that has wrapped below zero can always be paid, and brings credits.
+    # A price that has wrapped below zero always succeeds, and adds credits.
     if price > 0 and state.is_pushing and state.hardfork >= 20:
         refuse(row.account, mana, price)
     if price <= 0 or now > NEGATIVE_SINCE:
-        # The product is a 64-bit one in the reference, and wraps for a maximum above 5.5e16.
+        # In the reference the product has 64 bits, and wraps for a maximum above 5.5e16.
         mana = used(mana, price, truncated(wrapped(-MOST_NEGATIVE_PERCENT * most), COIN_100_PERCENT))
     rc.accounts.modify(row, mana=mana, mana_time=now)
 
 
 def refuse(account: str, mana: int, price: int) -> NoReturn:
-    """Raise the refusal of a payer with too few credits."""
+    """Raise the refusal for a payer that lacks credits."""
     raise rethrown(
         PluginRefused(
             "Account: ${account} has ${rc_current} RC, needs ${rc_needed} RC. Please wait to transact, or power up COIN.",
@@ -144,13 +147,13 @@ def refuse(account: str, mana: int, price: int) -> NoReturn:
 
 
 def rethrown(refused: PluginRefused) -> PluginRefused:
-    """Return a refusal with the mark of having been caught and thrown again in the reference, which clients see in its text."""
+    """Mark a refusal as caught and rethrown in the reference, which shows in its text."""
     refused.context = "rethrow"
     return refused
 
 
 def payer(operations: Iterable[Operation]) -> str:
-    """Return the account that pays for a transaction: the payer of the first operation that has one; "" without any."""
+    """Return the payer of the first operation that has one, or "" if none has."""
     for operation in operations:
         field = PAYERS.get(type(operation))
         name = payer_of(operation) if field is None else field(operation)
@@ -160,12 +163,12 @@ def payer(operations: Iterable[Operation]) -> str:
 
 
 def payer_of(operation: Operation) -> str:
-    """Return the account that pays for an operation: the first one whose active, owner or posting authority it needs; "" without any."""
+    """Return the first account whose active, owner or posting authority an operation needs, or "" without any."""
     if operation.SIGNER:
         name: str = getattr(operation, operation.SIGNER)
         return name
     if isinstance(operation, RecoverAccount):
-        # It is signed with two authorities, none of which belongs to a role of an account.
+        # It is signed with two authorities that belong to no role of an account.
         for authority in (operation.new_owner_authority, operation.recent_owner_authority):
             for name, _ in authority.account_auths:
                 return name
@@ -178,18 +181,18 @@ def payer_of(operation: Operation) -> str:
 
 
 def start_block(state: State, rc: Rc, block: SignedBlock) -> None:
-    """Before a block: nothing has been used in it yet, whatever pending transactions have added up."""
+    """Reset the usage before a block, since pending transactions have added to it."""
     rc.block_usage = NO_USAGE
 
 
 def after_block(state: State, rc: Rc, block: SignedBlock) -> None:
-    """After a block: start credits when it is time; then refill the pools and take out what the block has used."""
+    """Start credits after block RC_START_BLOCK. After each later block, refill the pools and subtract its usage."""
     usage = rc.block_usage
     if not rc.accounts.next_id:
         if state.props.head_block_number != state.spec.constants.RC_START_BLOCK:
             return
         start(state, rc)
-        # `charge` adds nothing up before the start, but this block counts already.
+        # `charge` adds up nothing before the start, but the usage of this block counts.
         for trx in block.transactions:
             usage = added(usage, usage_of(trx))
     if state.props.total_vesting_shares <= 0:
@@ -201,13 +204,13 @@ def after_block(state: State, rc: Rc, block: SignedBlock) -> None:
         pool_after_block(resource, pool, count * resource.unit)
         for resource, pool, count in zip(rc.parameters.find(0).resources, row.pools, usage, strict=True)
     ]
-    # Accounts are counted by consensus; their pool is a copy of what is left there.
+    # Consensus counts new accounts. Their pool is a copy of its remainder.
     left[NEW_ACCOUNTS] = state.props.available_account_subsidies
     rc.pools.modify(row, pools=tuple(left))
 
 
 def start(state: State, rc: Rc) -> None:
-    """Start credits: pools at their equilibrium, and a full bar for every account."""
+    """Start credits, with pools at their equilibrium and a full bar for every account."""
     rc.parameters.insert(RcParameters())
     rc.pools.insert(RcPool(pools=tuple(resource.pool_eq for resource in RESOURCES)))
     for account in state.accounts:
@@ -215,7 +218,7 @@ def start(state: State, rc: Rc) -> None:
 
 
 def adopt_subsidy(state: State, rc: Rc) -> None:
-    """Adopt the parameters of account subsidies when the witnesses have agreed on others."""
+    """Adopt the parameters of account subsidies if the witnesses have changed them."""
     row, subsidy = rc.parameters.find(0), state.schedule.account_subsidy_rd
     if row.subsidy != subsidy:
         all_of = list(row.resources)
@@ -224,7 +227,7 @@ def adopt_subsidy(state: State, rc: Rc) -> None:
 
 
 def action_bytes(state: State, block: SignedBlock) -> int:
-    """Return the packed size of the optional actions that a block's header holds."""
+    """Return the packed size in bytes of the optional actions in a block's header."""
     if not block.extensions:
         return 0
     pack = state.wire.codecs.packer(OptionalAction)
@@ -237,7 +240,7 @@ def action_bytes(state: State, block: SignedBlock) -> int:
 
 
 def fill_pools(state: State, rc: Rc, operation: virtual.Hardfork) -> None:
-    """After hardfork 20: fill all pools but that of new accounts."""
+    """Fill all pools except that of new accounts, after hardfork 20."""
     if operation.hardfork_id == 20 and rc.accounts.next_id:
         most = [resource.max_pool for resource in rc.resources]
         most[NEW_ACCOUNTS] = 0
@@ -245,7 +248,7 @@ def fill_pools(state: State, rc: Rc, operation: virtual.Hardfork) -> None:
 
 
 def parts(state: State, kept: Rc) -> dict[str, Part]:
-    """Return what a snapshot holds of the data."""
+    """Return the snapshot parts of the data."""
     return tables(kept, "parameters", "pools", "accounts")
 
 

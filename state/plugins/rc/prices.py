@@ -1,6 +1,6 @@
-"""The five resources: how their pools fill, and what a usage costs. It knows no state and no accounts.
+"""The five resources: updates of their pools, and costs of usages.
 
-Each resource has a pool, which a budget fills with every block and transactions empty. The emptier the pool, the more a unit costs.
+A budget fills the pool of a resource with every block, and transactions empty it. The emptier the pool, the more a unit costs.
 Source: block-processing.md §5.2, §5.4, §5.8.
 """
 
@@ -16,15 +16,15 @@ NEW_ACCOUNTS = 1
 
 
 Rates = tuple[tuple[int, int], ...]
-"""The prices of a unit of each resource, as numerator and denominator, in credits; empty when everything is free."""
+"""The prices of a unit of each resource in credits, as numerator and denominator. Empty when everything is free."""
 
 
 class Resource(Struct, frozen=True):
     """A resource with the parameters of its pool and of its price.
 
-    The pool gains `budget` with each block, and loses the fraction `decay / 2**decay_shift` of what it holds; so without
-    usage it comes to rest near `pool_eq`. Usage is counted in `unit`. The price of one is
-    `(regeneration * coeff_a >> shift) / (coeff_b + pool)`.
+    With each block, the pool gains `budget` and loses the fraction `decay / 2**decay_shift` of its content. Without usage it
+    converges to about `pool_eq`. A count of usage is `unit` units of the pool. The price of a unit is
+    `((regeneration * coeff_a >> shift) + 1) / (coeff_b + pool)`.
     """
 
     name: str
@@ -51,7 +51,7 @@ NO_USAGE: Usage = (0, 0, 0, 0, 0)
 
 
 def rates_of(resources: tuple[Resource, ...], pools: tuple[int, ...], regeneration: int) -> Rates:
-    """Return the prices of all resources, given how much all credits together regenerate per block; if nothing, everything is free."""
+    """Return the prices of all resources. `regeneration` is that of all credits per block; at 0 everything is free."""
     if regeneration <= 0:
         return ()
     return tuple(
@@ -63,12 +63,12 @@ def rates_of(resources: tuple[Resource, ...], pools: tuple[int, ...], regenerati
 
 
 def cost(rates: Rates, usage: Usage) -> int:
-    """Return what a usage costs, in credits."""
+    """Return the cost of a usage, in credits."""
     if not rates:
         return 0
     (history, per_history), (accounts, per_accounts), (market, per_market), (state, per_state), (time, per_time) = rates
     total = 0
-    # Written out, as most transactions use three of the five.
+    # Unrolled, since most transactions use three of the five resources.
     history_used, accounts_used, market_used, state_used, time_used = usage
     try:
         if history_used > 0:
@@ -87,7 +87,7 @@ def cost(rates: Rates, usage: Usage) -> int:
 
 
 def wrapped_cost(rates: Rates, usage: Usage) -> int:
-    """Return the cost of a usage where it leaves 64 bits: the sum wraps, and a resource that alone costs 2^64 is refused."""
+    """Return the cost of a usage that exceeds 64 bits, wrapped. Raises: Refused if one resource alone costs 2^64."""
     total = 0
     for (numerator, denominator), count in zip(rates, usage, strict=False):
         if count > 0:
@@ -98,17 +98,17 @@ def wrapped_cost(rates: Rates, usage: Usage) -> int:
 
 
 def pool_after_block(resource: Resource, pool: int, taken: int) -> int:
-    """Return a pool after a block: the rest decays, the budget is added. It may be below zero, and has no upper bound."""
+    """Return a pool after a block: the rest decays, the budget is added. It can be negative, and has no upper bound."""
     rest = pool - taken
-    # An overdrawn pool decays towards zero as a full one does, by the same rounded amount.
+    # A negative pool decays towards zero by the same rounded amount as a positive one.
     decay = min(abs(rest), resource.decay * abs(rest) >> resource.decay_shift)
     return rest - (decay if rest > 0 else -decay) + resource.budget
 
 
 def priced(resource: Resource, subsidy: SubsidyParams) -> Resource:
-    """Return the resource of new accounts with other parameters of its pool, and the price curve that follows from them.
+    """Return the resource of new accounts with the subsidy's pool parameters, and the price curve that follows from them.
 
-    The coefficient is 37 / (1000 * decay), shifted left as far as it keeps 64 bits; twice, as the quotient has fewer than its terms.
+    The coefficient is 37 / (1000 * decay), shifted left as far as it fits 64 bits, first the numerator and then the quotient.
     """
     numerator, denominator = 37, 1000 * max(subsidy.decay_per_time_unit, 1)
     shift = 64 - numerator.bit_length()

@@ -1,4 +1,4 @@
-"""The tables of the plugin `rc`: resources, pools and the credits of accounts; and `Rc` with all of its data."""
+"""The tables of the plugin `rc` (resources, pools, credits of accounts), and its data `Rc`."""
 
 from state.effects.mana import saturated
 from state.plugins.rc.prices import NO_USAGE, RESOURCES, Rates, Resource, cost, rates_of
@@ -11,35 +11,35 @@ from state.tables.globals import SubsidyParams
 
 REGENERATION_SECONDS = 432_000
 REGENERATION_BLOCKS = REGENERATION_SECONDS // 3
-FAR_FROM_EDGE = 2**62  # no account withdraws as much in a week, so that no sum below ended at 2^63 on its way
+FAR_FROM_EDGE = 2**62  # no account withdraws this much in a week, so a sum below this limit had no intermediate overflow
 
 
 class RcParameters(Row):
-    """The resources, in one row. The parameters of new accounts follow those that the witnesses agree on, `subsidy`."""
+    """The resources. The parameters of new accounts follow `subsidy`, on which the witnesses agree."""
 
     resources: tuple[Resource, ...] = RESOURCES
     subsidy: SubsidyParams | None = None
 
 
 class RcParametersTable(Table[RcParameters]):
-    """The one row of resources."""
+    """Table of one row, the resources."""
 
 
 class RcPool(Row):
-    """What is left of each resource, in units; one row."""
+    """The pools of all resources, in units."""
 
     pools: tuple[int, ...] = NO_USAGE
 
 
 class RcPools(Table[RcPool]):
-    """The one row of pools."""
+    """Table of one row, the pools."""
 
 
 class RcAccount(Row):
     """An account's credits as a manabar.
 
-    `adjustment` (VESTS) is what the creation of the account cost; it counts like VESTS, so that a new account can do something.
-    `last_max` is the maximum at the last change of the account's VESTS; the difference to a new maximum is added to the credits.
+    `adjustment` is the cost of the account's creation in VESTS. It counts like VESTS, so that a new account can send transactions.
+    `last_max` is the maximum at the last change of the account's VESTS. An increase over it is added to the credits.
     """
 
     account: str = ""
@@ -50,16 +50,16 @@ class RcAccount(Row):
 
 
 class RcAccounts(Table[RcAccount]):
-    """Credits by account; empty until credits start."""
+    """Credits by account, empty until credits start."""
 
     by_account = Unique("account")
 
 
 class Rc:
-    """The plugin's data. `block_usage` adds up the transactions of the block that is applied now; each block starts it anew.
+    """The plugin's data. `block_usage` is the total usage of transactions since the block that is being applied began.
 
-    The prices of all resources are the same for many transactions in a row: they change with the pools, after a block, and with the
-    total of VESTS. So they are kept, with the pools and the regeneration that they are for.
+    The prices of all resources are cached with their pools and regeneration. They change only with the pools, after a block, and
+    with the total of VESTS.
     """
 
     def __init__(self, state: State) -> None:
@@ -73,23 +73,23 @@ class Rc:
 
     @property
     def resources(self) -> tuple[Resource, ...]:
-        """The five resources in their order, as they are priced now; the initial ones before credits start."""
+        """The five resources with their current parameters, the initial ones before credits start."""
         row = self.parameters.get(0)
         return RESOURCES if row is None else row.resources
 
     @property
     def left(self) -> tuple[int, ...]:
-        """What is left of each resource, in units; zeros before credits start."""
+        """The pools of all resources in units, zeros before credits start."""
         row = self.pools.get(0)
         return NO_USAGE if row is None else row.pools
 
     def price(self, state: State, usage: Usage) -> int:
-        """Return what a usage costs now, in credits: with the pools as the last block left them, and the total of VESTS of now."""
+        """Return the cost of a usage in credits, by the pools after the last block and the current total of VESTS."""
         regeneration = state.props.total_vesting_shares // REGENERATION_BLOCKS
         row = self.pools.get(0)
         assert row is not None, "credits have started"
         pools = row.pools
-        # Identity is enough: each change of the pools, and its undoing, puts another tuple there. Resources change only with pools.
+        # Comparing identity is enough, since each change of the pools, and each undo, sets another tuple. Resources change only with pools.
         if self._rated is not pools or self._regeneration != regeneration:
             self._rates = rates_of(self.parameters.find(0).resources, pools, regeneration)
             self._rated, self._regeneration = pools, regeneration
@@ -97,13 +97,13 @@ class Rc:
 
 
 def maximum_rc(account: Account, adjustment: int) -> int:
-    """Return the size of an account's bar: its effective VESTS and the adjustment for its creation."""
+    """Return the maximum of an account's bar: its effective VESTS plus the adjustment for its creation."""
     most = account.effective_vests + adjustment
     return most if -FAR_FROM_EDGE < most < FAR_FROM_EDGE else step_by_step(account, adjustment)
 
 
 def step_by_step(account: Account, adjustment: int) -> int:
-    """Return the size of an account's bar where each of the reference's sums may end at the edge of 64 bits."""
+    """Return the maximum of an account's bar with each of the reference's sums saturated at 64 bits."""
     most = saturated(account.vesting_shares - account.delegated_vesting_shares)
     most = saturated(most + account.received_vesting_shares)
     most = saturated(most + adjustment)

@@ -1,7 +1,6 @@
-"""What a transaction uses of the five resources, in counts of their units. It knows no state and no prices.
+"""Usage of the five resources by a transaction, in counts of their units.
 
-Sizes and times are part of the rules, and `rc_api` answers with them under these names. Source: block-processing.md §5.3;
-rpc-api.md §5.3.
+Sizes and times are part of the rules, and `rc_api` returns them under these names. Source: block-processing.md §5.3; rpc-api.md §5.3.
 """
 
 from collections.abc import Callable
@@ -30,7 +29,7 @@ from state.protocol.values.text import size
 Usage = tuple[int, int, int, int, int]
 """Counts of history_bytes, new_accounts, market_bytes, state_bytes and execution_time."""
 
-# State is paid for by size and time: a row that stays for ever counts its bytes times this, one that goes again by its usual lifetime.
+# State costs size times lifetime: a permanent row counts its bytes times this, a temporary one times a factor for its usual lifetime.
 STATE_BYTES_SCALE = 10_000
 SIZES: dict[str, int] = {
     "authority_base_size": 4 * STATE_BYTES_SCALE,
@@ -61,10 +60,10 @@ SIZES: dict[str, int] = {
     "proposal_vote_object_base_size": 24 * STATE_BYTES_SCALE,
     "proposal_vote_object_member_size": 8 * STATE_BYTES_SCALE,
 }
-# What subject and permlink of a proposal count, whatever their lengths: the reference takes the size of its string objects, unscaled.
+# State bytes of a proposal's subject and permlink at any length: the reference takes the size of its string objects, unscaled.
 PROPOSAL_TEXTS = 2 * 32
 
-# By name of the operation; an operation that isn't listed takes no time.
+# By name of the operation. Others take no time.
 EXECUTION_TIMES: dict[str, int] = {
     "account_create": 57700,
     "account_create_with_delegation": 57700,
@@ -115,7 +114,7 @@ EXECUTION_TIMES: dict[str, int] = {
     "update_proposal_votes": 12000,
     "remove_proposal": 12000,
 }
-# A custom operation with this id is spread to followers, and counts for 20 others.
+# A custom operation with this id is distributed to followers, and takes the time of 20 others.
 FOLLOW = "follow"
 FOLLOW_TIME = 20 * EXECUTION_TIMES["custom"]
 
@@ -124,7 +123,7 @@ MARKET = (Transfer, TransferToVesting, LimitOrderCreate, LimitOrderCreate2)
 
 
 def usage_of(trx: SignedTransaction) -> Usage:
-    """Return what a transaction uses of each resource."""
+    """Return the usage of a transaction."""
     length = trx.size
     accounts, market, state, time = 0, 0, TRANSACTION_BASE + TRANSACTION_BYTE * length, 0
     for operation in trx.operations:
@@ -160,7 +159,7 @@ def account_bytes(operation: AccountCreate | AccountCreateWithDelegation | Creat
 
 
 def comment_bytes(operation: Comment) -> int:
-    """Return the state bytes of a comment; the permlink of its parent counts twice, as it may be stored as the category as well."""
+    """Return the state bytes of a comment. The parent's permlink counts twice, since it can also be stored as the category."""
     permlink = SIZES["comment_object_permlink_char_size"] * size(operation.permlink)
     return (
         SIZES["comment_object_base_size"] + permlink + SIZES["comment_object_parent_permlink_char_size"] * size(operation.parent_permlink)
@@ -174,22 +173,22 @@ def options_bytes(operation: CommentOptions) -> int:
 
 
 def order_bytes(operation: LimitOrderCreate | LimitOrderCreate2) -> int:
-    """Return the state bytes of an order; none for one that is filled at once or not at all."""
+    """Return the state bytes of an order, 0 for a fill-or-kill order."""
     return 0 if operation.fill_or_kill else SIZES["limit_order_object_base_size"]
 
 
 def followed_time(operation: CustomJson | CustomBinary) -> tuple[int, int]:
-    """Return the accounts and the further time of a custom operation."""
+    """Return the new accounts and the additional time of a custom operation."""
     return (0, FOLLOW_TIME - EXECUTION_TIMES[operation.NAME]) if operation.id == FOLLOW else NOTHING_MORE
 
 
 def claimed_accounts(operation: ClaimAccount) -> tuple[int, int]:
-    """Return the accounts, which only those without a fee count, and the further time of a claim."""
+    """Return the new accounts, 1 for a claim without a fee, and the additional time of a claim."""
     return int(operation.fee.amount == 0), 0
 
 
 NOTHING_MORE = (0, 0)
-# The state bytes of an operation: a number, or a function where they depend on its fields.
+# The state bytes of an operation: a number, or a function if they depend on its fields.
 STATE: dict[type[Operation], int | Callable[[Any], int]] = {
     AccountCreate: account_bytes,
     AccountCreateWithDelegation: lambda operation: account_bytes(operation) + SIZES["vesting_delegation_object_base_size"],
@@ -221,13 +220,13 @@ MORE: dict[type[Operation], Callable[[Any], tuple[int, int]]] = {
 
 
 def facts_of(cls: type[Operation]) -> tuple[int, int, Callable[[Any], int] | None, bool, Callable[[Any], tuple[int, int]] | None]:
-    """Return what is known of the usage of a class: time, state bytes as a number and by a function, whether it is for the market, and
-    the function for accounts and further time.
+    """Return the usage of an operation class: time, fixed state bytes, a function for state bytes, whether it uses market bytes, and a
+    function for new accounts and additional time.
     """
     state = STATE.get(cls, 0)
     fixed, bytes_of = (0, state) if callable(state) else (state, None)
     return EXECUTION_TIMES.get(cls.NAME, 0), fixed, bytes_of, cls in MARKET, MORE.get(cls)
 
 
-# One look-up per operation, on the path of every transaction.
+# One lookup per operation, in every transaction.
 BY_CLASS = {cls: facts_of(cls) for cls in OPERATIONS.values()}
