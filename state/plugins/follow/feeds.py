@@ -1,8 +1,8 @@
-"""Blogs and feeds: lists of numbered posts, one of each kind per account. It knows neither operations nor relations of accounts.
+"""Blogs and feeds: lists of numbered posts, one of each per account.
 
-A blog is a table with a row per post. Feeds hold most of the entries of this plugin, a post once for each follower; so a feed is an
-append-only list of (number, comment id), and only reblogged posts have rows beside it. A deleted post leaves the blogs; in feeds
-its place stays and is passed over when they are read. Source: block-processing.md §7.4; rpc-api.md §6.4.
+A blog is a table with a row per post. Most entries of this plugin are in feeds, one per post and follower. So a feed is a list of
+(number, comment id), and only reblogged posts also have rows. A deleted post is removed from blogs. In feeds its entry stays, and
+reads skip it. Source: block-processing.md §7.4; rpc-api.md §6.4.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from state.protocol.constants import TIME_MAX
 from state.store import Journal, Lists, Ordered, Row, Table, Unique
 from state.tables.content import Comments
 
-# Entries whose number is further below the next number are pruned before a new one is added, so a list holds up to 501.
+# Before an entry is added, entries whose number is further below its number are pruned. So a list holds up to 501.
 FEED_SIZE_MAX = 500
 
 Place = tuple[int, int]
@@ -24,7 +24,7 @@ Place = tuple[int, int]
 
 
 class BlogEntry(Row):
-    """A post in an account's blog; `reblogged_on` is 0 for a post of its own."""
+    """A post in an account's blog. `reblogged_on` is 0 for the account's own post."""
 
     account: str = ""
     comment: int = 0
@@ -35,8 +35,8 @@ class BlogEntry(Row):
 class BlogEntries(Table[BlogEntry]):
     """The entries of all blogs. A blog is pruned when its account posts, not when it reblogs.
 
-    Only reblogs stand in an order by comment: most entries are of an account's own posts, which are found in its blog, and a key with
-    an entry takes 190 bytes.
+    Only reblogs are indexed by comment, since a key with an entry takes 190 bytes. Most entries are own posts, which `Blogs.find` finds
+    by number.
     """
 
     by_number = Unique("account", "number")
@@ -44,7 +44,7 @@ class BlogEntries(Table[BlogEntry]):
 
 
 class Span(Row):
-    """The lowest and the highest number in an account's blog; there are entries with both. Deleted posts leave gaps between them."""
+    """The lowest and the highest number in an account's blog. Entries exist for both; deleted posts leave gaps between them."""
 
     account: str = ""
     oldest: int = 0
@@ -52,7 +52,7 @@ class Span(Row):
 
 
 class Spans(Table[Span]):
-    """The spans of all blogs that aren't empty."""
+    """Spans of all non-empty blogs."""
 
     by_account = Unique("account")
 
@@ -66,12 +66,12 @@ class Blogs:
         self._comments = comments
 
     def find(self, account: str, comment: int) -> BlogEntry | None:
-        """A post's entry in a blog."""
+        """Return a post's entry in a blog, or None."""
         reblog = next(self.entries.reblogs.equal(comment, account), None)
         return self._own(account, comment) if reblog is None else reblog
 
     def of_comment(self, comment: int) -> Iterator[BlogEntry]:
-        """The entries of a post in all blogs, by their accounts' names."""
+        """Yield the entries of a post in all blogs, by account name."""
         post = self._comments.get(comment)
         own = None if post is None else self._own(post.author, comment)
         return merge([] if own is None else [own], self.entries.reblogs.equal(comment), key=attrgetter("account"))
@@ -87,7 +87,7 @@ class Blogs:
         self.entries.insert(BlogEntry(account=account, comment=comment, number=number, reblogged_on=reblogged_on))
 
     def remove(self, entry: BlogEntry) -> None:
-        """Remove an entry. The number of the newest one is given again, as on the reference, which adds 1 to the newest that is there."""
+        """Remove an entry. The next entry reuses the number of a removed newest entry, as on the reference."""
         span = self.spans.by_account.find(entry.account)
         self.entries.remove(entry)
         if span.oldest == span.newest:
@@ -98,7 +98,7 @@ class Blogs:
             self.spans.modify(span, oldest=self._next(entry, 1))
 
     def prune(self, account: str) -> None:
-        """Make room for a new entry: remove the ones whose number is too far below its number."""
+        """Remove the entries whose number is more than FEED_SIZE_MAX below the next number."""
         span = self.spans.by_account.get(account)
         while span is not None and span.newest + 1 - span.oldest > FEED_SIZE_MAX:
             self.remove(self.entries.by_number.find(account, span.oldest))
@@ -116,11 +116,11 @@ class Blogs:
                 yield entry
 
     def _own(self, account: str, comment: int) -> BlogEntry | None:
-        """Return the entry of a post in the blog of its author; None for the post of another.
+        """Return the entry of a post in the blog of its author, or None for a post of another account.
 
-        Entries came in the order of time, those of own posts when these were written. So the search from the newest one on ends at the
-        first that is older than the post: a new post, the common case, takes one step. Each own post was within FEED_SIZE_MAX of the oldest
-        entry when it came, since the blog was pruned then; so it never takes more, however many reblogs have followed.
+        Entries are in order of time, own posts by creation. So the search from the newest entry stops at the first one older than the
+        post, and takes one step for a new post, the common case. It never takes more than FEED_SIZE_MAX steps, however many reblogs
+        followed: pruning put each own post within FEED_SIZE_MAX of the oldest entry when it was added.
         """
         post, span = self._comments.get(comment), self.spans.by_account.get(account)
         if post is None or post.author != account or span is None:
@@ -134,7 +134,7 @@ class Blogs:
         return None
 
     def _next(self, entry: BlogEntry, step: int) -> int:
-        """Return the next number in use above (step 1) or below (-1) a removed entry; the caller knows that there is one."""
+        """Return the next number in use above (step 1) or below (-1) a removed entry. There must be one."""
         number = entry.number + step
         while self.entries.by_number.get(entry.account, number) is None:
             number += step
@@ -142,7 +142,7 @@ class Blogs:
 
 
 class Reblogged(Row):
-    """The reblogs of a post in a feed. `first_by` is the account whose reblog brought the post there, "" when it came from its author."""
+    """Reblogs of a post in a feed. `first_by` is the account whose reblog added the post to the feed, "" if its author added it."""
 
     account: str = ""
     comment: int = 0
@@ -152,13 +152,13 @@ class Reblogged(Row):
 
 
 class RebloggedTable(Table[Reblogged]):
-    """The reblogs of all posts in all feeds; `account` is the owner of the feed."""
+    """Reblogs of all posts in all feeds. `account` owns the feed."""
 
     by_comment = Ordered("comment", "account", unique=True)
 
 
 class FeedEntry(Struct, frozen=True):
-    """A post in a feed; `first_reblogged_by` is "" when it came from its author."""
+    """A post in a feed. `first_reblogged_by` is "" if its author added it."""
 
     number: int
     comment: int
@@ -179,16 +179,16 @@ class Feeds:
         """Add a post to a feed under the next number, after pruning the feed."""
         places = self.places.get(account)
         newest = places[-1] if places else (-1, -1)
-        # The next number follows the newest post that isn't deleted. In nearly all cases this is the last place.
+        # The next number follows the newest post that isn't deleted, nearly always the last entry.
         following = newest[0] + 1 if self._comments.get(newest[1]) is not None else self._following(account)
         if following > FEED_SIZE_MAX:
             self.prune(account, following)
         self.places.append(account, (following, comment))
 
     def reblog(self, account: str, comment: int, by: str, when: int) -> None:
-        """Enter a reblog into a feed, in which the post may be already.
+        """Add a reblog to a feed, which can already hold the post.
 
-        Pruning comes first even if the post is in the feed, and may remove the post itself: then this reblog is lost, as on the reference.
+        The feed is pruned first even if it holds the post. If that removes the post itself, this reblog is lost, as on the reference.
         """
         held = self.holds(account, comment)
         if not held:
@@ -200,14 +200,14 @@ class Feeds:
         if row is not None:
             self.reblogged.modify(row, by=(*row.by, by))
         elif self.holds(account, comment):
-            # The post came from its author; it has its first reblog, which didn't bring it here.
+            # The first reblog of a post that its author added.
             self.reblogged.insert(Reblogged(account=account, comment=comment, by=(by,)))
 
     def holds(self, account: str, comment: int) -> bool:
         """Whether a post is in a feed.
 
-        It is there by a reblog, which has a row, or has come from its author when it was written. Entries came in the order of time, so
-        that few of them are looked at: of a new post, the common case, the newest one alone.
+        A reblogged post has a row. Otherwise its author added it at its creation. Entries are in order of time, so the search reads few
+        of them, and only the newest for a new post, the common case.
         """
         if self.reblogged.by_comment.get(comment, account) is not None:
             return True
@@ -223,13 +223,13 @@ class Feeds:
         return False
 
     def _first_since(self, account: str, time: int) -> int:
-        """Return the position of the first entry of a feed that came at a time or later; deleted posts before it may be counted in."""
+        """Return the position of the first entry that was added at `time` or later, or of a deleted post before it."""
         places = self.places.get(account)
         low, high = 0, len(places)
         middle = high - 1
         while low < high:
             place = middle
-            # When a deleted post came isn't known: those before it say where to go on.
+            # The time of a deleted post is unknown. Use the entries before it.
             while place >= low and (arrived := self._arrived(account, places[place][1])) == TIME_MAX:
                 place -= 1
             if place < low or arrived < time:
@@ -240,12 +240,12 @@ class Feeds:
         return low
 
     def forget(self, comment: int) -> None:
-        """Before a post is deleted: remove its reblogs. Its places stay, and are passed over once the comment is gone."""
+        """Remove the reblogs of a post before it is deleted. Its entries stay, and reads skip them."""
         for row in list(self.reblogged.by_comment.equal(comment)):
             self.reblogged.remove(row)
 
     def prune(self, account: str, following: int) -> None:
-        """Remove the places whose number is too far below `following`, with their reblogs."""
+        """Remove the entries whose number is more than FEED_SIZE_MAX below `following`, with their reblogs."""
         old = [comment for _, comment in takewhile(lambda place: following - place[0] > FEED_SIZE_MAX, self.places.get(account))]
         self.places.drop_front(account, len(old))
         for comment in old:
@@ -260,18 +260,18 @@ class Feeds:
                 yield self._entry(account, number, comment)
 
     def find(self, account: str, comment: int) -> FeedEntry | None:
-        """A post's entry in a feed."""
+        """Return a post's entry in a feed, or None."""
         return next((entry for entry in self.newest_first(account) if entry.comment == comment), None)
 
     def _following(self, account: str) -> int:
-        """Return the number of the next post: one above the newest that isn't deleted."""
+        """Return the number of the next post, one above the newest that isn't deleted."""
         for number, comment in reversed(self.places.get(account)):
             if self._comments.get(comment) is not None:
                 return number + 1
         return 0
 
     def _arrived(self, account: str, comment: int) -> int:
-        """Return the time at which a post came into a feed; TIME_MAX, which is never reached, for a deleted post."""
+        """Return the time at which a post was added to a feed, TIME_MAX for a deleted post."""
         row, post = self.reblogged.by_comment.get(comment, account), self._comments.get(comment)
         if row is not None and row.first_by:
             return row.first_on

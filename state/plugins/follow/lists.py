@@ -1,4 +1,4 @@
-"""What the plugin `follow` answers: lists of relations, blogs and feeds, and reputations. Nothing here changes anything.
+"""Reads of the plugin `follow`: relations, blogs, feeds and reputations.
 Source: rpc-api.md §6.4.
 """
 
@@ -16,7 +16,7 @@ GUESTS_MAX = 2000
 
 
 def followers(state: State, account: str, start: str, what: int) -> Iterator[Follow]:
-    """Yield the relations to an account with a bit of `what` (0: all, ended ones too), by name from `start` on."""
+    """Yield the relations to an account with a bit of `what` (0: all, including ended ones), by name from `start` on."""
     for row in FOLLOW.of(state).follows.by_following.starting(account, start):
         if row.following != account:
             return
@@ -25,7 +25,7 @@ def followers(state: State, account: str, start: str, what: int) -> Iterator[Fol
 
 
 def followed(state: State, account: str, start: str, what: int) -> Iterator[Follow]:
-    """Yield the relations of an account with a bit of `what` (0: all, ended ones too), by name from `start` on."""
+    """Yield the relations of an account with a bit of `what` (0: all, including ended ones), by name from `start` on."""
     for row in FOLLOW.of(state).follows.by_follower.starting(account, start):
         if row.follower != account:
             return
@@ -40,7 +40,7 @@ def follow_count(state: State, account: str) -> tuple[int, int]:
 
 
 def has_relation(state: State, account: str, other: str, what: int) -> bool:
-    """Whether an account's relation to another has a bit of `what`; never without the plugin."""
+    """Whether an account's relation to another has a bit of `what`. False without the plugin."""
     kept = FOLLOW.find(state)
     row = None if kept is None else kept.follows.by_pair.get(account, other)
     return row is not None and bool(row.what & what)
@@ -57,26 +57,26 @@ def feed(state: State, account: str, start: int = -1) -> Iterator[FeedEntry]:
 
 
 def blog_entry(state: State, account: str, comment: int) -> BlogEntry | None:
-    """Return a post's entry in a blog."""
+    """Return a post's entry in a blog, or None."""
     return FOLLOW.of(state).blogs.find(account, comment)
 
 
 def feed_entry(state: State, account: str, comment: int) -> FeedEntry | None:
-    """Return a post's entry in a feed."""
+    """Return a post's entry in a feed, or None."""
     return FOLLOW.of(state).feeds.find(account, comment)
 
 
 def reblogged_by(state: State, comment: int) -> list[str]:
-    """Return the accounts whose blogs hold a post, its author among them, by name; at most 2,000."""
+    """Return at most 2,000 accounts whose blogs hold a post, including its author, by name."""
     return [row.account for row in islice(FOLLOW.of(state).blogs.of_comment(comment), REBLOGGERS_MAX)]
 
 
 def blog_authors(state: State, account: str) -> list[BlogAuthor]:
-    """Return the authors whose posts an account has reblogged, by name; at most 2,000."""
+    """Return at most 2,000 authors whose posts an account has reblogged, by name."""
     return list(islice(FOLLOW.of(state).authors.by_pair.equal(account), GUESTS_MAX))
 
 
 def known_reputations(state: State) -> Reputations | None:
-    """Return the reputations that `follow` or `reputation` keeps (one table, if both are on); None when both are off."""
+    """Return the reputations of `follow` or `reputation`, one table if both are enabled, or None if neither is."""
     kept = FOLLOW.find(state)
     return REPUTATION.find(state) if kept is None else kept.reputations

@@ -1,4 +1,4 @@
-"""The operations inside custom operations with the id `follow`: their forms, and the checks that need no state.
+"""The operations inside custom operations with the id `follow`: their formats, and checks that need no state.
 Source: block-processing.md §7.4; wire-format.md §4.8.
 """
 
@@ -15,7 +15,7 @@ from state.protocol.values.convert import to_text
 
 
 class FollowOperation(Struct, frozen=True):
-    """Set the relation to an account: `what` holds `blog` to follow it, `ignore` to ignore it, neither to end the relation."""
+    """Sets the relation to an account: `blog` in `what` follows it, `ignore` ignores it, and neither ends the relation."""
 
     TAG = 0
 
@@ -24,7 +24,7 @@ class FollowOperation(Struct, frozen=True):
     what: Annotated[tuple[str, ...], Many(String(), ascending=True)] = ()
 
     def validate(self) -> None:
-        """Refuse to follow oneself."""
+        """Raises: Refused if the account follows itself."""
         if self.follower == self.following:
             raise Refused("You cannot follow yourself", condition="follower != following")
 
@@ -35,7 +35,7 @@ class FollowOperation(Struct, frozen=True):
 
 
 class ReblogOperation(Struct, frozen=True):
-    """Put a post of another account into one's blog and into the feeds of one's followers."""
+    """Adds a post of another account to the blog of `account` and to the feeds of its followers."""
 
     TAG = 1
 
@@ -44,7 +44,7 @@ class ReblogOperation(Struct, frozen=True):
     permlink: Text = ""
 
     def validate(self) -> None:
-        """Refuse to reblog one's own post, which is in one's blog anyway."""
+        """Raises: Refused if the post is the account's own, which is already in its blog."""
         require(self.account != self.author, "You cannot reblog your own content", condition="account != author")
 
     @property
@@ -57,16 +57,15 @@ Inner = FollowOperation | ReblogOperation
 CLASSES = (FollowOperation, ReblogOperation)
 SHORT_NAMES = {"follow": 0, "reblog": 1}
 NAMES = {"follow_operation": 0, "reblog_operation": 1}
-# Made once: the codec keeps what it has made for a kind as long as it lives.
+# Created once, since codecs cache converters by kind for their whole lifetime.
 InnerKind = Variant(("follow_operation", FollowOperation), ("reblog_operation", ReblogOperation))
 INNER_OPERATIONS = Many(InnerKind)
 
 
 def read_operations(codecs: Codecs, operation: CustomJson | CustomBinary) -> tuple[Inner, ...]:
-    """Return the operations that a custom operation holds.
+    """Return the operations inside a custom operation.
 
-    It is refused as a whole when it can't be read, when one of them is invalid, or when its authorities aren't exactly those that
-    they need together.
+    Raises: ChainError if it can't be parsed, one of them is invalid, or its authorities aren't exactly those that they need.
     """
     inner = packed_operations(codecs, operation.data) if isinstance(operation, CustomBinary) else json_operations(codecs, operation.json)
     for one in inner:
@@ -76,7 +75,7 @@ def read_operations(codecs: Codecs, operation: CustomJson | CustomBinary) -> tup
 
 
 def read_bare(codecs: Codecs, operation: CustomJson) -> tuple[Inner, ...]:
-    """Return the follow operation whose fields are the whole payload; nothing when the payload is another one or is invalid."""
+    """Return the follow operation whose fields are the whole payload, or nothing if the payload has another form or is invalid."""
     if not operation.json.lstrip(" \t\r\n").startswith("{"):
         return ()
     try:
@@ -89,7 +88,7 @@ def read_bare(codecs: Codecs, operation: CustomJson) -> tuple[Inner, ...]:
 
 
 def packed_operations(codecs: Codecs, data: bytes) -> tuple[Inner, ...]:
-    """Read a list of operations, or failing that a single one, from bytes."""
+    """Read a list of operations from bytes, or a single one if that fails."""
     try:
         inner: tuple[Inner, ...] = codecs.unpack(INNER_OPERATIONS, data)
         return inner
@@ -98,7 +97,7 @@ def packed_operations(codecs: Codecs, data: bytes) -> tuple[Inner, ...]:
 
 
 def json_operations(codecs: Codecs, text: str) -> tuple[Inner, ...]:
-    """Read a list of operations, or a single one, from JSON text. A single one may be an array as well: a list begins with an array."""
+    """Read a list of operations, or a single one, from JSON text. Only a list has an array as its first element."""
     value = jsontext.read(text)
     many = type(value) is list and value and type(value[0]) is list
     return tuple([json_operation(codecs, item) for item in (value if many else (value,))])
@@ -107,8 +106,8 @@ def json_operations(codecs: Codecs, text: str) -> tuple[Inner, ...]:
 def json_operation(codecs: Codecs, value: Any) -> Inner:
     """Read one operation: an array of short name or number and fields, or an object of type and value.
 
-    An array with fewer than two elements is an empty follow operation and further elements are ignored: the reference reads its
-    static variant so.
+    As in the reference's static variant, an array with fewer than two elements is an empty follow operation, and elements after the
+    second are ignored.
     """
     if type(value) is list:
         if len(value) < 2:
@@ -136,11 +135,11 @@ def json_operation(codecs: Codecs, value: Any) -> Inner:
 def require_signers(outer: CustomJson | CustomBinary, inner: tuple[Inner, ...]) -> None:
     """Require the authorities of a custom operation to be exactly the posting authorities of the accounts that act inside it.
 
-    More would be refused as well: a signature that nobody needs could otherwise be meant for something else.
+    Additional authorities are refused, since their signatures could be meant for something else.
     """
     signers = {one.signer for one in inner}
     if isinstance(outer, CustomJson) and not outer.required_auths and signers == {*outer.required_posting_auths}:
-        return  # like nearly all; what follows says what is wrong with the others
+        return  # the common case; the checks below find the error of the others
     needed = Needed(set(), set(), set(), [])
     outer.authorities(needed)
     require(not needed.owner, condition="inner_owner == outer_owner")

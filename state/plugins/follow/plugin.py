@@ -20,13 +20,13 @@ from state.tables import State
 CUSTOM_ID = "follow"
 FEEDS = "feeds of followers"
 FOLLOWERS_AT_ONCE = 10
-# For the feeds of FOLLOWERS_AT_ONCE followers: a post is a place more in each, a reblog also a row, after a search for the post.
+# Per FOLLOWERS_AT_ONCE feeds. A post adds an entry to each feed. A reblog searches for the post, and also adds a row.
 POST_UNITS, REBLOG_UNITS = 8, 20
 
 
 def install(state: State) -> FollowIndex:
-    """Make the tables, listen, and interpret custom operations with the id `follow`."""
-    # One table for both plugins; without `reputation` this one keeps reputations by itself.
+    """Create the tables, and register listeners and the interpreter of custom operations with the id `follow`."""
+    # Share the table of `reputation` if that is enabled.
     reputations = REPUTATION.find(state)
     kept = FollowIndex(state, install_reputations(state) if reputations is None else reputations)
     state.interpreters[CUSTOM_ID] = bound(interpret, kept)
@@ -41,16 +41,16 @@ def install(state: State) -> FollowIndex:
 
 
 def interpret(state: State, kept: FollowIndex, operation: CustomJson | CustomBinary) -> None:
-    """Apply the operations that a custom operation holds, or refuse it."""
+    """Apply the operations inside a custom operation, or refuse it."""
     apply_all(state, kept, read_operations(state.wire.codecs, operation))
 
 
 def apply_bare(state: State, kept: FollowIndex, operation: CustomJson) -> None:
-    """After a custom operation: apply a payload that is the bare fields of a follow operation, the form of the chain's first years.
+    """Apply a payload that consists of the bare fields of a follow operation, a form of the chain's first years.
 
-    The interpreter refuses this form, so no node takes such a transaction any more; but blocks hold them, where the interpreter's
-    refusals don't count. An invalid payload is passed over. A payload that is valid in this form and in another one is applied
-    twice, as on the reference.
+    This runs after the custom operation. The interpreter refuses this form, so nodes no longer accept such transactions, but old blocks
+    hold them, and in blocks the interpreter's refusals have no effect. An invalid payload is ignored. A payload that is valid in this
+    form and in another one is applied twice, as on the reference.
     """
     if operation.id != CUSTOM_ID:
         return
@@ -65,7 +65,7 @@ def apply_bare(state: State, kept: FollowIndex, operation: CustomJson) -> None:
 
 
 def apply_all(state: State, kept: FollowIndex, operations: tuple[Inner, ...]) -> None:
-    """Apply operations in their order."""
+    """Apply operations in order."""
     for operation in operations:
         if isinstance(operation, FollowOperation):
             apply_follow(state, kept, operation)
@@ -74,7 +74,7 @@ def apply_all(state: State, kept: FollowIndex, operations: tuple[Inner, ...]) ->
 
 
 def apply_follow(state: State, kept: FollowIndex, operation: FollowOperation) -> None:
-    """Set the relation of an account to another; unknown words are passed over."""
+    """Set the relation of an account to another. Unknown words are ignored."""
     what = 0
     for word in operation.what:
         what |= WORDS.get(word, 0)
@@ -96,7 +96,7 @@ def apply_follow(state: State, kept: FollowIndex, operation: FollowOperation) ->
 
 
 def add_to_counts(counts: FollowCounts, account: str, followers: int = 0, following: int = 0) -> None:
-    """Change the counts of an account, which get a row even when nothing changes."""
+    """Change the counts of an account. A row is created even if nothing changes."""
     row = counts.by_account.get(account)
     if row is None:
         counts.insert(FollowCount(account=account, follower_count=followers, following_count=following))
@@ -105,7 +105,7 @@ def add_to_counts(counts: FollowCounts, account: str, followers: int = 0, follow
 
 
 def apply_reblog(state: State, kept: FollowIndex, operation: Reblog) -> None:
-    """Put a post into an account's blog and into its followers' feeds."""
+    """Add a post to an account's blog and to its followers' feeds."""
     comment = comment_of(state, operation.author, operation.permlink)
     require(not comment.parent_author, "Only top level posts can be reblogged", condition="c.parent_author.size() == 0")
     require(
@@ -129,12 +129,12 @@ def apply_reblog(state: State, kept: FollowIndex, operation: Reblog) -> None:
 
 
 def spread(state: State, kept: FollowIndex, operation: Comment) -> None:
-    """After a comment operation: put a new post into its author's blog and into the feeds of the author's followers."""
+    """Add a new post to its author's blog and to the feeds of the author's followers, after the comment operation."""
     if operation.parent_author:
         return
     comment = find_comment(state, operation.author, operation.permlink)
-    # An edit in the block of the post looks like a new post. It finds the post in the blog, and adds it to feeds only where
-    # somebody has begun to follow the author in between.
+    # An edit in the block of the post looks like a new post. The blog holds the post then, and only feeds of accounts that have
+    # followed the author since get it.
     if comment is None or comment.created != state.head_time:
         return
     known = kept.blogs.find(operation.author, comment.id) is not None
@@ -143,14 +143,14 @@ def spread(state: State, kept: FollowIndex, operation: Comment) -> None:
             kept.feeds.add(follower, comment.id)
     if not known:
         kept.blogs.prune(comment.author)
-        # By the text and the id of the comment itself: those of the operation would take memory for this alone.
+        # Share the objects of the comment's row. Those of the operation would stay in memory only for this.
         kept.blogs.add(comment.author, comment.id)
 
 
 def counted_followers(state: State, kept: FollowIndex, account: str, units: int) -> Iterator[str]:
-    """Yield the followers of an account's blog, and count the work for their feeds: `units` for each FOLLOWERS_AT_ONCE of them.
+    """Yield the followers of an account's blog, and spend work for their feeds, `units` per FOLLOWERS_AT_ONCE followers.
 
-    However many they are, the first post of a transaction isn't refused for them: nobody could send it in parts.
+    The first post of a transaction is allowed its work at any number of followers, since a client couldn't split it.
     """
     followers = blog_followers(kept, account)
     state.work.allow(-(-len(followers) // FOLLOWERS_AT_ONCE) * units, FEEDS)
@@ -160,13 +160,13 @@ def counted_followers(state: State, kept: FollowIndex, account: str, units: int)
 
 
 def blog_followers(kept: FollowIndex, account: str) -> list[str]:
-    """Return the followers of an account's blog. Their order, by first relation, has no effect: each has a feed of its own."""
+    """Return the followers of an account's blog, by first relation. The order has no effect, since each has a separate feed."""
     rows = map(kept.follows.find, kept.relations.get(account))
     return [row.follower for row in rows if row.what & BLOG]
 
 
 def forget_deleted(state: State, kept: FollowIndex, operation: DeleteComment) -> None:
-    """Before a post is deleted: remove it from all blogs and feeds."""
+    """Remove a post from all blogs and feeds before it is deleted."""
     comment = find_comment(state, operation.author, operation.permlink)
     if comment is None or comment.parent_author:
         return
@@ -176,7 +176,7 @@ def forget_deleted(state: State, kept: FollowIndex, operation: DeleteComment) ->
 
 
 def parts(state: State, kept: FollowIndex) -> dict[str, Part]:
-    """Return what a snapshot holds of the data. The reputations have the same name whichever plugin keeps them."""
+    """Return the snapshot parts of the data. Reputations have the name of the plugin `reputation` even without it."""
     own = tables(kept, "follows", "counts", "blogs.entries", "blogs.spans", "feeds.reblogged", "authors")
     lists: dict[str, Part] = {
         "relations": ListsPart(kept.relations, str, int),

@@ -1,4 +1,4 @@
-"""The tables of the plugin `follow`: relations of accounts with their counts, guests of blogs; and `FollowIndex` with all of its data."""
+"""The tables of the plugin `follow` (relations of accounts, their counts, guests of blogs), and its data `FollowIndex`."""
 
 from collections.abc import Callable
 
@@ -8,16 +8,16 @@ from state.plugins.reputation import Reputations
 from state.store import Lists, Ordered, Row, Table, Unique
 from state.tables import State
 
-# Bits of a relation, as the reference numbers them; bit 0 is its "undefined".
+# Bits of a relation with the reference's numbers, of which bit 0 means "undefined".
 BLOG, IGNORE = 2, 4
 WORDS = {"blog": BLOG, "ignore": IGNORE}
 
 OnChange = Callable[[State, FollowOperation, int, int], None]
-"""A function that is called with the state, the operation, and the mask of the relation before and after it."""
+"""Called with the state, the operation, and the mask of the relation before and after the operation."""
 
 
 class Follow(Row):
-    """The relation of an account to another, a mask of BLOG and IGNORE. A row stays, with 0, when the relation has ended."""
+    """Relation of an account to another, a mask of BLOG and IGNORE. An ended relation keeps its row with mask 0."""
 
     follower: str = ""
     following: str = ""
@@ -25,7 +25,7 @@ class Follow(Row):
 
 
 class Follows(Table[Follow]):
-    """All relations that there are or were."""
+    """All current and ended relations."""
 
     by_pair = Unique("follower", "following")
     by_following = Ordered("following", "follower", lazy=True)
@@ -33,7 +33,7 @@ class Follows(Table[Follow]):
 
 
 class FollowCount(Row):
-    """The number of blogs that an account follows, and of accounts that follow its blog."""
+    """The number of accounts that follow an account's blog, and of blogs that it follows."""
 
     account: str = ""
     follower_count: int = 0
@@ -41,13 +41,13 @@ class FollowCount(Row):
 
 
 class FollowCounts(Table[FollowCount]):
-    """Counts of all accounts that are or were in a relation."""
+    """Counts of all accounts with current or ended relations."""
 
     by_account = Unique("account")
 
 
 class BlogAuthor(Row):
-    """How many posts of a guest an account has reblogged. It never falls: deleted posts still count."""
+    """Number of posts of a guest that an account has reblogged, including deleted ones."""
 
     blogger: str = ""
     guest: str = ""
@@ -55,24 +55,23 @@ class BlogAuthor(Row):
 
 
 class BlogAuthors(Table[BlogAuthor]):
-    """The guests of all blogs."""
+    """Guests of all blogs."""
 
     by_pair = Ordered("blogger", "guest", unique=True)
 
 
 class FollowIndex:
-    """The plugin's data. `reputations` are those of the plugin `reputation` where that is on."""
+    """The plugin's data. `reputations` is the table of the plugin `reputation` if that is enabled."""
 
     def __init__(self, state: State, reputations: Reputations) -> None:
         journal = state.journal
         self.follows = Follows(journal)
         self.counts = FollowCounts(journal)
-        # The row ids of the relations to an account, in the order in which these came; new posts are spread along it. Rows are
-        # never removed, so no id goes stale.
+        # Row ids of the relations to an account, oldest first, for distributing its posts. Rows are never removed, so ids stay valid.
         self.relations: Lists[str, int] = Lists(journal)
         self.blogs = Blogs(journal, state.comments)
         self.feeds = Feeds(journal, state.comments)
         self.authors = BlogAuthors(journal)
         self.reputations = reputations
-        # Called after a relation was set; the plugin `communities` writes its notifications of new followers so.
+        # Called after a relation was set. The plugin `communities` writes notifications of new followers this way.
         self.on_change: list[OnChange] = []

@@ -1,8 +1,9 @@
 """The plugin `tags`.
 
-metadata     the tags that a comment names
-rows         the tables, and the scores
-view         entries in all orders, and the sums of tags, made from the tables when they are read
-plugin       the declaration TAGS, all data of the plugin, its listeners and rules
+metadata     tags in the metadata of comments
+rows         tables, scores
+uses         counts of tags by author
+view         entries in all orders, sums of tags, both derived from the tables on reading
+plugin       the declaration TAGS, data of the plugin, its listeners and rules
 lists        discussions, tags by score
 """

@@ -1,4 +1,4 @@
-"""Lists of the plugin `tags`: discussions in all orders, tags by trending score, tags of authors. Nothing here changes anything.
+"""Reads of the plugin `tags`: discussions in all orders, tags by trending score, tags of authors.
 Source: rpc-api.md §6.5.
 """
 
@@ -12,15 +12,15 @@ from state.plugins.tags.uses import AuthorTag
 from state.plugins.tags.view import TagEntry, TagStats
 from state.tables import State
 
-SCANNED_PER_FOUND = 10  # entries that a list looks at for each that it may hold
+SCANNED_PER_FOUND = 10  # entries that a list reads at most, per entry of its limit
 
 
 class Order(Struct, frozen=True):
-    """An order in which discussions are listed: the index of the entries, and its fields before the number."""
+    """Sort order of discussions: an index of the entries, and its fields before the number."""
 
     index: str
     fields: tuple[str, ...]
-    rshares_min: int | None = None  # Comments with fewer are left out.
+    rshares_min: int | None = None  # comments with fewer are excluded
 
 
 ORDERS = {
@@ -48,16 +48,16 @@ def discussions(
     since: int = 0,
     hidden: frozenset[str] = frozenset(),
 ) -> list[TagEntry]:
-    """Return the entries of a tag ("": of all comments) in one of ORDERS: those of root posts, or of replies to `parent`.
+    """Return the entries of a tag ("" for all comments) in one of ORDERS: those of root posts, or of replies to `parent`.
 
-    The list begins at the entry of the comment `start`, if it has the tag. `since` is the earliest time of payout in the order
-    `cashout`. Comments with one of the `hidden` tags are left out. The list may be shorter than `limit` although more would
-    follow: only SCANNED_PER_FOUND entries are looked at for each, as on the reference.
+    The list starts at the entry of the comment `start`, if it has the tag. `since` is the earliest time of payout in the order
+    `cashout`. Comments with one of the `hidden` tags are excluded. The list can be shorter than `limit` even if more would
+    follow: it reads only SCANNED_PER_FOUND * `limit` entries, as on the reference.
     """
     entries = walk(state, ORDERS[order], tag, order_group(order, parent), start, since)
     found: list[TagEntry] = []
     for entry in islice(entries, SCANNED_PER_FOUND * limit):
-        # Entries are by promotion here, so nothing after this one is promoted either.
+        # Sorted by promotion, so no later entry is promoted.
         if order == "promoted" and not entry.promoted:
             break
         if order == "cashout" and entry.parent != parent:
@@ -74,7 +74,7 @@ def discussions(
 
 
 def order_group(order: str, parent: int) -> tuple[int | bool, ...]:
-    """Return the values, after the tag, that all entries of a list have in common, in the order of the index's fields."""
+    """Return the values that all entries of a list share after the tag, in the order of the index's fields."""
     match order:
         case "cashout":
             return ()
@@ -85,10 +85,10 @@ def order_group(order: str, parent: int) -> tuple[int | bool, ...]:
 
 
 def walk(state: State, order: Order, tag: str, group: tuple[int | bool, ...], start: int | None, since: int) -> Iterator[TagEntry]:
-    """Yield the entries of one tag and group in an order, from the entry of the comment `start` on if it has one.
+    """Yield the entries of a tag and group in an order, from the entry of the comment `start` on if it has one.
 
-    An index of an order begins with tag and group, then has the values that it sorts by, then the number of the entry. So a list
-    is a stretch of the index: it begins at the place of the first entry, or at the group, and ends with the group.
+    The key of an index consists of tag, group, sort values and number of the entry. So a list is a range of the index, from the key
+    of the first entry, or from the start of the group, to the end of the group.
     """
     view = TAGS.of(state).view
     index = getattr(view.entries, order.index)
@@ -104,7 +104,7 @@ def walk(state: State, order: Order, tag: str, group: tuple[int | bool, ...], st
 
 
 def trending_tags(state: State, start: str, limit: int) -> list[TagStats]:
-    """Return tags by trending score, from the rank of `start` on, or of the next tag by name if it isn't used; "" is the first rank."""
+    """Return tags by trending score from `start` on ("": all), or from the next tag by name if `start` isn't used."""
     stats = TAGS.of(state).view.stats
     if not start:
         return list(islice(stats.by_trending, limit))
@@ -124,6 +124,6 @@ def tags_of(state: State, comment: int) -> tuple[str, ...]:
 
 
 def promotion_of(state: State, comment: int) -> int | None:
-    """Return what was paid to promote a comment, in SBD; None if it has no entries."""
+    """Return the amount paid to promote a comment, in SBD, or None if it has no entries."""
     row = TAGS.of(state).tagged.by_comment.get(comment)
     return None if row is None else row.places[0][2]

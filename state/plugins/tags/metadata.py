@@ -1,4 +1,4 @@
-"""The tags that a comment's metadata names. Source: block-processing.md §7.6."""
+"""Reads tags from the metadata of comments. Source: block-processing.md §7.6."""
 
 from functools import lru_cache
 from string import ascii_lowercase, ascii_uppercase
@@ -11,14 +11,14 @@ from state.tables.content import Comment
 
 TAGS_MAX = 5
 TAG_BYTES_MAX = 32
-KNOWN_METADATA_MAX = 200  # characters of the metadata whose tags are remembered
+KNOWN_METADATA_MAX = 200  # characters; tags of longer metadata are not cached
 SMALL_LETTERS = str.maketrans(ascii_uppercase, ascii_lowercase)
 
 
 def wanted_tags(state: State, comment: Comment) -> tuple[str, ...]:
     """Return the tags that a comment should have by its metadata, in order.
 
-    The universal tag "" is among them unless the comment is voted below zero; lists without a tag are lists of this one.
+    They include the universal tag "", which lists without a tag use, unless the comment's votes are below zero.
     """
     content = state.comment_contents.by_comment.get(comment.id)
     metadata = "" if content is None else content.json_metadata
@@ -27,10 +27,10 @@ def wanted_tags(state: State, comment: Comment) -> tuple[str, ...]:
 
 
 def named_tags(metadata: str) -> tuple[str, ...]:
-    """Return the first tags that metadata names, in small letters and in order; none if it can't be read.
+    """Return the first tags in metadata, lower-cased and sorted, or none if it can't be parsed.
 
-    The reference's order of steps matters: texts are sorted, then cut to five, and only then changed to small letters and freed of the
-    empty one. So capitals come first, and an empty text takes one of the five places.
+    The order of steps is the reference's: sort, cut to five, then lower-case and drop the empty tag. So upper-case tags come first,
+    and an empty tag takes one of the five places.
     """
     try:
         value = jsontext.read(metadata)
@@ -40,15 +40,15 @@ def named_tags(metadata: str) -> tuple[str, ...]:
     return tuple(in_order({tag.translate(SMALL_LETTERS) for tag in in_order(named)[:TAGS_MAX] if tag}))
 
 
-# Replies have the metadata of the application that they were written with and the tag of the discussion: much of it is the same.
+# Cached, since the metadata of many replies is the same: the application and the tag of the discussion.
 known_tags = lru_cache(maxsize=1000)(named_tags)
 
 
 def in_order(tags: set[str]) -> list[str]:
-    """Sort tags by their bytes, as the reference does; for plain ASCII this is the order of Python."""
+    """Sort tags by their bytes, as the reference does. For ASCII this is the order of Python."""
     return sorted(tags) if all(map(str.isascii, tags)) else sorted(tags, key=text.encode)
 
 
 def stored(tag: str) -> str:
-    """Cut a tag to the bytes that the reference's fixed strings hold."""
+    """Cut a tag to the size of the reference's fixed strings."""
     return text.cut(tag, TAG_BYTES_MAX)

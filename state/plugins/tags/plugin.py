@@ -1,7 +1,7 @@
-"""The plugin `tags`: the tags of comments, from which lists of discussions are made. Nothing here ever refuses an operation.
+"""The plugin `tags`: tags of comments, for lists of discussions. It never refuses an operation.
 
-An entry shows a comment as it was when it was last updated: written, voted on or paid, or something below it. In between the
-comment may have changed; `get_discussions_by_*` of the reference shows the old values then, and so does this plugin.
+An entry shows a comment as of its last update: when it, or a comment below it, was written, voted on or paid. If the comment has changed
+since, `get_discussions_by_*` shows the old values, as on the reference.
 Source: block-processing.md §7.6; rpc-api.md §6.5.
 """
 
@@ -40,12 +40,12 @@ from state.store.rows import shared
 from state.tables import State
 from state.tables.content import Comment as CommentRow
 
-# All orders take some 5,000 bytes of a comment with three entries; they are made ahead for so many comments.
+# All orders take some 5,000 bytes per comment with three entries. A start sorts them for at most this many comments.
 AHEAD_COMMENTS_MAX = 100_000
 
 
 class Tags:
-    """The plugin's data: its tables, and the view of them in which lists are read."""
+    """The plugin's data: its tables, and the view that lists read."""
 
     def __init__(self, state: State) -> None:
         journal = state.journal
@@ -60,7 +60,7 @@ class Tags:
 
 
 def install(state: State) -> Tags:
-    """Make the tables and listen."""
+    """Create the tables and register listeners."""
     kept = Tags(state)
     on = state.listeners.on_operation
     on(bound(forget_deleted, kept), DeleteComment, after=False)
@@ -77,7 +77,7 @@ def install(state: State) -> Tags:
 
 
 def on_comment(state: State, kept: Tags, operation: Comment) -> None:
-    """After a comment was written or edited: give it the tags of its metadata. Without metadata in the operation the tags stay."""
+    """Set the tags of a comment after it was written or edited. If the operation has no metadata, the tags stay."""
     comment = find_comment(state, operation.author, operation.permlink)
     if comment is None:
         return
@@ -89,10 +89,10 @@ def on_comment(state: State, kept: Tags, operation: Comment) -> None:
 
 
 def on_vote(state: State, kept: Tags, operation: Vote) -> None:
-    """After a vote: show the comment as it is now, and where that may matter all above it.
+    """Update the entries of a comment after a vote, and those of its ancestors where that can change them.
 
-    The reference updates all above on every vote. What they show is up to date as a rule, so nothing would change there; the
-    exceptions are below hardfork 17, where a vote moves the payout of the whole discussion, and the stale discussions.
+    The reference updates all ancestors on every vote. Their entries are normally up to date. Exceptions are hardforks below 17, where
+    a vote moves the payout of the whole discussion, and stale discussions.
     """
     comment = find_comment(state, operation.author, operation.permlink)
     if comment is None:
@@ -103,14 +103,14 @@ def on_vote(state: State, kept: Tags, operation: Vote) -> None:
 
 
 def on_payout(state: State, kept: Tags, operation: CommentPayoutUpdate) -> None:
-    """After the payout of a comment: it leaves its tags."""
+    """Remove the entries of a comment after its payout."""
     comment = find_comment(state, operation.author, operation.permlink)
     if comment is not None:
         update(state, kept, comment)
 
 
 def on_reward(state: State, kept: Tags, operation: CommentReward) -> None:
-    """After a comment was paid: add the payout to the tags that its metadata names now, which needn't be the ones it has."""
+    """Add the payout of a comment to the tags in its current metadata, which can differ from its entries."""
     comment = find_comment(state, operation.author, operation.permlink)
     if comment is None:
         return
@@ -122,7 +122,7 @@ def on_reward(state: State, kept: Tags, operation: CommentReward) -> None:
 
 
 def promote(state: State, kept: Tags, operation: Transfer) -> None:
-    """After a transfer: SBD sent to `null` with a post as memo (`@author/permlink`) promotes the post, until it is paid."""
+    """Promote a post until its payout, after a transfer of SBD to `null` with the post as memo (`@author/permlink`)."""
     if operation.to != COIN_NULL_ACCOUNT or operation.amount.symbol != SBD:
         return
     parts = operation.memo.split("/")
@@ -139,14 +139,14 @@ def promote(state: State, kept: Tags, operation: Transfer) -> None:
 
 
 def on_hardfork(state: State, kept: Tags, operation: Hardfork) -> None:
-    """After hardfork 17, which moves the payout of every comment: no entry shows the new time yet."""
+    """Mark all discussions as stale after hardfork 17, which moves the payout of every comment."""
     if operation.hardfork_id == 17:
         for row in kept.tagged:
             note_stale(kept, state.comments.find(row.comment))
 
 
 def forget_deleted(state: State, kept: Tags, operation: DeleteComment) -> None:
-    """Before a comment is deleted: remove its entries. The sums of its tags still count it, as on the reference."""
+    """Remove the entries of a comment before it is deleted. The sums of its tags still count it, as on the reference."""
     comment = find_comment(state, operation.author, operation.permlink)
     if comment is None:
         return
@@ -155,7 +155,7 @@ def forget_deleted(state: State, kept: Tags, operation: DeleteComment) -> None:
         count_beyond(kept, row, row.places)
         drop(kept, row)
     if comment.parent_author:
-        # Its parent has one child fewer, and shows it only with its next update.
+        # The parent's entries show the smaller number of children only after their next update.
         note_stale(kept, comment)
 
 
@@ -163,13 +163,13 @@ def forget_deleted(state: State, kept: Tags, operation: DeleteComment) -> None:
 
 
 def update(state: State, kept: Tags, comment: CommentRow) -> None:
-    """Bring the entries of a comment, and of all above it, up to date."""
+    """Update the entries of a comment and of its ancestors."""
     refresh(state, kept, comment)
     update_above(state, kept, comment)
 
 
 def update_above(state: State, kept: Tags, comment: CommentRow) -> None:
-    """Bring the entries of all comments above a comment up to date."""
+    """Update the entries of all ancestors of a comment."""
     above: CommentRow | None = comment
     while above is not None and above.parent_author:
         above = find_comment(state, above.parent_author, above.parent_permlink)
@@ -178,7 +178,7 @@ def update_above(state: State, kept: Tags, comment: CommentRow) -> None:
 
 
 def refresh(state: State, kept: Tags, comment: CommentRow) -> None:
-    """Bring the entries of a comment up to date; remove them when it is paid."""
+    """Update the entries of a comment, or remove them if it is paid out."""
     row = kept.tagged.by_comment.get(comment.id)
     if row is None:
         return
@@ -189,16 +189,16 @@ def refresh(state: State, kept: Tags, comment: CommentRow) -> None:
 
 
 def note_stale(kept: Tags, comment: CommentRow) -> None:
-    """Mark a discussion as stale: entries in it may be out of date, and the next vote has to update all above its comment.
+    """Mark a discussion as stale: its entries can be out of date, so each vote in it updates all ancestors of its comment.
 
-    The mark is never taken back: it only costs the walk upwards, which the reference does for every vote.
+    The mark is permanent. It only costs the walk to the root, which the reference does for every vote.
     """
     if kept.stale.by_root.get(comment.root_comment) is None:
         kept.stale.insert(StaleRoot(root=comment.root_comment))
 
 
 def show(kept: Tags, row: Tagged, comment: CommentRow) -> None:
-    """Copy the shown values of a comment that have changed to its row: mostly two of the five."""
+    """Copy the changed values of a comment to its row, usually two of the five."""
     changes: dict[str, int] = {}
     if row.net_rshares != comment.net_rshares:
         changes["net_rshares"] = comment.net_rshares
@@ -216,30 +216,28 @@ def show(kept: Tags, row: Tagged, comment: CommentRow) -> None:
 
 
 def shown(comment: CommentRow) -> dict[str, Any]:
-    """Return the values that the entries of a comment show."""
+    """Return the values of a comment that its row copies."""
     return {
         "net_rshares": comment.net_rshares,
         "net_votes": comment.net_votes,
         "children": comment.children,
         "active": comment.active,
-        # Before hardfork 17 a reply is paid with its root and has no time of its own, so its new entries come last in the order of payouts.
+        # Before hardfork 17 a reply has no payout time, since it is paid with its root. So its new entries come last in order of payout.
         "cashout": comment.cashout_time,
     }
 
 
 def retag(state: State, kept: Tags, comment: CommentRow) -> None:
-    """Give a comment the tags that its metadata names now.
+    """Set the tags of a comment to those of its current metadata.
 
-    Entries under tags that are no longer named go, but the sums of these tags still count them: the reference corrects only the
-    author's counts. Entries under tags that stay keep their number, by which ties are ordered, and their promotion. New ones
-    get the next numbers, and no promotion.
+    Entries under dropped tags are removed, but the sums of these tags still count them, since the reference corrects only the
+    author's counts. Entries under retained tags keep their number, which breaks ties, and their promotion. New entries get the next
+    numbers and no promotion.
 
-    The reference does this to a paid comment as well, by its steps one after the other: it updates an entry that stays, which removes
-    it, as the comment is paid; it creates a new one, which nothing removes until the next update. So an edit after the payout puts
-    a comment back into lists, under its new tags only, and the discussion is stale until then.
+    The reference also does this for a paid comment. Updating a retained entry removes it, since the comment is paid. A new entry stays
+    until the next update. So an edit after the payout lists a comment again, only under its new tags, and makes the discussion stale.
 
-    A tag that was cut when it was stored isn't found among the named ones: as on the reference, each edit removes its entry and makes
-    a new one.
+    A tag that was cut when it was stored never equals a tag of the metadata, so each edit replaces its entry, as on the reference.
     """
     wanted = wanted_tags(state, comment)
     row = kept.tagged.by_comment.get(comment.id)
@@ -272,7 +270,7 @@ def retag(state: State, kept: Tags, comment: CommentRow) -> None:
 
 
 def tag_first(state: State, kept: Tags, comment: CommentRow, wanted: tuple[str, ...]) -> None:
-    """Give a comment without entries those under its tags, if it has any."""
+    """Create the entries of a comment that has none, if it has tags."""
     if comment.cashout_time == TIME_MAX:
         note_stale(kept, comment)
     if wanted:
@@ -283,11 +281,11 @@ def tag_first(state: State, kept: Tags, comment: CommentRow, wanted: tuple[str, 
 
 
 def enter(kept: Tags, author: str, wanted: list[str]) -> tuple[int, tuple[str, ...]]:
-    """Count new entries of an author under these tags, and return the number of the first one, with the tags."""
+    """Count new entries of an author under these tags, and return the number of the first entry, and the tags."""
     counter = kept.counters.find(0)
     first = counter.following
     kept.counters.modify(counter, following=first + len(wanted))
-    # The text of the tag's own row: another one for each comment would take memory.
+    # Share the string of the tag's row to save memory.
     tags = tuple([rest_of(kept, tag).tag for tag in wanted])
     for tag in tags:
         kept.authors.count(author, tag, 1)
@@ -301,7 +299,7 @@ def drop(kept: Tags, row: Tagged) -> None:
 
 
 def count_beyond(kept: Tags, row: Tagged, places: Sequence[Place]) -> None:
-    """Before entries are removed: let the sums of their tags count them for good, by the values that they showed last."""
+    """Make the sums of tags count entries permanently, by their last values, before these are removed."""
     counted = contribution_of(row)
     for tag, _, _ in places:
         rest = rest_of(kept, tag)
@@ -310,7 +308,7 @@ def count_beyond(kept: Tags, row: Tagged, places: Sequence[Place]) -> None:
 
 
 def rest_of(kept: Tags, tag: str) -> TagRest:
-    """Return the row of a tag, which is made at its first use."""
+    """Return the row of a tag, created at its first use."""
     row = kept.rests.by_tag.get(tag)
     if row is None:
         row = kept.rests.insert(TagRest(tag=tag))
@@ -321,7 +319,7 @@ def rest_of(kept: Tags, tag: str) -> TagRest:
 def parent_id(state: State, comment: CommentRow) -> int:
     """Return the id of the parent of a comment, 0 for a root post.
 
-    The first comment of a chain has the id 0 as well, so its replies pass for root posts in lists and sums, as on the reference.
+    The first comment of a chain also has id 0, so its replies count as root posts in lists and sums, as on the reference.
     """
     if not comment.parent_author:
         return 0
@@ -330,17 +328,17 @@ def parent_id(state: State, comment: CommentRow) -> int:
 
 
 def parts(state: State, kept: Tags) -> dict[str, Part]:
-    """Return what a snapshot holds of the data."""
+    """Return the snapshot parts of the data."""
     return tables(kept, "tagged", "rests", "counters", "stale") | {"authors": UsesPart(kept.authors)}
 
 
 def restored(kept: Tags) -> None:
-    """Have the view made anew when it is next read."""
+    """Rebuild the view on its next read."""
     kept.view.note_all()
 
 
 def ahead(state: State, kept: Tags) -> Sequence[Callable[[], object]]:
-    """Return the reads that make the view and sort all its orders, unless that takes much memory."""
+    """Return the reads that build the view and sort all its orders, unless that takes too much memory."""
     if len(kept.tagged) > AHEAD_COMMENTS_MAX:
         return ()
     tables: list[Callable[[], Table[Any]]] = [lambda: kept.view.entries, lambda: kept.view.stats]
@@ -348,7 +346,7 @@ def ahead(state: State, kept: Tags) -> Sequence[Callable[[], object]]:
 
 
 def first_of(table: Callable[[], Table[Any]], place: int) -> object:
-    """Return the first row in one of the lazy orders of a table of the view."""
+    """Return the first row in a lazy order of a table of the view, which sorts it."""
     return table().lazy_orders[place].first()
 
 

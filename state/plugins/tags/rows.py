@@ -1,7 +1,7 @@
-"""The tables of the plugin `tags`: comments with their tags, and what tags count beyond these; and the scores.
+"""The tables of the plugin `tags` (tagged comments, sums of tags beyond them), and the scores.
 
-A comment has one row, with the values that its entries under all its tags show, as they were when they were last updated. The reference
-has a row for each tag; here the entries are made from the row when a list is read (view.py).
+A comment has one row, with the values that all its entries show, as of their last update. The reference has a row per tag. Here
+view.py derives the entries from the row when a list is read.
 Source: block-processing.md §7.6; rpc-api.md §6.5.2.
 """
 
@@ -18,17 +18,17 @@ SCORE_UNIT = 10_000_000  # rshares
 HOT_SECONDS, TRENDING_SECONDS = 10_000, 480_000
 
 Place = tuple[str, int, int]
-"""A tag of a comment, the number of the entry under it, and what was paid to promote the entry, in SBD."""
+"""A tag of a comment, the number of its entry, and the amount paid to promote it, in SBD."""
 Contribution = tuple[int, int, int, int]
-"""What an entry adds to the sums of its tag: net votes, root posts, replies, the whole part of its trending score."""
+"""Summands of an entry for the sums of its tag: net votes, root posts, replies, the integer part of its trending score."""
 NOTHING: Contribution = (0, 0, 0, 0)
 
 
 class Tagged(Row):
-    """A comment that has tags; `parent` is the id of the comment that it replies to, 0 for a post. `tags` is in the order of numbers.
+    """A comment with tags, in the order of their numbers. `parent` is the id of the comment that it replies to, 0 for a post.
 
-    `numbered` holds the number of the entry and the promotion for each tag. It is empty for nearly all comments: then the numbers follow
-    each other from `first` on, and nothing has been paid. With a tuple for each tag a comment takes 200 bytes more.
+    `numbered` holds the number of the entry and the promotion for each tag. For nearly all comments it is empty: their numbers are
+    consecutive from `first`, without promotion. A tuple per tag would take 200 more bytes per comment.
     """
 
     comment: int = 0
@@ -52,7 +52,7 @@ class Tagged(Row):
 
 
 def fields_of(places: Sequence[Place]) -> dict[str, Any]:
-    """Return the fields of a row that hold its places."""
+    """Return the fields of a row that encode its places."""
     first = places[0][1]
     is_plain = all(number == following and not paid for following, (_, number, paid) in enumerate(places, first))
     numbered = () if is_plain else tuple([(number, paid) for _, number, paid in places])
@@ -60,16 +60,15 @@ def fields_of(places: Sequence[Place]) -> dict[str, Any]:
 
 
 class TaggedComments(Table[Tagged]):
-    """All comments that have tags."""
+    """All comments with tags."""
 
     by_comment = Unique("comment")
 
 
 class TagRest(Row):
-    """A tag that is or was used, with what its sums hold beyond its entries.
+    """Additional sums of a tag that is or was used: its payouts in SBD, and the last values of removed entries, `beyond`.
 
-    The reference adds up the sums of a tag entry by entry, but doesn't subtract an entry that an edit or a deletion removes. So what such
-    entries showed last stays here, `beyond`; and all payouts, in SBD.
+    The reference adds up the sums of a tag entry by entry, but doesn't subtract an entry that an edit or a deletion removes.
     """
 
     tag: str = ""
@@ -84,29 +83,29 @@ class TagRests(Table[TagRest]):
 
 
 class TagCounter(Row):
-    """The number of the next entry; one row."""
+    """The number of the next entry."""
 
     following: int = 0
 
 
 class TagCounters(Table[TagCounter]):
-    """The one counter."""
+    """Table of one row, the counter."""
 
 
 class StaleRoot(Row):
-    """A discussion, by the id of its root, in which an entry may be out of date until something below its comment changes."""
+    """A discussion, by the id of its root, in which entries can be out of date until an update below their comment."""
 
     root: int = 0
 
 
 class StaleRoots(Table[StaleRoot]):
-    """All stale discussions: those with deleted replies or edits after the payout, and all of before hardfork 17."""
+    """All stale discussions: those with deleted replies or edits after the payout, and all from before hardfork 17."""
 
     by_root = Unique("root")
 
 
 class Notes:
-    """The comments and tags whose rows have changed since the view was last read. Undoing a change is a change as well."""
+    """Comments and tags whose rows changed since the view was last read. Undoing a change also counts as a change."""
 
     def __init__(self, journal: Journal, comments: Noted) -> None:
         self.comments = comments
@@ -115,13 +114,13 @@ class Notes:
         self._record = journal.record
 
     def tag(self, tag: str) -> None:
-        """Note that a tag's row has changed."""
+        """Mark a tag's row as changed."""
         self.tags.add(tag)
         self._record((again, self.tags, tag))
 
 
 def again(notes: set[Any], what: Any) -> None:
-    """Enter a note once more, when the change is undone."""
+    """Mark a row as changed when its change is undone."""
     notes.add(what)
 
 
@@ -129,7 +128,7 @@ def again(notes: set[Any], what: Any) -> None:
 
 
 def score(net_rshares: int, created: int, seconds: int) -> float:
-    """Return the order of magnitude of the votes plus the time: ten times the votes weigh as much as `seconds` of youth."""
+    """Return the order of magnitude of the votes plus the time. Ten times the votes equal `seconds` later."""
     units = truncated(net_rshares, SCORE_UNIT)
     order = log10(max(abs(units), 1))
     return (order if units > 0 else -order) + created / seconds
@@ -146,9 +145,9 @@ def trending(net_rshares: int, created: int) -> float:
 
 
 def contribution_of(row: Tagged) -> Contribution:
-    """Return what each entry of a comment adds to the sums of its tag.
+    """Return the summands of each entry of a comment for the sums of its tag.
 
-    The reference converts the score to 32 bits. For a negative score that is undefined in C; it counts as 0 here.
+    The reference converts the score to 32 bits. For a negative score that is undefined in C, and 0 here.
     """
     whole = max(int(trending(row.net_rshares, row.created)), 0) % WORD32
     is_post = row.parent == 0

@@ -1,4 +1,4 @@
-"""How often authors have used tags: a count for each pair, on the undo journal. A row for each would take four times the memory."""
+"""Counts of comments by author and tag, on the undo journal. A table row per count would take four times the memory."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -24,16 +24,16 @@ class AuthorTag(NamedTuple):
 
 
 class Uses(Deferrable):
-    """The counts of all authors. Those that have come down to 0 stay."""
+    """Counts of all authors, including counts that have fallen to 0."""
 
     def __init__(self, journal: Journal) -> None:
         self.counts: dict[str, dict[str, int]] = {}
         self._reads, self._record = journal.reads, journal.record
-        # Bound once: a fresh bound method in each record would cost memory and time.
+        # Bound once, since a new bound method in each undo record would cost memory and time.
         self._take_back = self._uncount
 
     def __iter__(self) -> Iterator[AuthorTag]:
-        """All counts."""
+        """Yield all counts."""
         for author, own in self.counts.items():
             for tag, count in own.items():
                 yield AuthorTag(author, tag, count)
@@ -48,7 +48,7 @@ class Uses(Deferrable):
         self._record((self._take_back, author, (tag, old)))
 
     def of(self, author: str) -> list[AuthorTag]:
-        """Return the counts of an author, the greatest ones first, equal ones by tag."""
+        """Return the counts of an author, largest first, equal ones by tag."""
         own = self.counts.get(author, {})
         return [AuthorTag(author, tag, count) for tag, count in sorted(own.items(), key=lambda item: (-item[1], item[0]))]
 
@@ -63,7 +63,7 @@ class Uses(Deferrable):
 
 
 class UsesPart:
-    """All counts; they are made later."""
+    """Snapshot part of all counts, which load in the background."""
 
     schema = "counts of comments by author and tag"
 
@@ -88,13 +88,13 @@ class UsesPart:
         return lambda: Deferred((self._uses,), self._restoring(chunks, total), self._uses.parked()["_reads"])
 
     def _restoring(self, chunks: Iterator[bytes], total: int) -> Iterator[None]:
-        """Read the counts of some authors at a step."""
+        """Read one chunk of authors per step."""
         counts: dict[str, dict[str, int]] = self._uses.parked()["counts"]
         counts.clear()
         read = 0
         for chunk in chunks:
             size, every, *packed = decoded(tuple[int, int, bytes, bytes, bytes, bytes], chunk)
-            if max(size, every) > len(chunk):  # no two authors are equal, nor two tags of one
+            if max(size, every) > len(chunk):  # authors are distinct, and the tags of an author are
                 raise Unreadable(f"{size} authors with {every} tags in {len(chunk)} bytes")
             authors, sizes, tags, values = (
                 checked_read(column.unpack, data, many)

@@ -1,7 +1,7 @@
-"""The view in which the plugin `tags` is read: the entries of all tags in all orders, and the sums of tags.
+"""Materialized view for reads of the plugin `tags`: the entries of all tags in all orders, and the sums of tags.
 
-It is derived from the rows of the plugin, which it never changes, and is brought up to date when it is read: a chain that only replays
-pays nothing for it. It isn't undone: undoing a change notes the comment or tag as changed once more.
+It is derived from the plugin's tables and updated when it is read, so a chain that only replays pays nothing for it. It isn't undone:
+undoing a change marks the comment or tag as changed again.
 Source: block-processing.md §7.6; rpc-api.md §6.5.
 """
 
@@ -24,11 +24,11 @@ from state.plugins.tags.rows import (
 from state.store import Journal, Ordered, Row, Table, Unique
 from state.store.slices import Reads, take_some
 
-COMMENTS_SLICE = 100  # fewer than SLICE: each comment has an entry for each of its tags, and an entry stands in nine orders
+COMMENTS_SLICE = 100  # less than SLICE, since a comment has an entry per tag, and an entry is in nine orders
 
 
 class TagEntry(Row):
-    """The entry of a comment under one of its tags. `promoted` is in SBD."""
+    """Entry of a comment under one of its tags. `promoted` is in SBD."""
 
     number: int = 0
     tag: str = ""
@@ -47,7 +47,7 @@ class TagEntry(Row):
 
 
 class TagEntries(Table[TagEntry]):
-    """All entries. Ties in an order are broken by number: the reference has an index of rows, whose ids these numbers are."""
+    """All entries. Numbers break ties; they are the ids of the reference's rows."""
 
     by_trending = Ordered("tag", "parent", "-trending", "number", lazy=True)
     by_hot = Ordered("tag", "parent", "-hot", "number", lazy=True)
@@ -61,7 +61,7 @@ class TagEntries(Table[TagEntry]):
 
 
 class TagStats(Row):
-    """The sums of a tag: payouts in SBD, net votes, root posts, replies, and the whole parts of trending scores."""
+    """Sums of a tag: payouts in SBD, net votes, root posts, replies, and the integer parts of trending scores."""
 
     tag: str = ""
     total_payout: int = 0
@@ -80,7 +80,7 @@ class TagStatsTable(Table[TagStats]):
 
 
 class View:
-    """Entries and sums. Their tables need a journal; this one is emptied after each update."""
+    """Entries and sums. Their tables need a journal, which is emptied after each update."""
 
     def __init__(self, tagged: TaggedComments, rests: TagRests, notes: Notes, reads: Reads) -> None:
         self._tagged, self._rests, self._notes = tagged, rests, notes
@@ -105,22 +105,22 @@ class View:
         return self._stats
 
     def entry(self, tag: str, comment: int) -> TagEntry | None:
-        """Return a comment's entry under a tag."""
+        """Return a comment's entry under a tag, or None."""
         self._settle()
         return next((entry for entry in self._by_comment.get(comment, ()) if entry.tag == tag), None)
 
     def note_all(self) -> None:
-        """Note that all rows have been replaced; the next read computes everything again."""
+        """Mark all rows as replaced. The next read recomputes everything."""
         self._is_stale = True
 
     def _note_all(self) -> None:
-        """Note all comments and tags, those that were there before too, as changed."""
+        """Mark all comments and tags as changed, including those that no longer exist."""
         self._is_stale = False
         self._notes.comments.note_all(self._by_comment)
         self._notes.tags.update(self._live, [stats.tag for stats in self._stats], [row.tag for row in self._rests])
 
     def _settle(self) -> None:
-        """Bring entries and sums up to date with all noted changes."""
+        """Update entries and sums with all marked changes."""
         notes = self._notes
         if self._is_stale:
             self._note_all()
@@ -131,10 +131,7 @@ class View:
             pass
 
     def _settle_some(self, most: int) -> bool:
-        """Take over at most `most` of the noted comments; when none is left, sum up as many of the noted tags.
-
-        Returns whether there are more.
-        """
+        """Update at most `most` changed comments, or if none is left, sum up at most `most` changed tags. Return whether more are left."""
         comments, tags = self._notes.comments, self._notes.tags
         if comments:
             comments.take(most, self._take_over)
@@ -144,7 +141,7 @@ class View:
         return bool(comments or tags)
 
     def _take_over(self, comment: int) -> None:
-        """Bring the entries of a comment up to date with its row, and note its tags, old and new, for their sums."""
+        """Update the entries of a comment from its row, and mark its old and new tags for summing up."""
         row = self._tagged.by_comment.get(comment)
         old = self._by_comment.pop(comment, ())
         counted = self._counted.pop(comment, NOTHING)
@@ -152,9 +149,8 @@ class View:
             self._live[entry.tag] = less(self._live[entry.tag], counted)
             self._notes.tags.add(entry.tag)
         if row is not None:
-            # Entries are found again by number, so that one that stays is modified in place: its indices then move it only in
-            # the orders in which something has changed.
-            # By the row's own id: the other one may be an object that nothing else holds.
+            # Entries are matched by number and modified in place, so that only indices with changed values move them.
+            # Use the row's id object, since the other one can be a copy that would stay in memory.
             comment = row.comment
             self._by_comment[comment] = self._shown(row, {entry.number: entry for entry in old})
             self._counted[comment] = counted = contribution_of(row)
@@ -167,7 +163,7 @@ class View:
                 self._entries.remove(entry)
 
     def _shown(self, row: Tagged, old: dict[int, TagEntry]) -> tuple[TagEntry, ...]:
-        """Return the entries of a row; one that was there already, by its number, is modified."""
+        """Return the entries of a row. An existing entry with the same number is modified."""
         values: dict[str, Any] = {
             "comment": row.comment,
             "parent": row.parent,
@@ -191,7 +187,7 @@ class View:
         return old
 
     def _sum_up(self, tag: str) -> None:
-        """Sum up a tag: its entries, and what it counts beyond them."""
+        """Sum up a tag: its entries and its `beyond`."""
         row, stats = self._rests.by_tag.get(tag), self._stats.by_tag.get(tag)
         if row is None:
             # The first use of the tag was undone.
