@@ -175,8 +175,7 @@ class Client:
         """Yield the lines of the stream that have come, each time at least one. Raises Unreachable and NoNode."""
         lines = TimedLines(time.monotonic())
         while True:
-            seconds_max = lines.latest - time.monotonic()
-            with self._errors(seconds_max):
+            with self._errors():
                 part = self._run(self._protocol.part(), lines.latest)
             if not part:
                 return
@@ -192,7 +191,7 @@ class Client:
             self._sock = None
 
     @contextmanager
-    def _errors(self, seconds_max: float) -> Iterator[None]:
+    def _errors(self, seconds_max: float | None = None) -> Iterator[None]:
         """Close the connection after an error, and raise it as one of ours."""
         try:
             yield
@@ -201,7 +200,8 @@ class Client:
             if isinstance(error, NodeError):
                 raise
             if isinstance(error, TimeoutError):
-                raise Unreachable(f"{self.url} gives no answer within {seconds_max:g} s") from error
+                late = "is silent" if seconds_max is None else f"gives no answer within {seconds_max:g} s"
+                raise Unreachable(f"{self.url} {late}") from error
             raise Unreachable(f"the connection to {self.url} has ended ({reason(error)})") from error
 
     def _send(self, method: str, target: str, body: bytes, seconds_max: float) -> float:

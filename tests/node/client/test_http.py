@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from node.client import http as module
+from node.client import lines as module_of_lines
 from node.client.errors import NoNode, RefusedCall, Unreachable
 from node.client.http import Client
 from node.client.urls import parts_of
@@ -140,3 +141,24 @@ def test_a_reply_that_drips_is_left(begin: bytes, part: bytes) -> None:
         with fails(Unreachable):
             Client(f"127.0.0.1:{listening.getsockname()[1]}").call("a.b", seconds_max=0.5)
         assert time.monotonic() - start < 30
+
+
+def test_a_stream_ends_where_the_node_keeps_silent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module_of_lines, "SILENCE_SECONDS_MAX", 0.1)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        client = Client(f"127.0.0.1:{listening.getsockname()[1]}")
+
+        def begin() -> None:
+            begun.append(listening.accept()[0])
+            begun[0].sendall(b"HTTP/1.1 200 OK\r\n\r\none\ntwo\nthr")
+
+        begun: list[socket.socket] = []
+        thread = threading.Thread(target=begin)
+        thread.start()
+        assert client.open_stream("/stream") == 200
+        lines = client.lines()
+        assert next(lines) == [b"one", b"two"]
+        with fails(Unreachable):
+            next(lines)
+        thread.join()
+        begun[0].close()
