@@ -9,7 +9,7 @@ import trio
 import trio.testing
 
 from node.following.passing import CALLS_MAX, Passing
-from rpc.service.allowance import ALLOWANCE_UNITS, RefusedTooOften
+from rpc.service.allowance import ALLOWANCE_UNITS, RefusedTooOften, charged
 from rpc.service.caller import LOCAL, Caller
 from rpc.service.refusal import Answered
 from state.protocol.errors import Refused
@@ -57,7 +57,7 @@ async def test_both_charge_the_client_for_what_is_refused(caller: Caller, *, is_
         units = caught.value.said["data"]["units"]
         assert list(here.allowances.refused.values()) == list(here.owner.processor.allowances.refused.values()) == [units]
         for allowances in (here.allowances, here.owner.processor.allowances):
-            assert list(allowances._buckets) == [caller.address]
+            assert list(allowances._buckets) == list(charged(caller.address))
 
 
 async def test_who_has_used_it_up_at_the_followed_node_is_refused_and_others_are_not() -> None:
