@@ -2,6 +2,7 @@
 methods nobody called.
 """
 
+import atexit
 import gc
 import gzip
 import json
@@ -16,10 +17,12 @@ from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
 from node.memory import collect_in_portions, keep_what_is_loaded
+from node.version import VERSION
 from state.protocol import transaction
 from tests.helpers import called, golden
 
 if TYPE_CHECKING:
+    from tests.helpers.journey import Journey
     from tests.helpers.wheels import Installed
 
 # Options that the developer's shell gives to nodes are not for those of the tests.
@@ -93,6 +96,15 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> "Installed":
     return installed(own.parent if "PYTEST_XDIST_WORKER" in os.environ else own)
 
 
+@pytest.fixture
+def journey(package: "Installed", tmp_path: Path) -> "Journey":
+    """A user's folder, with the installed wheel."""
+    from tests.helpers.journey import Journey
+    from tests.helpers.wheels import clean_environment
+
+    return Journey(tmp_path / "user", package.python, package.command, clean_environment(tmp_path), VERSION)
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option that writes the golden file."""
     parser.addoption("--update-golden", action="store_true", help="write tests/golden/messages.txt again for the test files that run")
@@ -117,10 +129,13 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     """Hand on, or judge, what was called."""
     called.finish(session)
     golden.finish(session)
-    # What is frozen, duckdb would report as leaked at the end of the process. Collected here, as a worker is interrupted 5 s after it
-    # has said that it is done.
-    gc.unfreeze()
-    gc.collect()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        # Nobody needs what is freed at the end of a worker, and it took seconds.
+        gc.freeze()
+        atexit.register(os._exit, 0)
+    else:
+        # What is frozen, duckdb would report as leaked at the end of the process.
+        gc.unfreeze()
 
 
 @pytest.hookimpl(optionalhook=True)

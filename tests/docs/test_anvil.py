@@ -1,6 +1,7 @@
 """docs/anvil.md: what it says is here is here."""
 
 import re
+from collections.abc import Callable
 
 import pytest
 
@@ -15,13 +16,22 @@ OURS = sorted({word for text in [*(row[-1] for row in ROWS), BEYOND] for word in
 OUR_METHODS = [word for word in OURS if re.match(r"^\w+_api\.\w+$|^(jsonrpc|rpc)\.\w+$", word)]
 OUR_OPTIONS = [word for word in OURS if word.startswith("--")]
 OUR_COMMANDS = [word for word in OURS if word.startswith("coind ")]
+HELP: dict[tuple[str, ...], str] = {}
 
 
-def help_of(capsys: pytest.CaptureFixture[str], *command: str) -> str:
-    """The help of a command of the program, on a wide terminal."""
-    done = coind(capsys, *command, "--help")
-    assert done.status == 0, done.err
-    return done.out
+@pytest.fixture
+def help_of(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    """The help of a command of the program, on a wide terminal; told once."""
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def told(*command: str) -> str:
+        if command not in HELP:
+            done = coind(capsys, *command, "--help")
+            assert done.status == 0, done.err
+            HELP[command] = done.out
+        return HELP[command]
+
+    return told
 
 
 @pytest.mark.parametrize("name", OUR_METHODS)
@@ -34,16 +44,14 @@ def test_every_method_of_dev_api_is_named() -> None:
 
 
 @pytest.mark.parametrize("text", OUR_OPTIONS)
-def test_our_options_are_there(text: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "200")
-    assert re.search(rf"(?<![\w-]){text.split()[0]}(?![\w-])", help_of(capsys, "run"))
+def test_our_options_are_there(text: str, help_of: Callable[..., str]) -> None:
+    assert re.search(rf"(?<![\w-]){text.split()[0]}(?![\w-])", help_of("run"))
 
 
 @pytest.mark.parametrize("text", OUR_COMMANDS)
-def test_our_commands_are_there(text: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "200")
+def test_our_commands_are_there(text: str, help_of: Callable[..., str]) -> None:
     words = text.split()[1:]
     options = [word for word in words if word.startswith("--")]
     command = [word for word in words if re.match(r"^[a-z][a-z-]*$", word)]
-    shown = help_of(capsys, *command)
+    shown = help_of(*command)
     assert [option for option in options if option not in shown] == []

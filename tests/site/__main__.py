@@ -1,12 +1,14 @@
-"""Looks at the site of the docs in a real browser: `bin/test site [NAME]... [--pictures DIR]`.
+"""Looks at the site of the docs, as files (checks.py) and in a real browser: `bin/test site [NAME]... [--pictures DIR]`.
 
-It needs Chromium, and installs the rest by itself. `--pictures DIR` also writes a picture of each page at two widths, and of some in dark.
+The browser is Chromium; the rest is installed by itself. `--pictures DIR` also writes a picture of each page at two widths, and of some in
+dark.
 """
 
 import argparse
 import http.server
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 import threading
@@ -17,6 +19,7 @@ from functools import partial
 from pathlib import Path
 
 from bin.site.__main__ import build
+from tests.conftest import ROOT
 from tests.explorer.__main__ import ADVICE, BROWSERS, ENVIRONMENT
 from tests.helpers.sessions import RESULTS, SetupError, python_with, say, steps, told
 
@@ -47,6 +50,9 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("names", nargs="*", help="the pages to look at whose names begin so; all by default")
     parser.add_argument("--pictures", type=Path, help="write pictures of the pages into this folder")
     options = parser.parse_intermixed_args(arguments)
+    checks = [] if options.names else [sys.executable, "-m", "pytest", "tests/site/checks.py"]
+    if checks and subprocess.run(checks, cwd=ROOT, check=False).returncode:
+        return 1
     browser = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser is None:
         say(ADVICE)

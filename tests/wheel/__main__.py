@@ -1,9 +1,9 @@
 """The command line of the wheel's long run: `bin/test wheel [--python PATH]... [--lowest]`.
 
-It builds the sdist and, from that alone, the wheel; installs the wheel for every Python that is found, in an environment of its own; and
-does there what a user does, in an empty folder and with a clean environment. For the first Python, the extra `data` is added by
-`coind install`. It needs an index of packages. `--lowest` takes the lowest versions that pyproject.toml allows, by uv. A table at the
-end says what was seen; the status is 1 when a step has failed.
+It compares the wheel with the checkout (checks.py); builds the sdist and, from that alone, the wheel; installs the wheel for every Python
+that is found, in an environment of its own; and does there what a user does, in an empty folder and with a clean environment. For the
+first Python, the extra `data` is added by `coind install`. It needs an index of packages. `--lowest` takes the lowest versions that
+pyproject.toml allows, by uv. A table at the end says what was seen; the status is 1 when a step has failed.
 """
 
 import argparse
@@ -46,11 +46,23 @@ def main() -> int:
         parser.error("--lowest needs uv on the PATH: pip install uv")
     rows: list[Row] = []
     with tempfile.TemporaryDirectory(prefix="coind-wheel-") as name:
+        compare(rows)
         wheel = build(Path(name), rows)
         for place, python in enumerate(pythons):
             travel(python, wheel, Path(name) / f"at-{place}", rows, lowest=given.lowest, adds=place == 0)
     show(rows)
     return 1 if any(seen.startswith("FAILED") for *_, seen in rows) else 0
+
+
+def compare(rows: list[Row]) -> None:
+    """Compare what the wheel and this checkout make."""
+    begun = time.monotonic()
+    try:
+        run([sys.executable, "-m", "pytest", "tests/wheel/checks.py"], ROOT)
+    except JourneyError as error:
+        note(rows, "", "beside the checkout", begun, f"FAILED: {error}")
+    else:
+        note(rows, "", "beside the checkout", begun, "the same")
 
 
 def found() -> list[Path]:

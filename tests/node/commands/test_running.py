@@ -126,11 +126,9 @@ def test_what_a_node_that_follows_does_not_take(words: tuple[str, ...]) -> None:
 # ------------------------------------------------------------------ the program itself
 
 
-def test_the_shells_are_given_every_command(capsys: pytest.CaptureFixture[str]) -> None:
-    for shell in ("bash", "zsh", "fish"):
-        assert app(["completion", shell], result_action="return_value") == 0
-        script = capsys.readouterr().out
-        assert "coind" in script
+def test_a_shell_is_given_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    assert app(["completion", "bash"], result_action="return_value") == 0
+    assert "coind" in capsys.readouterr().out
 
 
 def test_the_version_is_written_without_loading_the_commands() -> None:
