@@ -16,13 +16,13 @@ from msgspec import structs
 
 from bench.growth import Site
 from bench.recovery import recovery_seconds
-from node.memory import tune_collector
+from node.runtime.memory import tune_collector
 from state.chain.skip import TRUSTED, Skip
 from state.chain.slots import scheduled_witness, slot_time
 from state.chain.transactions import canonical_rule
 from state.operations.content import Vote
 from state.operations.transfers import Transfer
-from state.protocol.keys.authority import key_authority
+from state.protocol.authority import key_authority
 from state.protocol.keys.keys import public_key
 from state.protocol.keys.signatures import sign
 from state.protocol.operation import Operation
@@ -49,7 +49,7 @@ def produced(count: int, gap: int = 0) -> list[float]:
     return [seconds_of(lambda: site.produce(slot_time(site.state, slot))) for _ in range(count)]
 
 
-def applied(count: int, skip: int, gap: int = 0) -> list[float]:
+def applied(count: int, skip_flags: int, gap: int = 0) -> list[float]:
     """Empty blocks that come as bytes."""
     source, target = Site(ACCOUNTS), Site(ACCOUNTS)
     wire, slot = source.state.wire, gap + 1
@@ -57,7 +57,7 @@ def applied(count: int, skip: int, gap: int = 0) -> list[float]:
     for _ in range(count):
         when = slot_time(source.state, slot)
         packed.append(wire.pack_block(source.chain.generate_block(when, scheduled_witness(source.state, slot), source.secret)))
-    return [seconds_of(lambda data=data: target.chain.push_block(wire.unpack_block(data)[0], skip)) for data in packed]  # type: ignore[misc]
+    return [seconds_of(lambda data=data: target.chain.push_block(wire.unpack_block(data)[0], skip_flags)) for data in packed]  # type: ignore[misc]
 
 
 def transfers(count: int) -> list[float]:

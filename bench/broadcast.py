@@ -16,17 +16,18 @@ from functools import partial
 import trio
 
 from bench.recovery import recovery_seconds
-from node.clock import ChainClock
-from node.memory import collect_in_portions, keep_what_is_loaded, tune_collector
-from node.node import Settings, Site
-from node.plugins import chosen_plugins
-from node.processor import Processor
-from node.recovering.pool import default_workers
-from node.service import new_service
-from node.specs import load_spec
-from node.watch.counters import Counters
-from rpc.service.caller import LOCAL
-from rpc.service.envelope import Service
+from node.app.context import NodeContext
+from node.app.service import new_service
+from node.app.settings import Settings
+from node.key_recovery.pool import default_workers
+from node.monitoring.counters import Counters
+from node.processor.processor import Processor
+from node.runtime.clock import ChainClock
+from node.runtime.memory import collect_in_portions, freeze_loaded_objects, tune_collector
+from node.specs.builder import load_spec
+from node.specs.plugins import chosen_plugins
+from rpc.caller import LOCAL
+from rpc.jsonrpc.dispatch import Service
 from state.operations.transfers import Transfer
 from state.protocol.keys.keys import derive_secret
 from state.protocol.keys.signatures import Canonical, sign
@@ -41,9 +42,9 @@ LINES = 45
 Answer = Callable[[bytes], Awaitable[bytes]]
 
 
-def bodies(site: Site, count: int, memo: bool, serial: int) -> list[bytes]:
+def bodies(context: NodeContext, count: int, memo: bool, serial: int) -> list[bytes]:
     """So many requests, each a transfer that no other is like."""
-    state, wire = site.chain.state, site.chain.state.wire
+    state, wire = context.chain.state, context.chain.state.wire
     secret, head = derive_secret("alice", "active", "dev"), state.props.head_block_id
     reference = int.from_bytes(head[2:4], "big"), int.from_bytes(head[4:8], "little")
     made = []
@@ -90,30 +91,30 @@ async def measure(connections: list[int], workers: int, is_profiled: bool) -> No
     """Print what each way of broadcasting takes."""
     spec = load_spec("dev")
     plugins = chosen_plugins(spec)
-    site = Site(Settings(spec=spec, plugins=plugins, is_producing=True))
+    context = NodeContext(Settings(spec=spec, plugins=plugins, is_producing=True))
     clock = ChainClock()
-    counters = Counters(site.chain, clock)
-    processor = Processor(site.chain, clock=clock, workers=workers)
-    site.driver.make_first_blocks()
+    counters = Counters(context.chain, clock)
+    processor = Processor(context.chain, clock=clock, workers=workers)
+    context.devchain.make_first_blocks()
     counters.attach()
     processor.on_pushed.append(counters.pushed)
-    processor.on_accepted.append(site.driver.make_instantly)
+    processor.on_accepted.append(context.devchain.automine)
     service = new_service(
-        site.chain, processor, site.driver, plugins, observe=counters.observe, foresee=processor.foresee if workers else None
+        context.chain, processor, context.devchain, plugins, observe=counters.observe, foresee=processor.prefetch_keys if workers else None
     )
     profile = cProfile.Profile() if is_profiled else None
     serial = 0
     async with trio.open_nursery() as nursery:
         nursery.start_soon(processor.run)
-        await exchange(service, bodies(site, 100, True, serial), 1, DONE)
+        await exchange(service, bodies(context, 100, True, serial), 1, DONE)
         for memo in (False, True):
             for count in (*connections, 0):
                 serial += COUNT
-                sent, what, expected = bodies(site, COUNT, memo, serial), f"{count} connections", DONE
+                sent, what, expected = bodies(context, COUNT, memo, serial), f"{count} connections", DONE
                 if not count:
                     what, expected = f"batches of {BATCH}", b"[" + b",".join([DONE] * BATCH) + b"]"
                     sent = [b"[" + b",".join(sent[at : at + BATCH]) + b"]" for at in range(0, COUNT, BATCH)]
-                keep_what_is_loaded()
+                freeze_loaded_objects()
                 if profile is not None:
                     profile.enable()
                 seconds = await exchange(service, sent, count or 1, expected)
@@ -123,7 +124,7 @@ async def measure(connections: list[int], workers: int, is_profiled: bool) -> No
                 how = "with a memo" if memo else "without memo"
                 each = seconds / COUNT
                 print(f"{what:16} {how:13} {each * 1e6:7.1f} µs a transfer = {each / recovery:5.2f} recoveries ({recovery * 1e6:.1f} µs)")
-                site.driver.make_block()
+                context.devchain.make_block()
         nursery.cancel_scope.cancel()
     if profile is not None:
         pstats.Stats(profile).sort_stats("tottime").print_stats(LINES)

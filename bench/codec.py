@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import state.operations  # noqa: F401 - fills the registry
 from bench.store import Report, best, quiet_collector
-from node.specs import load_spec
+from node.specs.builder import load_spec
 from state.protocol.keys.signatures import Canonical
 from state.protocol.operation import SMT_TAGS
 from state.protocol.transaction import SignedTransaction, Wire, frames

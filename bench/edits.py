@@ -11,7 +11,7 @@ from random import Random
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from state.effects.edits import Steps, edited
+from state.effects.body_patch import WorkBudget, edited
 from state.protocol.constants import EDIT_STEPS_MAX
 
 # What a transaction of 65,536 bytes leaves for a body, and the longest body that one comment operation can publish.
@@ -199,12 +199,12 @@ def measure(old: str, edits: list[str]) -> tuple[float, int]:
     """Milliseconds, and steps, of the edits of one transaction: the best of a few rounds."""
     seconds, taken = float("inf"), 0
     for _ in range(ROUNDS):
-        steps = Steps(EDIT_STEPS_MAX)
+        budget = WorkBudget(EDIT_STEPS_MAX)
         start = time.process_time()
         for body in edits:
-            edited(old, body, steps)
+            edited(old, body, budget)
         seconds = min(seconds, time.process_time() - start)
-        taken = EDIT_STEPS_MAX - steps.left
+        taken = EDIT_STEPS_MAX - budget.left
     return seconds * 1000, taken
 
 

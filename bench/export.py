@@ -30,8 +30,8 @@ def measure(path: Path, chain: str, verify: str, to: Path | None) -> None:
     import trio
 
     from node.history.apply import ChainCursor, replay
-    from node.memory import keep_what_is_loaded, tune_collector
-    from node.specs import load_spec
+    from node.runtime.memory import freeze_loaded_objects, tune_collector
+    from node.specs.builder import load_spec
     from node.storage.blockfile import BlockFile
     from state.chain.chain import Chain
     from state.chain.genesis import new_state
@@ -44,15 +44,15 @@ def measure(path: Path, chain: str, verify: str, to: Path | None) -> None:
     if to is None:
         node = Chain(new_state(spec))
         blocks = BlockFile(path, node.state.wire)
-        run = partial(replay, ChainCursor(node, blocks, skip=skip))
+        run = partial(replay, ChainCursor(node, blocks, skip_flags=skip))
     else:
         import pyarrow as pa
 
-        from node.data.export.running import Export, Wanted
+        from node.research.export.run import Export, ExportOptions
 
-        run = Export(Wanted(spec=spec, source=path, to=to, skip=skip)).run
+        run = Export(ExportOptions(spec=spec, source=path, to=to, skip=skip)).run
         pa.array([0])  # loads pandas, as everything that is loaded before the clock starts
-    keep_what_is_loaded()
+    freeze_loaded_objects()
     start, wall = time.process_time(), time.perf_counter()
     trio.run(run)
     seconds, passed = time.process_time() - start, time.perf_counter() - wall
@@ -86,7 +86,7 @@ def compare(path: Path, chain: str, runs: int) -> None:
 
 def transfers(blocks: int) -> Iterator[bytes]:
     """Yield the packed blocks of a chain of the spec `dev` with TRANSFERS transfers in each block, unsigned."""
-    from node.specs import load_spec
+    from node.specs.builder import load_spec
     from state.chain.chain import Chain
     from state.chain.genesis import new_state
     from state.chain.skip import TRUSTED
@@ -100,7 +100,7 @@ def transfers(blocks: int) -> Iterator[bytes]:
     chain = Chain(new_state(spec))
     state, secret = chain.state, secret_from_wif(spec.witness_keys[0])
     names = [account.name for account in spec.genesis.accounts]
-    chain.settled.keep_in(lambda number: None, lambda: state.props.head_block_number)
+    chain.irreversible_blocks.attach_log(lambda number: None, lambda: state.props.head_block_number)
     for number in range(blocks):
         for place in range(TRANSFERS if number else 0):
             sender, receiver = names[place % len(names)], names[(place + 1) % len(names)]

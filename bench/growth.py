@@ -14,8 +14,8 @@ from collections.abc import Callable
 from typing import Any
 
 from bench.recovery import recovery_seconds
-from node.memory import tune_collector
-from node.specs import load_spec
+from node.runtime.memory import tune_collector
+from node.specs.builder import load_spec
 from state.chain.chain import Chain
 from state.chain.genesis import new_state
 from state.chain.skip import Skip
@@ -25,7 +25,7 @@ from state.operations.content import Comment, Vote
 from state.operations.market import LimitOrderCreate
 from state.operations.transfers import Transfer
 from state.plugins.registry import PLUGINS, enable
-from state.protocol.keys.authority import key_authority
+from state.protocol.authority import key_authority
 from state.protocol.keys.keys import secret_from_wif
 from state.protocol.operation import Operation
 from state.protocol.transaction import SignedTransaction
@@ -73,7 +73,7 @@ class Site:
         for i in range(self.size):
             self.apply(Comment("", f"topic-{i % 50}", f"user-{i:06d}", "post", "A title", "A body", '{"tags":["one","two"]}'))
             self.apply(self.order(i))
-        state.journal.cut(state.journal.mark())
+        state.journal.commit(state.journal.position())
 
     def order(self, i: int) -> Operation:
         """An order that meets no other."""

@@ -25,23 +25,23 @@ import trio
 
 from bench.clients import HttpClient, SocketClient, Stream
 from bench.growth import Site
-from node.clock import ChainClock
-from node.driving.driver import Driver
-from node.driving.producer import Producer
-from node.memory import keep_what_is_loaded, tune_collector
-from node.processor import Processor
-from node.service import new_service
+from node.app.service import new_service
+from node.devchain.devchain import DevChain
+from node.devchain.producer import Producer
+from node.processor.processor import Processor
+from node.runtime.clock import ChainClock
+from node.runtime.memory import freeze_loaded_objects, tune_collector
+from rpc.caller import LOCAL
+from rpc.http.access import AccessPolicy
+from rpc.http.asgi_app import serve
+from rpc.jsonrpc.dispatch import Service
 from rpc.log import ROOT
 from rpc.push.hub import Hub
-from rpc.service.caller import LOCAL
-from rpc.service.envelope import Service
-from rpc.service.transport.asgi import serve
-from rpc.service.transport.rights import Access
-from state.chain.moves import Move
+from state.chain.head_change import HeadChange
 from state.operations.content import Comment
 from state.operations.transfers import Transfer
 from state.plugins.registry import PLUGINS
-from state.protocol.keys.authority import key_authority
+from state.protocol.authority import key_authority
 from state.protocol.keys.keys import public_key
 from state.protocol.values.asset import COIN, Asset
 
@@ -76,7 +76,7 @@ def filled(accounts: int) -> Site:
         site.apply(Comment("", f"topic-{i % 50}", f"user-{i:06d}", "post", f"A title of a post, the {i}th", BODY, METADATA))
     for i in range(ENTRIES):
         site.apply(Transfer(RICH, f"user-{i % accounts:06d}", Asset(1, COIN), f"a memo of usual length, the {i}th"))
-    site.state.journal.cut(site.state.journal.mark())
+    site.state.journal.commit(site.state.journal.position())
     return site
 
 
@@ -102,19 +102,19 @@ def longest_replies(service: Service) -> bool:
     return fine
 
 
-async def run_node(site: Site, service: Service, processor: Processor, driver: Driver, delays: "Queue[float]") -> None:
+async def run_node(site: Site, service: Service, processor: Processor, devchain: DevChain, delays: "Queue[float]") -> None:
     """Answer and produce; puts the delay of each block after its slot, in milliseconds, into a queue."""
 
-    def moved(move: Move) -> None:
-        for block in move.applied:
-            delays.put(driver.clock() - block.timestamp * 1000)
+    def moved(change: HeadChange) -> None:
+        for block in change.applied:
+            delays.put(devchain.clock() - block.timestamp * 1000)
 
-    site.chain.on_moved.append(moved)
+    site.chain.on_head_change.append(moved)
     async with trio.open_nursery() as nursery:
-        hub, access = Hub(site.chain, driver.clock), Access(has_pages=True)
+        hub, access = Hub(site.chain, devchain.clock), AccessPolicy(has_pages=True)
         await nursery.start(partial(serve, service, "127.0.0.1", PORT, pages={}, push=hub, access=access))
         nursery.start_soon(processor.run)
-        nursery.start_soon(Producer(processor, driver, is_stale_allowed=True).run)
+        nursery.start_soon(Producer(processor, devchain, is_stale_allowed=True).run)
 
 
 Client = Callable[[Event, list[float]], None]  # what a client does until it is set; it notes the time of each reply
@@ -231,12 +231,12 @@ def main() -> int:
     shift = time.time_ns() // 1_000_000 - site.state.head_time * 1000
 
     clock = ChainClock(lambda: time.time_ns() // 1_000_000 - shift)
-    processor, driver = Processor(site.chain, clock=clock), Driver(site.chain, clock, [site.secret])
-    service = new_service(site.chain, processor, driver, tuple(PLUGINS))
-    keep_what_is_loaded()
+    processor, devchain = Processor(site.chain, clock=clock), DevChain(site.chain, clock, [site.secret])
+    service = new_service(site.chain, processor, devchain, tuple(PLUGINS))
+    freeze_loaded_objects()
 
     def run(delays: "Queue[float]") -> None:
-        trio.run(run_node, site, service, processor, driver, delays)
+        trio.run(run_node, site, service, processor, devchain, delays)
 
     def is_late(how: str, blocks: int, clients: Sequence[Client], most: int) -> bool:
         late = lateness(run, blocks, clients)

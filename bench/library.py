@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bench.replay import CASES, KILOBYTE
-from node.data import chain_at, open_blocks, replayed
+from node.research.library import chain_at, open_blocks, replayed
 
 Task = Callable[[Path, str], object]
 

@@ -148,7 +148,7 @@ def broadcast(connections: int, batch: int, memo: str) -> float:
 def transfers(head: dict[str, Any], memo: str) -> Iterator[bytes]:
     """Yield requests that broadcast signed transfers from alice to bob, each of another amount."""
     import state.operations  # noqa: F401 - fills the registry
-    from node.specs import load_spec
+    from node.specs.builder import load_spec
     from state.operations.transfers import Transfer
     from state.protocol.keys.keys import derive_secret
     from state.protocol.keys.signatures import Canonical, sign
@@ -178,9 +178,9 @@ def transfers(head: dict[str, Any], memo: str) -> Iterator[bytes]:
 def pending_block() -> float:
     """Return the recoveries that making and applying a block of PENDING waiting transfers takes, all plugins on."""
     from bench.growth import Site
-    from node.memory import keep_what_is_loaded, tune_collector
+    from node.runtime.memory import freeze_loaded_objects, tune_collector
     from state.operations.transfers import Transfer
-    from state.protocol.keys.authority import key_authority
+    from state.protocol.authority import key_authority
     from state.protocol.keys.keys import public_key
     from state.protocol.keys.signatures import Canonical, sign
     from state.protocol.transaction import SignedTransaction
@@ -201,7 +201,7 @@ def pending_block() -> float:
         digest = state.wire.signature_digest(state.wire.seal(trx))
         trx.signatures = (sign(site.secret, digest, Canonical.bip_0062),)
         site.chain.push_transaction(state.wire.seal(trx))
-    keep_what_is_loaded()
+    freeze_loaded_objects()
     recovery = recovery_seconds()
     start = time.perf_counter()
     site.produce()
@@ -215,13 +215,13 @@ def pending_block() -> float:
 def empty_block() -> float:
     """Return the recoveries that an empty block takes, its signature's included: made, signed, applied; all plugins on, 1,000 accounts."""
     from bench.growth import Site
-    from node.memory import keep_what_is_loaded, tune_collector
+    from node.runtime.memory import freeze_loaded_objects, tune_collector
 
     tune_collector()
     site = Site(1_000)
     for _ in range(EMPTY_BLOCKS):
         site.produce()
-    keep_what_is_loaded()
+    freeze_loaded_objects()
     recovery = recovery_seconds()
     rounds = []
     for _ in range(EMPTY_ROUNDS):

@@ -17,12 +17,12 @@ import trio
 from bench.clients import SocketClient
 from bench.growth import Site
 from bench.recovery import recovery_seconds
-from node.clock import ChainClock
-from node.driving.driver import Driver
-from node.processor import Processor
-from node.service import new_service
+from node.app.service import new_service
+from node.devchain.devchain import DevChain
+from node.processor.processor import Processor
+from node.runtime.clock import ChainClock
+from rpc.http.asgi_app import serve
 from rpc.push.hub import Hub
-from rpc.service.transport.asgi import serve
 
 ROUNDS = 7
 ACCOUNTS = 10
@@ -63,7 +63,7 @@ async def measure(subscribers: int, blocks: int) -> None:
     site = Site(ACCOUNTS)
     clock = ChainClock()
     hub = Hub(site.chain, clock)
-    service = new_service(site.chain, Processor(site.chain), Driver(site.chain, clock), ())
+    service = new_service(site.chain, Processor(site.chain), DevChain(site.chain, clock), ())
     fork = multiprocessing.get_context("fork")
     are_there = fork.Event()
     async with trio.open_nursery() as nursery:

@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 from bench.recovery import recovery_seconds
-from node.recovering.pool import default_workers
+from node.key_recovery.pool import default_workers
 
 CASES = Path(__file__).resolve().parent.parent / "tests" / "conformance" / "cases"
 KILOBYTE = 1024
@@ -37,10 +37,10 @@ def plain(path: Path) -> Path:
 def measure(path: Path, chain: str, verify: str, workers: int) -> None:
     """Replay in this process, and print what it took; the time of the workers stands by itself."""
     from node.history.apply import BLOCKS_BETWEEN_KEEPS, ChainCursor
-    from node.memory import keep_what_is_loaded, tune_collector
-    from node.plugins import chosen_plugins
-    from node.specs import load_spec
-    from node.storage.sources import open_source
+    from node.history.sources import open_source
+    from node.runtime.memory import freeze_loaded_objects, tune_collector
+    from node.specs.builder import load_spec
+    from node.specs.plugins import chosen_plugins
     from state.chain.chain import Chain
     from state.chain.genesis import new_state
     from state.chain.skip import TRUSTED
@@ -50,7 +50,7 @@ def measure(path: Path, chain: str, verify: str, workers: int) -> None:
     spec = load_spec(chain)
     chosen = chosen_plugins(spec)
     node = Chain(new_state(spec, lambda fresh: enable(fresh, chosen)))
-    cursor = ChainCursor(node, open_source(path, node.state.wire), skip=TRUSTED if verify == "none" else 0, workers=workers)
+    cursor = ChainCursor(node, open_source(path, node.state.wire), skip_flags=TRUSTED if verify == "none" else 0, workers=workers)
     blocks = transactions = operations = 0
     start = wall = 0.0
     for block in cursor.blocks:
@@ -59,7 +59,7 @@ def measure(path: Path, chain: str, verify: str, workers: int) -> None:
             start, wall = time.process_time(), time.perf_counter()
         blocks += 1
         if blocks % BLOCKS_BETWEEN_KEEPS == 0:
-            keep_what_is_loaded()
+            freeze_loaded_objects()
         transactions += len(block.transactions)
         operations += sum(len(trx.operations) for trx in block.transactions)
     seconds, passed = time.process_time() - start, time.perf_counter() - wall

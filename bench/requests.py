@@ -17,7 +17,7 @@ import state.operations
 from bench.clients import HttpClient
 from bench.recovery import recovery_seconds
 from bench.rpc import processor_seconds
-from node.specs import load_spec
+from node.specs.builder import load_spec
 from state.operations.transfers import Transfer
 from state.protocol.keys.keys import derive_secret
 from state.protocol.keys.signatures import Canonical, sign

@@ -25,18 +25,18 @@ from msgspec import Struct
 from bench.clients import HttpClient, SocketClient
 from bench.growth import Site
 from bench.recovery import recovery_seconds
-from node.clock import ChainClock
-from node.driving.driver import Driver
+from node.app.service import new_service
+from node.devchain.devchain import DevChain
 from node.history.apply import ChainCursor, replay
-from node.memory import collect_in_portions, keep_what_is_loaded, tune_collector
-from node.processor import Processor
-from node.service import new_service
-from node.specs import load_spec
+from node.processor.processor import Processor
+from node.runtime.clock import ChainClock
+from node.runtime.memory import collect_in_portions, freeze_loaded_objects, tune_collector
+from node.specs.builder import load_spec
 from node.storage.blockfile import BlockFile
+from rpc.caller import LOCAL
+from rpc.http.asgi_app import serve
+from rpc.jsonrpc.dispatch import Service
 from rpc.push.hub import Hub
-from rpc.service.caller import LOCAL
-from rpc.service.envelope import Service
-from rpc.service.transport.asgi import serve
 from state.chain.chain import Chain
 from state.chain.genesis import new_state
 from state.chain.skip import TRUSTED
@@ -44,7 +44,7 @@ from state.operations.content import Vote
 from state.operations.transfers import Transfer
 from state.plugins.account_history import ACCOUNT_HISTORY, history
 from state.plugins.registry import PLUGINS, enable
-from state.protocol.keys.authority import key_authority
+from state.protocol.authority import key_authority
 from state.protocol.keys.keys import public_key
 from state.protocol.keys.signatures import Canonical, sign
 from state.protocol.transaction import SignedTransaction
@@ -88,7 +88,7 @@ def loaded(path: Path, chain: str) -> Chain:
     state = new_state(load_spec(chain), lambda fresh: enable(fresh, PLUGINS))
     made = Chain(state)
     blocks = BlockFile(path, state.wire)
-    trio.run(replay, ChainCursor(made, blocks, skip=TRUSTED))
+    trio.run(replay, ChainCursor(made, blocks, skip_flags=TRUSTED))
     return made
 
 
@@ -273,8 +273,8 @@ def main() -> None:
     options = parser.parse_args()
     tune_collector()
     chain = made_up() if options.file is None else loaded(options.file, options.chain)
-    service = new_service(chain, Processor(chain), Driver(chain, ChainClock()), tuple(PLUGINS))
-    keep_what_is_loaded()
+    service = new_service(chain, Processor(chain), DevChain(chain, ChainClock()), tuple(PLUGINS))
+    freeze_loaded_objects()
     collect_in_portions()
     asked = list(questions(chain))
     if options.profile is not None:

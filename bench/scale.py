@@ -20,14 +20,14 @@ from pathlib import Path
 
 from bench.recovery import recovery_seconds
 from bench.rpc import Question, answered, questions
-from node.clock import ChainClock
-from node.driving.driver import Driver
-from node.memory import collect_in_portions, keep_what_is_loaded, tune_collector
-from node.processor import Processor
-from node.service import new_service
-from node.specs import load_spec
+from node.app.service import new_service
+from node.devchain.devchain import DevChain
+from node.processor.processor import Processor
+from node.runtime.clock import ChainClock
+from node.runtime.memory import collect_in_portions, freeze_loaded_objects, tune_collector
+from node.specs.builder import load_spec
 from node.storage.blocklog import BlockLog
-from rpc.service.caller import LOCAL
+from rpc.caller import LOCAL
 from state.chain.chain import Chain
 from state.chain.genesis import new_state
 from state.chain.skip import TRUSTED
@@ -37,7 +37,7 @@ from state.operations.content import Comment, Vote
 from state.operations.market import LimitOrderCreate
 from state.operations.transfers import Transfer
 from state.plugins.registry import PLUGINS, enable
-from state.protocol.keys.authority import key_authority
+from state.protocol.authority import key_authority
 from state.protocol.operation import Operation
 from state.protocol.transaction import SignedBlock, SignedTransaction, merkle_root
 from state.protocol.values.asset import COIN, SBD, Asset
@@ -89,8 +89,8 @@ class Site:
         self.chain = Chain(new_state(spec, lambda state: enable(state, PLUGINS)))
         self.state = self.chain.state
         self.log = BlockLog(folder, self.state.wire)
-        self.chain.on_moved.append(lambda move: self.log.switch(move.popped, move.applied))
-        self.chain.settled.keep_in(self.log.packed, self.log.__len__)
+        self.chain.on_head_change.append(lambda move: self.log.switch(move.popped, move.applied))
+        self.chain.irreversible_blocks.attach_log(self.log.packed, self.log.__len__)
         self.serial = 0
         self.push(when=NOW)
 
@@ -126,9 +126,9 @@ class Site:
             state.account_authorities.insert(AccountAuthority(account=name, owner=key, active=key, posting=key))
             state.account_metadata.insert(AccountMetadata(account=row.id))
             if not i % 1000:
-                state.journal.cut(state.journal.mark())
+                state.journal.commit(state.journal.position())
         state.set_props(total_vesting_shares=count * VESTS, total_vesting_fund_coin=count * VESTS // 1000)
-        state.journal.cut(state.journal.mark())
+        state.journal.commit(state.journal.position())
 
     def add_posts(self, count: int, accounts: int) -> None:
         """Push blocks of posts and votes."""
@@ -195,7 +195,7 @@ def operations(site: Site, accounts: int, posts: int) -> dict[str, float]:
         site.chain.push_block(blocks[0], TRUSTED)
         times.append((time.process_time_ns() - start) / 1e9)
     figures[f"block of {IN_BLOCK} transfers"] = statistics.median(times)
-    mark = state.journal.mark()
+    mark = state.journal.position()
     figures["transfer"] = median_of(lambda i: site.apply(Transfer(user(i), user(i + 1), Asset(1, COIN), "")), CALLS)
     figures["order"] = median_of(lambda i: site.apply(order(i)), CALLS)
     figures["comment"] = median_of(lambda i: site.apply(Comment(*post(i), user(i), f"re-{i}", "", "A reply", "{}")), CALLS)
@@ -227,8 +227,8 @@ def found_block(chain: Chain, number: int) -> SignedBlock:
 
 def calls(chain: Chain) -> Iterator[tuple[str, float]]:
     """Yield the time of each kind of call, and of the first one."""
-    service = new_service(chain, Processor(chain), Driver(chain, ChainClock()), tuple(PLUGINS))
-    keep_what_is_loaded()
+    service = new_service(chain, Processor(chain), DevChain(chain, ChainClock()), tuple(PLUGINS))
+    freeze_loaded_objects()
     collect_in_portions()
     for question in asked_of(chain):
         body = question.body

@@ -15,8 +15,8 @@ import trio
 
 from bench.growth import NOW, VESTS
 from bench.growth import Site as GrowthSite
-from node.memory import keep_what_is_loaded, tune_collector
-from node.snapshots.child import ForkedChild
+from node.runtime.forked_child import ForkedChild
+from node.runtime.memory import freeze_loaded_objects, tune_collector
 from node.snapshots.file import Snapshot
 from node.snapshots.folder import load, save
 from node.storage.disk import SystemDisk
@@ -24,7 +24,7 @@ from state.chain.chain import Chain
 from state.chain.genesis import new_state
 from state.operations.content import Comment
 from state.plugins.registry import PLUGINS, enable
-from state.protocol.keys.authority import Authority
+from state.protocol.authority import Authority
 from state.protocol.spec import ChainSpec
 from state.tables.accounts import Account, AccountAuthority, AccountMetadata
 
@@ -49,8 +49,8 @@ class Site(GrowthSite):
         for i in range(self.size):
             self.apply(Comment("", f"topic-{i % 50}", f"user-{i:06d}", "post", f"Title {i}", f"{i}: {body}", METADATA))
             if i % 1000 == 0:
-                state.journal.cut(state.journal.mark())
-        state.journal.cut(state.journal.mark())
+                state.journal.commit(state.journal.position())
+        state.journal.commit(state.journal.position())
 
 
 def measure(size: int) -> None:
@@ -58,7 +58,7 @@ def measure(size: int) -> None:
     site = Site(size)
     while not site.chain.irreversible:
         site.produce()
-    keep_what_is_loaded()
+    freeze_loaded_objects()
     disk, spec = SystemDisk(), site.state.spec
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

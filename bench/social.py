@@ -14,9 +14,9 @@ from functools import partial
 import rpc.api
 import state.operations
 from bench.recovery import recovery_seconds
-from node.specs import load_spec
-from rpc.service.envelope import Service
-from rpc.service.method import METHODS
+from node.specs.builder import load_spec
+from rpc.declare.method import METHODS
+from rpc.jsonrpc.dispatch import Service
 from state.chain.genesis import new_state
 from state.chain.hardforks import set_hardfork
 from state.operations.content import Comment, Vote
@@ -77,7 +77,7 @@ def synthetic(count: int) -> tuple[State, float, float]:
             on_vote(made, kept, Vote(voter=voter.name, author=author, permlink=row.permlink))
             voted += time.process_time() - start
         if number % 1000 == 0:
-            made.journal.cut(made.journal.mark())
+            made.journal.commit(made.journal.position())
     made.set_props(time=NOW)
     return made, written / count, voted / votes
 
@@ -120,7 +120,7 @@ def after_vote(made: State, comment: int, ask: Callable[[], object]) -> None:
     """Change a value that a post is ranked by, and ask for the ranked posts."""
     row = made.comments.find(comment)
     made.comments.modify(row, net_rshares=row.net_rshares + 10**9)
-    COMMUNITIES.of(made).changed.post(comment)
+    COMMUNITIES.of(made).dirty.post(comment)
     ask()
 
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import trio
 
-from node.clock import ChainClock
-from node.processor import Processor
+from node.processor.processor import Processor
+from node.runtime.clock import ChainClock
 from node.storage.blocklog import BlockLog
-from node.storage.syncing import sync_policy
+from node.storage.sync_policy import sync_policy
 from state.protocol.transaction import SignedBlock, Wire
 from tests.helpers.nodes import dev_chain, empty_blocks
 

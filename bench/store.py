@@ -15,7 +15,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from bench.recovery import recovery_seconds
-from state.store import Journal, Lists, Ordered, Row, Table, Unique
+from state.store import AppendLists, Journal, Ordered, Row, Table, Unique
 
 SIZES = (100_000, 1_000_000)
 CALLS = 20_000
@@ -96,7 +96,7 @@ def empty_seconds(arguments: list[Any]) -> float:
 
 def with_undo(report: Report, journal: Journal, label: str, call: Callable[[Any], object], arguments: list[Any]) -> None:
     """Measure a write, and taking it back."""
-    mark = journal.mark()
+    mark = journal.position()
     undone: list[float] = []
 
     def undo() -> None:
@@ -114,7 +114,7 @@ def filled(journal: Journal, size: int, random: Random) -> Accounts:
     for n in range(size):
         name = f"user{random.randrange(10**9)}-{n}"
         accounts.insert(Account(name, proxy=random.choice(("", "pool-a", "pool-b")), votes=random.randrange(10**12)))
-    journal.cut(journal.mark())
+    journal.commit(journal.position())
     return accounts
 
 
@@ -149,7 +149,7 @@ def bench_reads(report: Report, accounts: Accounts, random: Random) -> None:
 
 def bench_lists(report: Report, journal: Journal, keys: int) -> None:
     """Histories of as many keys as there are rows."""
-    lists: Lists[int, int] = Lists(journal)
+    lists: AppendLists[int, int] = AppendLists(journal)
     for key in range(keys):
         lists.append(key, key)
     arguments = [(n * 7919) % keys for n in range(CALLS)]

@@ -73,7 +73,7 @@ def with_pytest(command: str, package: str) -> tuple[float, float]:
 
 def in_process() -> None:
     """Print what the same takes without a node, and how long chains take to start."""
-    from node.local import LocalChain
+    from node.app.local_chain import LocalChain
 
     starts = [seconds(LocalChain) for _ in range(STARTS)]
     clock, computed = (statistics.median(each) for each in zip(*starts, strict=True))

@@ -24,24 +24,24 @@ from msgspec import Struct
 
 from bench.growth import Site
 from bench.recovery import recovery_seconds
-from node.ahead import read_ahead
-from node.clock import ChainClock
-from node.driving.driver import Driver
-from node.memory import collect_in_portions, keep_what_is_loaded, tune_collector
-from node.processor import Processor
-from node.service import new_service
-from node.snapshots.child import ForkedChild
+from node.app.service import new_service
+from node.devchain.devchain import DevChain
+from node.monitoring.counters import Counters
+from node.monitoring.event_loop import EventLoopMonitor
+from node.monitoring.health import Parts
+from node.monitoring.metrics import Metrics
+from node.monitoring.warm_up import warm_up
+from node.processor.processor import Processor
+from node.runtime.clock import ChainClock
+from node.runtime.forked_child import ForkedChild
+from node.runtime.memory import collect_in_portions, freeze_loaded_objects, tune_collector
 from node.snapshots.folder import save
 from node.storage.disk import SystemDisk
-from node.watch.counters import Counters
-from node.watch.health import Parts
-from node.watch.loop import LoopTurns
-from node.watch.metrics import Metrics
+from rpc.caller import LOCAL
+from rpc.jsonrpc.dispatch import Service
 from rpc.log import ROOT
 from rpc.push.hub import Hub
-from rpc.push.session import Kind
-from rpc.service.caller import LOCAL
-from rpc.service.envelope import Service
+from rpc.push.session import Topic
 from state.chain.skip import Skip
 from state.chain.slots import scheduled_witness, slot_time
 from state.operations.content import Vote
@@ -66,7 +66,7 @@ class Node(Struct, eq=False):
 
     site: Site
     processor: Processor
-    driver: Driver
+    devchain: DevChain
     service: Service
     coming: SignedBlock | None = None  # a block that is to be pushed
 
@@ -227,8 +227,8 @@ def filled(posts: int) -> Node:
     settle(site)
     shift = time.time_ns() // 1_000_000 - site.state.head_time * 1000
     clock = ChainClock(lambda: time.time_ns() // 1_000_000 - shift)
-    processor, driver = Processor(site.chain, clock=clock), Driver(site.chain, clock, [site.secret])
-    return Node(site, processor, driver, new_service(site.chain, processor, driver, tuple(PLUGINS)))
+    processor, devchain = Processor(site.chain, clock=clock), DevChain(site.chain, clock, [site.secret])
+    return Node(site, processor, devchain, new_service(site.chain, processor, devchain, tuple(PLUGINS)))
 
 
 def settle(site: Site) -> None:
@@ -238,7 +238,7 @@ def settle(site: Site) -> None:
     packed = {number: pack(block) for number, block in blocks.items() if block is not None}
     chain.start_at(chain.head, packed.get, is_changed_by_hand=True)
     site.state.set_props(last_irreversible_block_num=site.state.props.head_block_number)
-    site.state.journal.cut(site.state.journal.mark())
+    site.state.journal.commit(site.state.journal.position())
 
 
 # ------------------------------------------------------------------ measuring
@@ -246,7 +246,7 @@ def settle(site: Site) -> None:
 
 async def measured(node: Node, work: Work) -> Figure:
     """Return what some work takes, while somebody else asks for a small reply now and then."""
-    loop = LoopTurns()
+    loop = EventLoopMonitor()
     figure = Figure(0.0, 0.0)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(node.processor.run)
@@ -333,13 +333,13 @@ def happening() -> list[dict[str, Work]]:
     The first that touches all of the state pays for the pages that the copy shares with the node: so a checkpoint is kept twice. What
     begins with PREPARED only prepares the work after it.
     """
-    ahead: Work = lambda copy: read_ahead(copy.site.state)  # noqa: E731
+    ahead: Work = lambda copy: warm_up(copy.site.state)  # noqa: E731
     folder = Path(tempfile.gettempdir()) / "coind-bench-waits"
     folder.mkdir(exist_ok=True)
     dumped = str(folder / "dump")
     return [
         {"an empty block": in_turn(lambda copy: copy.site.produce())},
-        {"reading ahead": ahead, "giving back what is not read": in_turn(lambda copy: copy.site.state.let_go(1000))},
+        {"reading ahead": ahead, "giving back what is not read": in_turn(lambda copy: copy.site.state.release_indices(1000))},
         {
             "a checkpoint": called("snapshot", {}),
             "a checkpoint, again": called("snapshot", {}),
@@ -380,8 +380,8 @@ def called(name: str, params: dict[str, Any]) -> Work:
 
 def paid(node: Node, seconds: int = WEEK) -> None:
     """Make a block in which all that is due so much later is done at once, as after a leap in time: of a week, all posts are paid out."""
-    node.driver.set_next_block_time(node.site.state.head_time + seconds)
-    node.driver.make_block()
+    node.devchain.set_next_block_time(node.site.state.head_time + seconds)
+    node.devchain.make_block()
 
 
 def put_off(node: Node, count: int) -> None:
@@ -390,8 +390,8 @@ def put_off(node: Node, count: int) -> None:
     due = state.head_time + WEEK
     for i, row in enumerate(state.comments):
         state.comments.modify(row, cashout_time=due if i < count else due + WEEK)
-    node.driver.set_next_block_time(due - 60)
-    node.driver.make_block()
+    node.devchain.set_next_block_time(due - 60)
+    node.devchain.make_block()
 
 
 async def saved(node: Node, folder: Path) -> None:
@@ -439,11 +439,11 @@ def switch(node: Node) -> None:
 
 async def told(node: Node, count: int) -> None:
     """Make a block of 100 transfers, of which so many subscribers are told."""
-    hub = Hub(node.site.chain, node.driver.clock)
+    hub = Hub(node.site.chain, node.devchain.clock)
     sessions = [hub.session(lambda: True, lambda: None) for _ in range(count)]
     for session in sessions:
-        session.subscribe(Kind.blocks)
-        session.subscribe(Kind.operations)
+        session.subscribe(Topic.blocks)
+        session.subscribe(Topic.operations)
     for i in range(100):
         node.site.chain.push_transaction(transfer(node, i), UNCHECKED)
 
@@ -462,8 +462,8 @@ async def told(node: Node, count: int) -> None:
 
 async def scraped(node: Node) -> bytes:
     """Return the page /metrics."""
-    counters = Counters(node.site.chain, node.driver.clock)
-    page = Metrics(Parts(chain=node.site.chain, clock=node.driver.clock, counters=counters, processor=node.processor, ending=str))()
+    counters = Counters(node.site.chain, node.devchain.clock)
+    page = Metrics(Parts(chain=node.site.chain, clock=node.devchain.clock, counters=counters, processor=node.processor, ending=str))()
     return page.body
 
 
@@ -503,8 +503,8 @@ def main() -> int:
     print(f"one key recovery: {recovery_seconds() * 1e6:.1f} µs")
     node = filled(options.posts)
     if options.ahead:
-        trio.run(read_ahead, node.site.state)
-    keep_what_is_loaded()
+        trio.run(warm_up, node.site.state)
+    freeze_loaded_objects()
     fine = [kind(node, options.only) for kind in (large_bodies, events, calls)]
     return 0 if all(fine) else 1
 

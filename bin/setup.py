@@ -1,4 +1,4 @@
-"""Makes .venv, installs a lock file of bin/lock into it, and records that file in .venv for bin/ready.sh to compare.
+"""Makes .venv, installs a lock file of bin/lock into it, and records that file in .venv for bin/ensure_venv.sh to compare.
 
 Standard library only: this runs before anything is installed, in any Python from 3.11 on.
 """

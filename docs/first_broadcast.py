@@ -14,7 +14,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import state.operations  # noqa: F401 - fills the registry
-from node.specs import load_spec
+from node.specs.builder import load_spec
 from state.protocol.keys.keys import secret_from_wif
 from state.protocol.keys.signatures import Canonical, sign
 from state.protocol.transaction import Wire

@@ -5,8 +5,8 @@ import os
 import sys
 import traceback
 
-from node.failures import Status, last_line
-from node.memory import tune_collector
+from node.runtime.errors import Status, last_line
+from node.runtime.memory import tune_collector
 from node.version import VERSION, VERSION_WORDS
 
 STREAMS = (0, 1, 2)
@@ -27,8 +27,8 @@ def main() -> int:
         return Status.DONE
     tune_collector()
     try:
-        from node.commands.app import main as command
-        from node.logs import configure_logs
+        from node.cli.app import main as command
+        from node.runtime.logs import configure_logs
 
         configure_logs()
         status = command()

@@ -5,7 +5,7 @@ from typing import Protocol, TypeVar
 
 from msgspec import Struct
 
-from rpc.service.caller import LOCAL, Caller
+from rpc.caller import LOCAL, Caller
 from state.protocol.transaction import SignedBlock, SignedTransaction
 
 Result = TypeVar("Result")
@@ -36,13 +36,13 @@ class Processor(Protocol):
         `_callbacks.find( txid ) == _callbacks.end(): Transaction is a duplicate`. Source: rpc-api.md §7.3.
         """
 
-    async def push_blocks_from(self, path: str, count: int, skip: int) -> int:
+    async def push_blocks_from(self, path: str, count: int, skip_flags: int) -> int:
         """Push the blocks head + 1 to head + count of a block file; return how many of them were applied.
 
         It stops at the first that is refused. A file that cannot be read is refused.
         """
 
-    async def take_steps(self, steps: Iterator[object]) -> int:
+    async def run_steps(self, steps: Iterator[object]) -> int:
         """Take the steps of something that changes the chain, each when it is its turn; return how many there were.
 
         An exception of a step is passed on.

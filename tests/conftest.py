@@ -16,13 +16,13 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
-from node.memory import collect_in_portions, keep_what_is_loaded
+from node.runtime.memory import collect_in_portions, freeze_loaded_objects
 from node.version import VERSION
 from state.protocol import transaction
-from tests.helpers import called, golden
+from tests.helpers import golden, method_coverage
 
 if TYPE_CHECKING:
-    from tests.helpers.journey import Journey
+    from tests.helpers.install_scenario import InstallScenario
     from tests.helpers.wheels import Installed
 
 # Options that the developer's shell gives to nodes are not for those of the tests.
@@ -97,12 +97,12 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> "Installed":
 
 
 @pytest.fixture
-def journey(package: "Installed", tmp_path: Path) -> "Journey":
+def journey(package: "Installed", tmp_path: Path) -> "InstallScenario":
     """A user's folder, with the installed wheel."""
-    from tests.helpers.journey import Journey
+    from tests.helpers.install_scenario import InstallScenario
     from tests.helpers.wheels import clean_environment
 
-    return Journey(tmp_path / "user", package.python, package.command, clean_environment(tmp_path), VERSION)
+    return InstallScenario(tmp_path / "user", package.python, package.command, clean_environment(tmp_path), VERSION)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -114,7 +114,7 @@ def pytest_collection_finish() -> None:
     """Collect garbage as a started node does, and none of what was loaded: a fifth of the time went to it."""
     collect_in_portions()
     gc.collect()
-    keep_what_is_loaded()
+    freeze_loaded_objects()
 
 
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
@@ -127,7 +127,7 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Hand on, or judge, what was called."""
-    called.finish(session)
+    method_coverage.finish(session)
     golden.finish(session)
     if "PYTEST_XDIST_WORKER" in os.environ:
         # Nobody needs what is freed at the end of a worker, and it took seconds.
@@ -141,9 +141,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     """Take over what was called in another process."""
-    called.CALLED.update(getattr(node, "workeroutput", {}).get("called", ()))
+    method_coverage.CALLED.update(getattr(node, "workeroutput", {}).get("called", ()))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Tell what was not called."""
-    called.summary(terminalreporter, config)
+    method_coverage.summary(terminalreporter, config)

@@ -3,11 +3,11 @@
 import sys
 
 from bin.docs import api
-from bin.docs.marked import PlaceError, write
+from bin.docs.generated_tables import MarkerError, write
 
 if __name__ == "__main__":
     api.write()
     try:
         write()
-    except PlaceError as error:
+    except MarkerError as error:
         sys.exit(f"bin.docs: {error}")

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import rpc.api  # noqa: F401 - fills METHODS
 import state.operations  # noqa: F401 - fills OPERATIONS
-from node.specs import load_spec
-from rpc.service.describe.markdown import Pages, pages
-from rpc.service.describe.openrpc import document
-from rpc.service.method import METHODS
+from node.specs.builder import load_spec
+from rpc.declare.method import METHODS
+from rpc.describe.markdown import Pages, pages
+from rpc.describe.openrpc import document
 from state.protocol.transaction import Wire
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "api"

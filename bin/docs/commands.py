@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from cyclopts import App, Argument
 
 from bin.docs.cells import code, default_text, kind_text, table
-from node.commands.app import app
-from node.commands.sources import FORBIDDEN, names
+from node.cli.app import app
+from node.cli.option_sources import FORBIDDEN, names
 
 # `run` and `replay` have pages of their own; the verbs of `tx` follow from the operations.
 APART = ("run", "replay")

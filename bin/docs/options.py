@@ -8,9 +8,9 @@ from cyclopts.validators import Number
 
 from bin.docs.cells import code, table
 from bin.docs.commands import default, meaning, value
-from node.commands.app import app
-from node.commands.running import GROUP_NAMES
-from node.commands.sources import FORBIDDEN, UNNAMED, options_of, variable_of
+from node.cli.app import app
+from node.cli.option_sources import FORBIDDEN, UNNAMED, options_of, variable_of
+from node.cli.run_options import GROUP_NAMES
 
 
 class Declared(NamedTuple):

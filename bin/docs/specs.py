@@ -8,7 +8,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import FieldInfo, fields
 
 from bin.docs.cells import code, table
-from node.specs import EXPECTED, KNOWN_KEYS, SpecTable
+from node.specs.builder import EXPECTED, KNOWN_KEYS, SpecTable
 from state.protocol.spec import BUILDS, BuildConstants
 
 TIME_ENDS = "_TIME"

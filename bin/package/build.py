@@ -1,7 +1,7 @@
 """What hatchling asks while it makes a wheel: the folders of this checkout as one package, `coind`, that claims no other name.
 
-Modules import each other by the names that they have here (`from node.clock import ...`). In the wheel the folders lie inside of the
-package, so these names are rewritten: in imports, and where a text is the name of a module, as that of a process which is started.
+Modules import each other by the names that they have here (`from node.runtime.clock import ...`). In the wheel the folders lie inside of
+the package, so these names are rewritten: in imports, and where a text is the name of a module, as that of a process which is started.
 """
 
 import ast
@@ -22,7 +22,7 @@ COMMAND, INSTALLED_COMMAND = "bin/coind", "coind"
 # Texts that look like the name of a module: in a list of arguments for Python, or where a command is declared.
 LIKE_MODULE = re.compile(rf"(?:{'|'.join(FOLDERS)})(?:\.\w+)+(?::\w+)?")
 # A method, and a part of the log.
-NOT_MODULES = ("rpc.discover", "rpc.http")
+NOT_MODULES = ("rpc.discover",)
 LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.pyc")
 
 
@@ -116,7 +116,7 @@ def is_ours(name: str, modules: frozenset[str]) -> bool:
 
 
 def names_module(text: str, modules: frozenset[str]) -> bool:
-    """Whether a text is the name of a module of these folders, or of something in one (`node.commands.running:run_command`).
+    """Whether a text is the name of a module of these folders, or of something in one (`node.cli.run_options:run_command`).
 
     Raises ValueError for one that looks like it, and that nobody has named in NOT_MODULES.
     """

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from node.failures import NodeError
+from node.runtime.errors import NodeError
 
 UNKNOWN = ("Could not find API", "Could not find method", "Method not found", "api_itr != _registered_apis.end()")
 

@@ -18,7 +18,7 @@ from node.client.errors import NoNode, TooLarge, Unreachable
 from node.client.jsonrpc import encode_call, result_of
 from node.client.lines import TimedLines
 from node.client.urls import PORTS, parts_of
-from node.failures import NodeError
+from node.runtime.errors import NodeError
 
 __tracebackhide__ = True  # reports of pytest end at the line of the test
 

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from node.client.jsonrpc import encode_call, result_of
-from rpc.service.caller import LOCAL
-from rpc.service.envelope import Service
+from rpc.caller import LOCAL
+from rpc.jsonrpc.dispatch import Service
 
 
 def call(service: Service, method: str, params: Any) -> Any:

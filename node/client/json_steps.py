@@ -5,8 +5,8 @@ from collections.abc import Generator
 from typing import Any
 
 from node.client.errors import TooLarge
-from rpc.service.large import Unreadable, first_value
-from rpc.service.reading import MARKS_MAX, count_marks, pieces
+from rpc.json.incremental import JsonSyntaxError, first_value
+from rpc.json.reader import MARKS_MAX, count_marks, pieces
 
 # Larger texts are read in steps: to read one of this size takes some 10 ms at worst.
 WHOLE_SIZE_MAX = 250_000
@@ -24,5 +24,5 @@ def json_in_steps(text: bytes) -> Generator[None, None, Any]:
         raise TooLarge(f"a text of JSON has more than {MARKS_MAX} commas and brackets")
     try:
         return (yield from first_value(text, 0))
-    except Unreadable as error:
+    except JsonSyntaxError as error:
         raise ValueError(error.reason) from None

@@ -11,7 +11,7 @@ from node.client.http import CONNECT_SECONDS_MAX, RECEIVE_BYTES, REPLY_SECONDS_M
 from node.client.json_steps import json_in_steps
 from node.client.jsonrpc import encode_call
 from node.client.lines import TimedLines
-from rpc.service.turns import Turns
+from rpc.jsonrpc.scheduler import ReplyScheduler
 
 REPLY_BYTES_MAX = 4 << 20
 
@@ -22,8 +22,8 @@ class Connection:
     The bytes that come are worked on in `turns`, those of all connections that share them.
     """
 
-    def __init__(self, url: str, turns: Turns) -> None:
-        self._url, self._turns = url, turns
+    def __init__(self, url: str, scheduler: ReplyScheduler) -> None:
+        self._url, self._scheduler = url, scheduler
         self._protocol = Protocol(url)
         self._stream: trio.abc.Stream | None = None
         self._last_id = 0
@@ -65,7 +65,7 @@ class Connection:
             await self._send("POST", self._protocol.target, encode_call(self._last_id, method, params), forwarded_for)
             body = await self._run(self._protocol.reply(size_max))
             try:
-                answer = await self._turns.take_steps(json_in_steps(body))
+                answer = await self._scheduler.run_steps(json_in_steps(body))
             except (ValueError, RecursionError):
                 answer = None
         return self._protocol.result(method, body, answer)
@@ -107,16 +107,16 @@ class Connection:
                 return False
 
         while True:
-            needs_bytes = await self._turns.take(advance)
+            needs_bytes = await self._scheduler.run(advance)
             if found:
                 return found[0]
             data = bytes(await self._stream.receive_some(RECEIVE_BYTES)) if needs_bytes else None
 
 
 @asynccontextmanager
-async def connected(url: str, turns: Turns) -> AsyncIterator[Connection]:
+async def connected(url: str, scheduler: ReplyScheduler) -> AsyncIterator[Connection]:
     """Open a connection to a node for a while. Errors of the connection are raised as Unreachable or NoNode."""
-    connection = Connection(url, turns)
+    connection = Connection(url, scheduler)
     await connection.open()
     try:
         yield connection

@@ -2,7 +2,7 @@
 
 from urllib.parse import SplitResult, urlsplit
 
-from node.failures import NodeError
+from node.runtime.errors import NodeError
 
 DEFAULT_URL = "http://127.0.0.1:8090"
 PORTS = {"http": 80, "https": 443}

@@ -1,1 +1,1 @@
-"""Applies the blocks of a source to a chain, for everything that replays: where the chain starts, and what is checked."""
+"""Blocks from files, applied to a chain, from genesis or from a snapshot."""

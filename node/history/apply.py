@@ -10,14 +10,14 @@ from typing import Self
 import trio
 from msgspec import Struct
 
-from node.ending import cancelled_by
-from node.failures import FileError, NodeError, Status
-from node.memory import keep_what_is_loaded
-from node.progress import Progress
-from node.recovering.ahead import Ahead
-from node.storage.sources import BlockSource
+from node.history.sources import BlockSource
+from node.key_recovery.block_prefetcher import BlockPrefetcher
+from node.runtime.errors import FileError, NodeError, Status
+from node.runtime.memory import freeze_loaded_objects
+from node.runtime.progress import Progress
+from node.runtime.shutdown import cancelled_by
 from state.chain.chain import Chain
-from state.chain.middle import begin_block
+from state.chain.partial_block import apply_partial_block
 from state.chain.skip import TRUSTED, Skip
 from state.protocol.errors import ChainError
 from state.protocol.transaction import SignedBlock
@@ -35,7 +35,7 @@ TRUST_OWN = (TRUSTED | Skip.UNDO_HISTORY_CHECK) & ~Skip.MERKLE_CHECK
 _POINT = re.compile(r"([0-9]{1,10})(?::([0-9]{1,10}))?", re.ASCII)
 
 
-class Point(Struct, frozen=True):
+class BlockPoint(Struct, frozen=True):
     """A point of a chain: after a block, or, with `transactions`, inside a block, after that many of its transactions."""
 
     block: int
@@ -81,15 +81,15 @@ class ChainCursor:
         chain: Chain,
         source: BlockSource,
         *,
-        skip: int = Skip.NOTHING,
+        skip_flags: int = Skip.NOTHING,
         signed: Container[int] = (),
         trusted: int = 0,
         checkpoints: Mapping[int, bytes] | None = None,
         workers: int = 0,
     ) -> None:
         self.chain, self.source = chain, source
-        self._skip, self._signed, self._trusted, self._checkpoints = skip, signed, trusted, checkpoints or {}
-        self._ahead = Ahead(source, chain.state.wire, workers, skip, trusted=trusted)
+        self._skip, self._signed, self._trusted, self._checkpoints = skip_flags, signed, trusted, checkpoints or {}
+        self._ahead = BlockPrefetcher(source, chain.state.wire, workers, skip_flags, trusted=trusted)
         # One iterator for all who ask: a loop that ends early leaves the rest to the next one.
         self.blocks = iter(self._ahead)
 
@@ -104,7 +104,7 @@ class ChainCursor:
             if transactions is None:
                 self._ahead.push(chain, block, skip)
             else:
-                begin_block(chain, block, transactions, skip)
+                apply_partial_block(chain, block, transactions, skip)
         except ChainError as error:
             raise BlockRefused(number, error.message(chain.state.spec.spell)) from error
         except Exception as error:
@@ -136,7 +136,7 @@ async def replay(
     cursor: ChainCursor,
     progress: Progress | None = None,
     *,
-    until: Point | int | None = None,
+    until: BlockPoint | int | None = None,
     stop: trio.Event | None = None,
     after: Callable[[], Awaitable[None] | None] = lambda: None,
 ) -> bool:
@@ -144,7 +144,7 @@ async def replay(
 
     `after` is called after each block, and awaited if it has something to wait for. The rest is as with `paced`.
     """
-    end = Point(until) if isinstance(until, int) else until
+    end = BlockPoint(until) if isinstance(until, int) else until
     async with aclosing(paced(cursor, progress, stop)) as blocks:
         async for block in blocks:
             if end is not None and block.number >= end.block:
@@ -180,7 +180,7 @@ async def paced(cursor: ChainCursor, progress: Progress | None = None, stop: tri
                 yield block
                 progress.count(block.number, len(block.transactions), source.position)
                 if progress.blocks % BLOCKS_BETWEEN_KEEPS == 0:
-                    keep_what_is_loaded()
+                    freeze_loaded_objects()
                 if trio.current_time() > pause:
                     await trio.lowlevel.checkpoint()
                     pause = trio.current_time() + SLICE_SECONDS
@@ -191,7 +191,7 @@ async def paced(cursor: ChainCursor, progress: Progress | None = None, stop: tri
     finally:
         cursor.close()
         progress.close()
-        keep_what_is_loaded()
+        freeze_loaded_objects()
 
 
 async def each(cursor: ChainCursor, stop: trio.Event) -> AsyncGenerator[SignedBlock, None]:
@@ -235,4 +235,4 @@ def keep_last_block_only(chain: Chain) -> None:
         return next((state.wire.pack_block(block) for block in blocks if block.number == number), None)
 
     state.listeners.before_block.append(add)
-    chain.settled.keep_in(find, lambda: state.props.head_block_number)
+    chain.irreversible_blocks.attach_log(find, lambda: state.props.head_block_number)

@@ -5,9 +5,9 @@ Signatures of the first blocks decide, and constants of the chain such as the ti
 
 from pathlib import Path
 
-from node.failures import NodeError
-from node.specs import load_spec, spec_names
-from node.storage.sources import is_pipe, open_source
+from node.history.sources import is_pipe, open_source
+from node.runtime.errors import NodeError
+from node.specs.builder import load_spec, spec_names
 from state.chain.chain import Chain
 from state.chain.genesis import new_state
 from state.protocol.errors import ChainError

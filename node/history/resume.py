@@ -5,12 +5,12 @@ from pathlib import Path
 
 import trio
 
-from node.memory import keep_what_is_loaded
-from node.snapshots.file import Broken, Foreign, SnapshotError
+from node.runtime.memory import freeze_loaded_objects
+from node.snapshots.file import CorruptSnapshot, OffChainSnapshot, SnapshotError
 from node.snapshots.folder import LoadedSnapshot, block_of, load, paths, require_in_log, set_aside
 from node.storage.disk import Disk
+from rpc.jsonrpc.scheduler import ALWAYS_OPEN, ReadGate
 from rpc.log import Log
-from rpc.service.turns import NEVER_SHUT, Gate
 from state.chain.chain import Chain
 from state.protocol.errors import ChainError
 from state.snapshot.image import Older
@@ -40,13 +40,13 @@ def resume(
         except (SnapshotError, ChainError) as error:  # ChainError: the block in the log can't be read
             if not is_owner:
                 continue
-            if isinstance(error, Broken | Foreign):
+            if isinstance(error, CorruptSnapshot | OffChainSnapshot):
                 _log.warning("a snapshot is set aside", reason=str(error), renamed=set_aside(path, disk))
             else:
                 _log.warning("a snapshot can't be used", reason=str(error))
             continue
         if is_owner:
-            keep_what_is_loaded()
+            freeze_loaded_objects()
             head, seconds = found.head, round(time.perf_counter() - begun, 3)
             _log.info(
                 "starting from a snapshot", file=path.name, block=head.number, id=head.block_id, state_digest=head.digest, seconds=seconds
@@ -55,11 +55,11 @@ def resume(
     return None
 
 
-async def complete(loaded: LoadedSnapshot, gate: Gate = NEVER_SHUT) -> None:
+async def complete(loaded: LoadedSnapshot, gate: ReadGate = ALWAYS_OPEN) -> None:
     """Fill the tables that the start has left for later, a chunk at a time, between other tasks. Raises Broken."""
     begun = time.perf_counter()
     for _ in loaded.steps():
         await trio.sleep(0)
-        await gate.opened()
-    keep_what_is_loaded()
+        await gate.wait_open()
+    freeze_loaded_objects()
     _log.info("the snapshot is loaded completely", seconds=round(time.perf_counter() - begun, 3))

@@ -1,1 +1,1 @@
-"""`coind replay`: from the blocks of a source to a state, with what is kept of it and how it ends."""
+"""Replays of a chain from a file, whole or by ranges in parallel."""

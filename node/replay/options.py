@@ -4,16 +4,16 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from node.failures import NodeError
-from node.history.apply import Point
+from node.history.apply import BlockPoint
+from node.runtime.errors import NodeError
 from state.protocol.transaction import block_number
 
 _CHECKPOINT = re.compile(r"([0-9]{1,10}):([0-9a-fA-F]{40})", re.ASCII)
 
 
-def read_point(text: str) -> Point:
+def read_point(text: str) -> BlockPoint:
     """Return the moment that `N` or `N:T` names. Raises NodeError."""
-    if (point := Point.parse(text)) is None:
+    if (point := BlockPoint.parse(text)) is None:
         raise NodeError(f"--until {text} is no place in a chain; expected N, a block, or N:T, inside block N after T transactions")
     return point
 

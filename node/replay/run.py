@@ -8,24 +8,26 @@ import trio
 from msgspec import Struct
 from msgspec.structs import replace
 
-from node.ending import run_to_end, stopped_by_signals
-from node.failures import DiskError, FileError, NodeError, Status
-from node.history.apply import BlockRefused, ChainCursor, Point, replay
+from node.app.context import NodeContext
+from node.app.node import DISK_ADVICE, load, opened_folder, serve_chain
+from node.app.settings import Settings
+from node.history.apply import BlockPoint, BlockRefused, ChainCursor, replay
 from node.history.detect_chain import advice, known_chain
-from node.node import DISK_ADVICE, Settings, Site, load, opened_folder, serve_chain
-from node.progress import Progress
+from node.history.sources import STANDARD_INPUT, BlockSource, OlderBlocks, open_source
+from node.runtime.errors import DiskError, FileError, NodeError, Status
+from node.runtime.progress import Progress
+from node.runtime.shutdown import run_to_end, stopped_by_signals
 from node.snapshots.file import Snapshot
 from node.snapshots.folder import block_of, folder_of, paths
 from node.snapshots.folder import load as load_snapshot
 from node.snapshots.saver import SnapshotSaver
 from node.storage.datafolder import DataFolder
 from node.storage.disk import SystemDisk
-from node.storage.edits import EDITS_NAME
-from node.storage.sources import STANDARD_INPUT, BlockSource, OlderBlocks, open_source
+from node.storage.edit_log import EDITS_NAME
 from rpc.log import Log
 from state.chain.chain import Chain
 from state.chain.digest import state_digest
-from state.chain.moves import Move
+from state.chain.head_change import HeadChange
 from state.chain.skip import Skip
 from state.plugins.registry import PLUGINS
 
@@ -38,7 +40,7 @@ class Replay(Struct, frozen=True, kw_only=True):
     """The blocks that are replayed, from where to where, and what is checked and kept."""
 
     source: Path  # as `open_source` takes it
-    until: Point | None = None
+    until: BlockPoint | None = None
     skip: int = Skip.NOTHING
     start: Path | None = None  # the snapshot that it begins at; None: genesis, or what the data folder has
     checkpoints: dict[int, bytes] = {}  # the ids that blocks must have, by number
@@ -53,44 +55,44 @@ def replay_file(settings: Settings, task: Replay) -> int:
 async def _replay_file(settings: Settings, task: Replay) -> int:
     if task.start is not None:
         settings = with_plugins_of(task.start, settings)
-    site = Site(settings)
+    context = NodeContext(settings)
     is_done = False
-    with opened_folder(site) as (folder, _):
-        async with stopped_by_signals(site.stop, site.interrupt):
+    with opened_folder(context) as (folder, _):
+        async with stopped_by_signals(context.stop, context.interrupt):
             if folder is not None:
-                if (loaded := await load(site, folder)) is not None:
+                if (loaded := await load(context, folder)) is not None:
                     loaded.finish()
             elif task.start is not None:
-                start_at(site.chain, task)
-            if not site.stop.is_set():
-                is_done = await replay_on(site, folder, task)
+                start_at(context.chain, task)
+            if not context.stop.is_set():
+                is_done = await replay_on(context, folder, task)
             if is_done and settings.http is not None:
-                await serve_chain(site, folder)
-    status = site.status()
+                await serve_chain(context, folder)
+    status = context.status()
     return status if is_done else Status.INTERRUPTED
 
 
-async def replay_on(site: Site, folder: DataFolder | None, task: Replay) -> bool:
+async def replay_on(context: NodeContext, folder: DataFolder | None, task: Replay) -> bool:
     """Apply the blocks that follow the head of a site's chain, and show the result; returns whether it got to the end."""
-    chain, settings = site.chain, site.settings
+    chain, settings = context.chain, context.settings
     require_ahead(chain, task)
-    blocks = await opened(site, task)
+    blocks = await opened(context, task)
     progress = Progress(blocks.size, blocks.last, until=None if task.until is None else task.until.block)
     warn_of_edits(settings, task.source)
-    writing = partial(write, folder, site) if folder is not None else None
-    saver = new_saver(site, task)
+    writing = partial(write, folder, context) if folder is not None else None
+    saver = new_saver(context, task)
     if writing is not None:
-        chain.on_moved.append(writing)
+        chain.on_head_change.append(writing)
     try:
-        cursor = ChainCursor(chain, blocks, skip=task.skip, signed=(1,), checkpoints=task.checkpoints, workers=settings.workers)
-        is_done = await replay(cursor, progress, until=task.until, stop=site.stop, after=saver.look)
+        cursor = ChainCursor(chain, blocks, skip_flags=task.skip, signed=(1,), checkpoints=task.checkpoints, workers=settings.workers)
+        is_done = await replay(cursor, progress, until=task.until, stop=context.stop, after=saver.save_if_due)
         await saver.finish()
     except BlockRefused as refused:
-        raise explained(refused, site, task, blocks) from None
+        raise explained(refused, context, task, blocks) from None
     finally:
         saver.close()
         if writing is not None:
-            chain.on_moved.remove(writing)
+            chain.on_head_change.remove(writing)
         show_result(chain, progress)
     if is_done:
         # A program that failed writes nothing, and its end is all that a pipe shows.
@@ -131,15 +133,15 @@ def require_ahead(chain: Chain, task: Replay) -> None:
         raise NodeError(f"--until {task.until} comes before block {head}, with which {place} begins; begin earlier")
 
 
-async def opened(site: Site, task: Replay) -> BlockSource:
+async def opened(context: NodeContext, task: Replay) -> BlockSource:
     """Open the source of a task at the block after the head. Raises NodeError."""
-    chain = site.chain
+    chain = context.chain
     head = chain.state.props.head_block_number
     try:
         # Whoever writes into a pipe may take any time.
         return await trio.to_thread.run_sync(open_source, task.source, chain.state.wire, head + 1, abandon_on_cancel=True)
     except FileError as error:  # no damage, but no such file, or not one of blocks
-        raise NodeError(str(error) + ("" if head else known_chain(task.source, 1, site.settings.spec.name))) from None
+        raise NodeError(str(error) + ("" if head else known_chain(task.source, 1, context.settings.spec.name))) from None
 
 
 def warn_of_edits(settings: Settings, source: Path) -> None:
@@ -153,32 +155,32 @@ def warn_of_edits(settings: Settings, source: Path) -> None:
 # ------------------------------------------------------------------ on the way
 
 
-def new_saver(site: Site, task: Replay) -> SnapshotSaver:
+def new_saver(context: NodeContext, task: Replay) -> SnapshotSaver:
     """Return what saves snapshots at the same blocks in every replay: all of them in a folder that the task names, or as a node does."""
-    settings = site.settings
+    settings = context.settings
     folder = task.snapshots or (None if settings.data is None else folder_of(settings.data))
     if folder is None:
-        return SnapshotSaver(site.chain, Path(), settings.disk, 0)
+        return SnapshotSaver(context.chain, Path(), settings.disk, 0)
     saved = max([block_of(path) for path in paths(folder, settings.disk)], default=0)
     is_named = task.snapshots is not None
-    return SnapshotSaver(site.chain, folder, settings.disk, settings.snapshot_every, saved=saved, keeps_all=is_named, is_required=True)
+    return SnapshotSaver(context.chain, folder, settings.disk, settings.snapshot_every, saved=saved, keeps_all=is_named, is_required=True)
 
 
-def write(folder: DataFolder, site: Site, move: Move) -> None:
+def write(folder: DataFolder, context: NodeContext, change: HeadChange) -> None:
     """Write blocks that have been applied into a data folder."""
     try:
-        folder.log.switch(move.popped, move.applied)
-        if move.applied[-1].number % BLOCKS_BETWEEN_SYNCS == 0:
+        folder.log.switch(change.popped, change.applied)
+        if change.applied[-1].number % BLOCKS_BETWEEN_SYNCS == 0:
             folder.log.sync()
     except OSError as error:
-        site.fail(DiskError(f"{folder.path}: {error.strerror}. {DISK_ADVICE}"))
+        context.fail(DiskError(f"{folder.path}: {error.strerror}. {DISK_ADVICE}"))
 
 
-def explained(error: BlockRefused, site: Site, task: Replay, blocks: BlockSource) -> BlockRefused:
+def explained(error: BlockRefused, context: NodeContext, task: Replay, blocks: BlockSource) -> BlockRefused:
     """Return the refusal of a block, with the chain that the first blocks are of, where that may be why."""
-    if task.start is not None or error.number in task.checkpoints or (site.settings.data is not None and blocks.position == 0):
+    if task.start is not None or error.number in task.checkpoints or (context.settings.data is not None and blocks.position == 0):
         return error
-    return BlockRefused(error.number, error.reason + advice(task.source, error.number, site.settings.spec.name))
+    return BlockRefused(error.number, error.reason + advice(task.source, error.number, context.settings.spec.name))
 
 
 # ------------------------------------------------------------------ the end
@@ -187,7 +189,7 @@ def explained(error: BlockRefused, site: Site, task: Replay, blocks: BlockSource
 def require_reached(chain: Chain, task: Replay) -> None:
     """Raise NodeError when the blocks have ended before the end that was named; warn of checkpoints that weren't met."""
     head, until = chain.state.props.head_block_number, task.until
-    if until is not None and head < until.block and (until.transactions is None or chain.pending_mark is None):
+    if until is not None and head < until.block and (until.transactions is None or chain.pending_position is None):
         raise NodeError(f"--until {until} is beyond the end: the blocks end with block {head}")
     if missed := [number for number in task.checkpoints if number > head or number < chain.started_at]:
         _log.warning("checkpoints were not met", blocks=" ".join(map(str, sorted(missed))), head_block_number=head)
@@ -197,7 +199,7 @@ def show_result(chain: Chain, progress: Progress) -> None:
     """Print the head that a replay has reached, its speed, and the digest of the state."""
     props = chain.state.props
     done = f"{progress.blocks:,} blocks, {progress.transactions:,} transactions in {progress.seconds:.3f} s"
-    inside = "" if chain.pending_mark is None else f", in block {props.head_block_number + 1} after transaction {len(chain.pending)}"
+    inside = "" if chain.pending_position is None else f", in block {props.head_block_number + 1} after transaction {len(chain.pending)}"
     sys.stdout.write(f"head block {props.head_block_number} {props.head_block_id.hex()}{inside}\n{done}: {progress.rate()}\n")
     sys.stdout.write(f"state digest: {state_digest(chain.state)}\n")
     sys.stdout.flush()

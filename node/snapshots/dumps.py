@@ -7,19 +7,19 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
-from node.failures import NodeError
-from node.snapshots.file import MAGIC, Broken, Snapshot, SnapshotError, Unfit, Unwritable, Writer
+from node.runtime.errors import NodeError
+from node.snapshots.file import MAGIC, CorruptSnapshot, IncompatibleSnapshot, Snapshot, SnapshotError, SnapshotWriter, Unwritable
 from node.snapshots.folder import BLOCKS, packed_blocks, require_fit
-from node.snapshots.installing import blocks_of
+from node.snapshots.install import blocks_of
 from node.storage.disk import NEW, Disk, written_whole
 from node.version import VERSION
 from state.chain.chain import Chain
-from state.snapshot.dumps import Rest, rest_of, restore_all, rewound
+from state.snapshot.dumps import ChainTail, chain_tail, restore_all, rewound
 from state.snapshot.image import head_of, parts_of
-from state.store.columns import Unreadable, schema
+from state.store.columns import CorruptColumn, schema
 
 REST, EXTRA = "dump/rest", "dump/extra"
-REST_SCHEMA, EXTRA_SCHEMA = f"rest: {schema(Rest)}", "bytes of the node"
+REST_SCHEMA, EXTRA_SCHEMA = f"rest: {schema(ChainTail)}", "bytes of the node"
 EXTRA_SIZE_MAX = 1 << 20
 
 Extra = TypeVar("Extra")
@@ -32,11 +32,11 @@ def dump(chain: Chain, path: Path, disk: Disk, extra: bytes = b"") -> int:
     """
     assert len(extra) <= EXTRA_SIZE_MAX, "what the node adds is small"
     require_replaceable(path, disk)
-    rest = rest_of(chain)
+    rest = chain_tail(chain)
     try:
         with rewound(chain), written_whole(disk, path) as file:
             head = head_of(chain)
-            writer = Writer(file)
+            writer = SnapshotWriter(file)
             for name, part in parts_of(chain.state).items():
                 writer.section(name, part.schema, part.dump())
             writer.section(BLOCKS, BLOCKS, packed_blocks(chain, head.number))
@@ -76,7 +76,7 @@ def load(chain: Chain, path: Path, disk: Disk, read_extra: Callable[[bytes], Ext
     dumped = Snapshot(path, disk)
     try:
         if not dumped.has(REST):
-            raise Unfit(f"{path}: is no dump but a snapshot; install it in a data folder: coind snapshot load")
+            raise IncompatibleSnapshot(f"{path}: is no dump but a snapshot; install it in a data folder: coind snapshot load")
         require_fit(dumped, chain)
         dumped.check_schema(REST, REST_SCHEMA)
         dumped.check_schema(EXTRA, EXTRA_SCHEMA)
@@ -84,10 +84,10 @@ def load(chain: Chain, path: Path, disk: Disk, read_extra: Callable[[bytes], Ext
         try:
             extra = read_extra(given)
         except ValueError as error:
-            raise Broken(f"{path}: can't be read: {error}") from None
+            raise CorruptSnapshot(f"{path}: can't be read: {error}") from None
         restore_all(chain, dumped.head, dumped.chunks, list(packed(dumped, chain)), rest)
-    except Unreadable as error:
-        raise Broken(f"{path}: can't be read: {error}") from None
+    except CorruptColumn as error:
+        raise CorruptSnapshot(f"{path}: can't be read: {error}") from None
     except OSError as error:
         raise NodeError(f"{path}: {error.strerror}") from None
     finally:

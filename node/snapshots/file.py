@@ -22,12 +22,12 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from node.failures import FileError, Status
+from node.runtime.errors import FileError, Status
 from node.storage.datafolder import ChainMark, mark_of
 from node.storage.disk import Disk, File
-from node.storage.specfile import decisive
+from node.storage.spec_copy import decisive
 from state.protocol.spec import ChainSpec
-from state.snapshot.image import Head
+from state.snapshot.image import SnapshotHeader
 
 MAGIC, VERSION = b"COINSNAP", 1
 START, CHUNK, END = struct.Struct("<8sII"), struct.Struct("<II"), struct.Struct("<Q")
@@ -44,11 +44,11 @@ class SnapshotError(FileError):
     """A snapshot can't be used; the text names the file and the reason."""
 
 
-class Broken(SnapshotError):
+class CorruptSnapshot(SnapshotError):
     """The file is damaged."""
 
 
-class Unfit(SnapshotError):
+class IncompatibleSnapshot(SnapshotError):
     """The file is whole, and can't serve here: another format, other rules, another chain, other plugins; or it isn't there."""
 
     STATUS = Status.REFUSED
@@ -60,7 +60,7 @@ class Unwritable(SnapshotError):
     STATUS = Status.DISK
 
 
-class Foreign(Unfit):
+class OffChainSnapshot(IncompatibleSnapshot):
     """The file is whole, and was taken at a block that the block log doesn't have."""
 
 
@@ -79,12 +79,12 @@ class Index(Struct, frozen=True, kw_only=True):
 
     program: str  # the version of the program that made it
     chain: ChainMark
-    head: Head
+    head: SnapshotHeader
     sections: tuple[Section, ...]
-    spec: str = ""  # what decides what blocks do to the state (node/storage/specfile.py); snapshots of before are without
+    spec: str = ""  # what decides what blocks do to the state (node/storage/spec_copy.py); snapshots of before are without
 
 
-class Writer:
+class SnapshotWriter:
     """Writes the sections of a snapshot into an empty file, one by one, then its index (`finish`). Raises OSError."""
 
     def __init__(self, file: File) -> None:
@@ -109,7 +109,7 @@ class Writer:
             self._at += len(framed)
         self._sections.append(Section(name, schema_digest(schema), start, self._at - start, total.hexdigest()))
 
-    def finish(self, program: str, spec: ChainSpec, head: Head) -> None:
+    def finish(self, program: str, spec: ChainSpec, head: SnapshotHeader) -> None:
         """Write the index."""
         chain, kept = mark_of(spec), decisive(spec).decode()
         index = Index(program=program, chain=chain, head=head, sections=tuple(self._sections), spec=kept)
@@ -130,20 +130,20 @@ class Snapshot:
         try:
             self._file = disk.open_to_read(path)
         except (OSError, ValueError) as error:
-            raise Unfit(f"{path}: {getattr(error, 'strerror', None) or error}") from None
+            raise IncompatibleSnapshot(f"{path}: {getattr(error, 'strerror', None) or error}") from None
         try:
             self.size = self._file.size()
             self.index = self._read_index()
             self._by_name = {section.name: section for section in self.index.sections}
         except OSError as error:
             self._file.close()
-            raise Unfit(f"{path}: {error.strerror}") from None
+            raise IncompatibleSnapshot(f"{path}: {error.strerror}") from None
         except SnapshotError:
             self._file.close()
             raise
 
     @property
-    def head(self) -> Head:
+    def head(self) -> SnapshotHeader:
         """The block that it was taken at, with what the chain keeps beside tables."""
         return self.index.head
 
@@ -159,16 +159,16 @@ class Snapshot:
         """Raise Unfit unless there is a section of this name with rows of this form."""
         section = self._by_name.get(name)
         if section is None:
-            raise Unfit(f"{self.path}: has no {name}")
+            raise IncompatibleSnapshot(f"{self.path}: has no {name}")
         if section.schema != schema_digest(schema):
-            raise Unfit(f"{self.path}: {name} has another form than this version of the program gives it")
+            raise IncompatibleSnapshot(f"{self.path}: {name} has another form than this version of the program gives it")
 
     def chunks(self, name: str) -> Iterator[bytes]:
         """Yield the chunks of a section, the first of them when the whole section has been checked. Raises Broken."""
         section = self._by_name[name]
         data = self._read(section.size, section.start)
         if len(data) != section.size or digest_of(data).hexdigest() != section.digest:
-            raise Broken(f"{self.path}: damaged in {name}, bytes {section.start} to {section.start + section.size}")
+            raise CorruptSnapshot(f"{self.path}: damaged in {name}, bytes {section.start} to {section.start + section.size}")
         return self._unpacked(name, data)
 
     def check(self, progress: Callable[[int], None] = lambda size: None) -> None:
@@ -185,12 +185,12 @@ class Snapshot:
             try:
                 # The frame says its size as well, and room for that is made before anything is unpacked.
                 if zstandard.frame_content_size(packed) != size:
-                    raise Broken(f"{self.path}: a chunk of {name} has an impossible size")
+                    raise CorruptSnapshot(f"{self.path}: a chunk of {name} has an impossible size")
                 chunk = unpacker.decompress(packed, max_output_size=size)
             except zstandard.ZstdError as error:
-                raise Broken(f"{self.path}: {name} can't be unpacked: {error}") from None
+                raise CorruptSnapshot(f"{self.path}: {name} can't be unpacked: {error}") from None
             if len(chunk) != size:
-                raise Broken(f"{self.path}: a chunk of {name} has {len(chunk)} bytes in place of {size}")
+                raise CorruptSnapshot(f"{self.path}: a chunk of {name} has {len(chunk)} bytes in place of {size}")
             yield chunk
 
     def _sized(self, name: str, data: bytes) -> list[tuple[memoryview, int]]:
@@ -200,21 +200,23 @@ class Snapshot:
             try:
                 packed_size, size = CHUNK.unpack_from(data, at)
             except struct.error as error:
-                raise Broken(f"{self.path}: {name} can't be unpacked: {error}") from None
+                raise CorruptSnapshot(f"{self.path}: {name} can't be unpacked: {error}") from None
             at += CHUNK.size + packed_size
             if size > CHUNK_SIZE_MAX or at > len(data):
-                raise Broken(f"{self.path}: a chunk of {name} has an impossible size")
+                raise CorruptSnapshot(f"{self.path}: a chunk of {name} has an impossible size")
             found.append((memoryview(data)[at - packed_size : at], size))
         self._unpacked_sizes[name] = sum(size for _, size in found)
         unpacked, most = sum(self._unpacked_sizes.values()), UNPACKED_FREE + UNPACKED_PER_BYTE * self.size
         if unpacked > most:
-            raise Broken(f"{self.path}: {unpacked:,} bytes and more are packed in it, and {most:,} may be in a file of {self.size:,}")
+            raise CorruptSnapshot(
+                f"{self.path}: {unpacked:,} bytes and more are packed in it, and {most:,} may be in a file of {self.size:,}"
+            )
         return found
 
     def _read_index(self) -> Index:
         start = self._read(START.size, 0)
         if len(start) != START.size or not start.startswith(MAGIC):
-            raise Broken(f"{self.path}: is no snapshot")
+            raise CorruptSnapshot(f"{self.path}: is no snapshot")
         _, version, zeros = START.unpack(start)
         tail = END.size + DIGEST_SIZE
         begin = END.unpack(self._read(END.size, self.size - tail))[0] if self.size >= START.size + tail else 0
@@ -223,27 +225,27 @@ class Snapshot:
         is_whole = is_sound and digest_of(start + end[:-DIGEST_SIZE]).digest() == end[-DIGEST_SIZE:]
         # A later version of the format may end in another way; a flipped bit in the number must not look like one that does.
         if version != VERSION and (is_whole or not is_sound):
-            raise Unfit(f"{self.path}: is of version {version} of the format, this program reads {VERSION}; save it anew")
+            raise IncompatibleSnapshot(f"{self.path}: is of version {version} of the format, this program reads {VERSION}; save it anew")
         if not is_whole or zeros:
-            raise Broken(f"{self.path}: damaged, or not written to its end")
+            raise CorruptSnapshot(f"{self.path}: damaged, or not written to its end")
         try:
             index = msgspec.json.decode(end[:-tail], type=Index)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise Unfit(f"{self.path}: its index has another form: {error}") from None
+            raise IncompatibleSnapshot(f"{self.path}: its index has another form: {error}") from None
         at = START.size
         for section in index.sections:
             if section.start != at or section.size < 0:
-                raise Broken(f"{self.path}: its sections don't follow each other")
+                raise CorruptSnapshot(f"{self.path}: its sections don't follow each other")
             at += section.size
         if at != begin or len({section.name for section in index.sections}) != len(index.sections):
-            raise Broken(f"{self.path}: its sections don't follow each other")
+            raise CorruptSnapshot(f"{self.path}: its sections don't follow each other")
         return index
 
     def _read(self, size: int, start: int) -> bytes:
         try:
             return self._file.read(size, start)
         except OSError as error:
-            raise Broken(f"{self.path}: can't be read at byte {start}: {error.strerror}") from None
+            raise CorruptSnapshot(f"{self.path}: can't be read at byte {start}: {error.strerror}") from None
 
 
 def digest_of(data: bytes = b"") -> blake2b:

@@ -10,19 +10,19 @@ from pathlib import Path
 
 from msgspec import MsgspecError, Struct
 
-from node.memory import collector_off
-from node.snapshots.file import Broken, Foreign, Snapshot, SnapshotError, Unfit, Unwritable, Writer
+from node.runtime.memory import collector_off
+from node.snapshots.file import CorruptSnapshot, IncompatibleSnapshot, OffChainSnapshot, Snapshot, SnapshotError, SnapshotWriter, Unwritable
 from node.storage.datafolder import mark_of
 from node.storage.disk import NEW, Disk, written_whole
-from node.storage.specfile import difference
+from node.storage.spec_copy import difference
 from node.version import VERSION
 from rpc.log import Log
 from state.chain.chain import Chain
-from state.chain.settled import no_block
+from state.chain.irreversible import no_block
 from state.protocol.errors import ChainError
-from state.snapshot.image import RULES, Head, Older, head_of, parts_of, restore
-from state.store.columns import Unreadable
-from state.store.deferred import Deferred
+from state.snapshot.image import RULES, Older, SnapshotHeader, head_of, parts_of, restore
+from state.store.columns import CorruptColumn
+from state.store.lazy.background_load import BackgroundLoad
 
 FOLDER_NAME, SUFFIX, ASIDE = "snapshots", ".snapshot", ".broken"
 KEPT_MAX = 3  # snapshots
@@ -40,7 +40,7 @@ def folder_of(data: Path) -> Path:
     return data / FOLDER_NAME
 
 
-def name_of(head: Head) -> str:
+def name_of(head: SnapshotHeader) -> str:
     """Return the name of the file of a snapshot."""
     return f"{head.number:010}-{head.block_id}{SUFFIX}"
 
@@ -84,7 +84,7 @@ def write(chain: Chain, folder: Path, disk: Disk, *, with_blocks: bool = False) 
     head = head_of(chain)
     path = folder / name_of(head)
     with written_whole(disk, path) as file:
-        writer = Writer(file)
+        writer = SnapshotWriter(file)
         for name, part in parts_of(chain.state).items():
             writer.section(name, part.schema, part.dump())
         if with_blocks:
@@ -148,8 +148,8 @@ class LoadedSnapshot(Struct, frozen=True):
     """The snapshot that a chain has started from, and its tables that are still to be filled (see `state.snapshot.image.restore`)."""
 
     path: Path
-    head: Head
-    left: list[Deferred]
+    head: SnapshotHeader
+    left: list[BackgroundLoad]
 
     def steps(self) -> Iterator[None]:
         """Fill the tables that are left, a chunk at each step. Raises Broken."""
@@ -158,10 +158,10 @@ class LoadedSnapshot(Struct, frozen=True):
                 try:
                     deferred.advance()
                 except (ChainError, MsgspecError, ValueError) as error:
-                    raise Broken(f"{self.path}: can't be read: {error}; remove it, and blocks are replayed in its place") from None
+                    raise CorruptSnapshot(f"{self.path}: can't be read: {error}; remove it, and blocks are replayed in its place") from None
                 yield
 
-    def finish(self) -> Head:
+    def finish(self) -> SnapshotHeader:
         """Fill all tables that are left, and return the head. Raises Broken."""
         for _ in self.steps():
             pass
@@ -177,12 +177,12 @@ def load(chain: Chain, path: Path, disk: Disk, older: Older | None = None, *, is
     snapshot = Snapshot(path, disk)
     try:
         if is_ours and path.name != name_of(snapshot.head):
-            raise Foreign(f"{path}: holds another snapshot, {name_of(snapshot.head)}")
+            raise OffChainSnapshot(f"{path}: holds another snapshot, {name_of(snapshot.head)}")
         require_fit(snapshot, chain)
         with collector_off():
             return LoadedSnapshot(path, snapshot.head, restore(chain, snapshot.head, snapshot.chunks, older or no_block))
-    except Unreadable as error:
-        raise Broken(f"{path}: can't be read: {error}") from None
+    except CorruptColumn as error:
+        raise CorruptSnapshot(f"{path}: can't be read: {error}") from None
     finally:
         snapshot.close()
 
@@ -191,18 +191,20 @@ def require_fit(snapshot: Snapshot, chain: Chain) -> None:
     """Raise Unfit unless a snapshot is of this chain, of these rules, and has all that this program keeps."""
     path, index, ours = snapshot.path, snapshot.index, mark_of(chain.state.spec)
     if index.chain.chain_id != ours.chain_id:
-        raise Unfit(f"{path}: is of the chain {index.chain.name} ({index.chain.chain_id[:8]}), not of {ours.name} ({ours.chain_id[:8]})")
+        raise IncompatibleSnapshot(
+            f"{path}: is of the chain {index.chain.name} ({index.chain.chain_id[:8]}), not of {ours.name} ({ours.chain_id[:8]})"
+        )
     if index.chain.genesis != ours.genesis:
         differs = difference(index.spec.encode(), index.chain.genesis, chain.state.spec) or "it doesn't say which"
         what = f"is of the chain {index.chain.name} with another genesis or other constants than {ours.name} has now"
-        raise Unfit(f"{path}: {what} ({differs}); start with the spec, --witnesses and --accounts as they were")
+        raise IncompatibleSnapshot(f"{path}: {what} ({differs}); start with the spec, --witnesses and --accounts as they were")
     if index.head.rules != RULES:
-        raise Unfit(
+        raise IncompatibleSnapshot(
             f"{path}: was made with other rules ({index.head.rules}, coind {index.program}; these are {RULES}): replay and save anew"
         )
     missing = [name for name in chain.state.plugins if name not in index.head.plugins]
     if missing:
-        raise Unfit(f"{path}: lacks the data of {', '.join(missing)}: enabled now, and not when it was made")
+        raise IncompatibleSnapshot(f"{path}: lacks the data of {', '.join(missing)}: enabled now, and not when it was made")
     for name, part in parts_of(chain.state).items():
         snapshot.check_schema(name, part.schema)
 
@@ -211,9 +213,9 @@ def require_in_log(path: Path, number: int, block_id: str, chain: Chain, older: 
     """Raise Foreign unless the block that a snapshot was taken at is the one that `older` finds, in a block log."""
     packed = older(number)
     if packed is None:
-        raise Foreign(f"{path}: was taken at block {number}, which the block log doesn't have")
+        raise OffChainSnapshot(f"{path}: was taken at block {number}, which the block log doesn't have")
     if chain.state.wire.unpack_block(packed)[0].id.hex() != block_id:
-        raise Foreign(f"{path}: was taken at block {number} ({block_id}), and the block log has another block {number}")
+        raise OffChainSnapshot(f"{path}: was taken at block {number} ({block_id}), and the block log has another block {number}")
 
 
 def set_aside(path: Path, disk: Disk) -> str:

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import trio
 
-from node.failures import DiskError
-from node.snapshots.child import ChildFailed, ForkedChild
+from node.runtime.errors import DiskError
+from node.runtime.forked_child import ChildFailed, ForkedChild
 from node.snapshots.file import SnapshotError
 from node.snapshots.folder import remove_after, save, tidy
 from node.storage.disk import Disk, SystemDisk
+from rpc.jsonrpc.scheduler import ALWAYS_OPEN, ReadGate
 from rpc.log import Log
-from rpc.service.turns import NEVER_SHUT, Gate
 from state.chain.chain import Chain
-from state.chain.moves import Move
+from state.chain.head_change import HeadChange
 
 EVERY = 10_000  # blocks; replaying so many takes some seconds
 LOOK_SECONDS = 1
@@ -43,7 +43,7 @@ class SnapshotSaver:
         seconds: float = 0.0,
         keeps_all: bool = False,
         is_required: bool = False,
-        gate: Gate = NEVER_SHUT,
+        gate: ReadGate = ALWAYS_OPEN,
     ) -> None:
         self._chain, self._folder, self._disk, self._every, self._gate = chain, folder, disk, every, gate
         self._seconds, self._keeps_all, self._is_required = seconds, keeps_all, is_required
@@ -56,7 +56,7 @@ class SnapshotSaver:
 
     # -------------------------------------------------------------- while the chain goes on
 
-    def look(self) -> Awaitable[None] | None:
+    def save_if_due(self) -> Awaitable[None] | None:
         """Return the work that is due, to begin a snapshot or to end one that is written; None if there is none.
 
         It waits only where a snapshot is due before the last one is written.
@@ -77,7 +77,7 @@ class SnapshotSaver:
         except ChildFailed as error:
             self._failed(number, error)
             return
-        await self._gate.opened()
+        await self._gate.wait_open()
         self._saved = number
         if self._chain.irreversible < number:  # the chain has returned to an earlier moment meanwhile
             self._remove_after(self._chain.irreversible)
@@ -96,7 +96,7 @@ class SnapshotSaver:
         """Save when it is time, until cancelled. On a simulated disk, which a child can't write to, do nothing."""
         while self._every and isinstance(self._disk, SystemDisk):
             await trio.sleep(LOOK_SECONDS)
-            await self._gate.opened()
+            await self._gate.wait_open()
             if self._is_due():
                 await self._begin()
                 await self.finish()
@@ -104,7 +104,7 @@ class SnapshotSaver:
     def follow_moves(self) -> None:
         """Remove snapshots when the chain returns to an earlier moment: they hold blocks that have not happened any more."""
         if self._every:
-            self._chain.on_moved.append(self._moved)
+            self._chain.on_head_change.append(self._on_head_change)
 
     # -------------------------------------------------------------- at its end
 
@@ -147,7 +147,7 @@ class SnapshotSaver:
         _log.warning("a snapshot could not be saved", block=number, reason=str(error))
         self._number, self._not_before = 0, trio.current_time() + RETRY_SECONDS
 
-    def _moved(self, move: Move) -> None:
+    def _on_head_change(self, change: HeadChange) -> None:
         before, self._irreversible = max(self._irreversible, self._last()), self._chain.irreversible
         if self._irreversible < before:
             self._remove_after(self._irreversible)

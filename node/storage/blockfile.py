@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import msgspec
 
-from node.failures import FileError
+from node.runtime.errors import FileError
 from node.storage.disk import Disk, Readable, SystemDisk
 from node.storage.frames import CHUNK_SIZE, FRAME_SIZE_MAX, frame_start, last_number, whole_frame
 from state.protocol.errors import ChainError, ParseError

@@ -16,20 +16,20 @@ from zlib import crc32
 
 from msgspec import Struct, field
 
-from node.failures import FileError, NodeError
+from node.runtime.errors import FileError, NodeError
 from node.storage.blockfile import SYSTEM, BlockFile
+from node.storage.damage import Damaged, Layout, block_id, lay_out_known, lay_out_unknown
 from node.storage.disk import Disk, File, copy_part, read_whole
-from node.storage.examine import Damaged, Layout, block_id, lay_out_known, lay_out_unknown
 from node.storage.frames import SumsDigest, entries, frame_sums, packed_entries, walk_back
-from node.storage.marks import Mark, newest_mark, write_mark
-from node.storage.switching import Pending, Switch, drop_switch, read_switch, write_switch
+from node.storage.switch_journal import InterruptedSwitch, SwitchRecord, drop_switch, read_switch, write_switch
+from node.storage.sync_marks import SyncMark, newest_mark, write_mark
 from state.protocol.transaction import OFFSET, ZERO_ID, SignedBlock, Wire, frame
 
 LOG_NAME, INDEX_NAME, SUMS_NAME, MARK_NAME, SWITCH_NAME = (f"block_log{end}" for end in ("", ".index", ".sums", ".head", ".switch"))
 SUM_SIZE = 4
 
 
-class Head(Struct, frozen=True):
+class LogTip(Struct, frozen=True):
     """The last block of a log: its number and id, where its frame ends, and the digest of all checksums up to its own."""
 
     number: int = 0
@@ -51,15 +51,15 @@ class BlockLog:
         self.notes: list[str] = []
         self.torn = 0
         self._folder, self._wire, self._disk = folder, wire, disk
-        self._head = Head()
+        self._head = LogTip()
         self._starts, self._sums = array("Q"), array("I")
-        self._mark: Mark | None = None
+        self._mark: SyncMark | None = None
         self._sums_file: File | None = None
         self._mark_file: File | None = None
         # Held by whoever writes a mark, which a thread may do while blocks are appended.
         self._marking = Lock()
         # Set during a sync or a fork switch, and for good when that fails: what the disk holds isn't known then.
-        self._is_in_doubt = False
+        self._may_differ_from_disk = False
         # Where the blocks were written to when the log's name was gone.
         self._rescued: Path | None = None
         self._files: list[File] = []
@@ -82,7 +82,7 @@ class BlockLog:
         return self._head.number
 
     @property
-    def head(self) -> Head:
+    def head(self) -> LogTip:
         """The last block."""
         return self._head
 
@@ -124,7 +124,7 @@ class BlockLog:
         self._starts.append(head.end)
         self._sums.append(checksum)
         # In one assignment, since `sync` reads it in another thread.
-        self._head = Head(block.number, block.id, head.end + len(data), head.sums.after(entry))
+        self._head = LogTip(block.number, block.id, head.end + len(data), head.sums.after(entry))
 
     def switch(self, popped: Sequence[SignedBlock], applied: Sequence[SignedBlock]) -> None:
         """Replace the last blocks (`popped`, newest first) by others (oldest first) in one step.
@@ -149,10 +149,10 @@ class BlockLog:
             data = b"".join(parts)
             assert self._mark is not None
             kept = str(SumsDigest(self._sums[:number]))
-            switch = Switch(serial=self._mark.serial, number=number, end=end, sums=kept, size=len(data), check=crc32(data))
+            switch = SwitchRecord(serial=self._mark.serial, number=number, end=end, sums=kept, size=len(data), check=crc32(data))
             write_switch(self._disk, self._switch_path, switch, data)
-            with self._doubted():
-                self._make_switch(Pending(switch, data))
+            with self._recheck():
+                self._make_switch(InterruptedSwitch(switch, data))
             drop_switch(self._disk, self._switch_path)
 
     def sync(self) -> int:
@@ -164,23 +164,23 @@ class BlockLog:
         with self._marking:
             head = self._head
             if not self._has_mark_of(head):
-                with self._doubted():
+                with self._recheck():
                     self._log.sync()
                     if self._mark is not None:
-                        self._write_mark(head)
+                        self._write_sync_mark(head)
             return head.number
 
     def adopt(self) -> None:
         """Keep checksums and a mark from now on, for blocks that have been checked."""
         with self._marking:
             if self._mark is None:
-                self._make_marks(serial=1)
+                self._create_sync_marks(serial=1)
 
     def close(self) -> None:
         """Sync and close the files, and release the lock. After a failure that has left the log in doubt they are only closed."""
         try:
-            if not self._is_in_doubt:
-                self._close_in_order()
+            if not self._may_differ_from_disk:
+                self._close_cleanly()
         finally:
             self._close_files()
 
@@ -264,16 +264,16 @@ class BlockLog:
         size = self._log.size()
         if layout.end < size:
             self._cut_off(layout, size, is_copied=not is_strict)
-        self._take(layout)
+        self._adopt_layout(layout)
         self._write_index()
         if mark is not None or kept == layout.sums:
             # A new mark says that this start, in this boot, has found everything up to there.
-            self._make_marks(serial=1 if mark is None else mark.serial + 1)
+            self._create_sync_marks(serial=1 if mark is None else mark.serial + 1)
 
-    def _take(self, layout: Layout) -> None:
+    def _adopt_layout(self, layout: Layout) -> None:
         self._starts, self._sums = layout.starts, layout.sums
         last = block_id(self._log, self._wire, layout, len(layout)) if len(layout) else ZERO_ID
-        self._head = Head(len(layout), last, layout.end, SumsDigest(layout.sums))
+        self._head = LogTip(len(layout), last, layout.end, SumsDigest(layout.sums))
 
     def _cut_off(self, layout: Layout, size: int, *, is_copied: bool) -> None:
         """Cut off what follows the good blocks. After a loss of power that may be more than one block, and a copy is kept."""
@@ -296,7 +296,7 @@ class BlockLog:
             self._index.truncate(0)
             self._index.write(data, 0)
 
-    def _make_marks(self, serial: int) -> None:
+    def _create_sync_marks(self, serial: int) -> None:
         """Write checksums and mark of what the log holds, where they differ, and sync everything with its name."""
         self._sums_file = self._sums_file or self._opened(SUMS_NAME)
         self._mark_file = self._mark_file or self._opened(MARK_NAME)
@@ -307,12 +307,12 @@ class BlockLog:
             self._sums_file.truncate(len(data))
         for file in (self._log, self._index, self._sums_file):
             file.sync()
-        self._write_mark(self._head, serial=serial)
+        self._write_sync_mark(self._head, serial=serial)
         self._disk.sync_folder(self._folder)
 
-    def _write_mark(self, head: Head, *, serial: int = 0, is_closed: bool = False) -> None:
+    def _write_sync_mark(self, head: LogTip, *, serial: int = 0, is_closed: bool = False) -> None:
         assert self._mark_file is not None
-        mark = Mark(
+        mark = SyncMark(
             serial=serial or (self._mark.serial + 1 if self._mark is not None else 1),
             number=head.number,
             id=head.id.hex(),
@@ -355,12 +355,12 @@ class BlockLog:
         self.notes.append(f"a change to another branch after block {switch.number} had been interrupted, and is finished")
         return True
 
-    def _make_switch(self, pending: Pending) -> None:
+    def _make_switch(self, pending: InterruptedSwitch) -> None:
         """Cut the log and write the other branch, then sync it and its mark."""
         switch = pending.switch
         del self._starts[switch.number :]
         del self._sums[switch.number :]
-        self._cut_files(Head(switch.number, end=switch.end))
+        self._cut_files(LogTip(switch.number, end=switch.end))
         self._log.write(pending.data, switch.end)
         end = switch.end + len(pending.data)
         added = walk_back(self._log, end, switch.end)
@@ -368,40 +368,40 @@ class BlockLog:
         self._starts.extend(added)
         self._sums.extend(frame_sums(self._log, added, end))
         self._index.write(packed_entries(added), switch.number * OFFSET.size)
-        self._take(Layout(self._starts, self._sums, end))
+        self._adopt_layout(Layout(self._starts, self._sums, end))
         assert self._sums_file is not None
         self._sums_file.write(packed_entries(self._sums[switch.number :]), switch.number * SUM_SIZE)
         self._log.sync()
-        self._write_mark(self._head)
+        self._write_sync_mark(self._head)
 
     # -------------------------------------------------------------- private
 
-    def _has_mark_of(self, head: Head) -> bool:
+    def _has_mark_of(self, head: LogTip) -> bool:
         return self._mark is not None and (self._mark.number, self._mark.sums) == (head.number, str(head.sums))
 
     @contextmanager
-    def _doubted(self) -> Iterator[None]:
+    def _recheck(self) -> Iterator[None]:
         """Leave the log in doubt unless the block comes to its end: then no mark may vouch for the log any more.
 
         A switch that was interrupted is finished at the next start, as long as no later mark is found; and a sync that has failed
         must not be tried again, since the system may have dropped what it couldn't write, and say that all is well.
         """
-        if self._is_in_doubt:
+        if self._may_differ_from_disk:
             raise OSError(EIO, "an earlier sync or fork switch has failed", str(self.path))
-        self._is_in_doubt = True
+        self._may_differ_from_disk = True
         yield
-        self._is_in_doubt = False
+        self._may_differ_from_disk = False
 
-    def _close_in_order(self) -> None:
+    def _close_cleanly(self) -> None:
         self.sync()
         with self._marking:
             if self._mark is not None and self._sums_file is not None:
                 # A closed log has nothing that a loss of power could explain, so that nothing of it may be in doubt.
                 self._index.sync()
                 self._sums_file.sync()
-                self._write_mark(self._head, is_closed=True)
+                self._write_sync_mark(self._head, is_closed=True)
 
-    def _cut_files(self, head: Head) -> None:
+    def _cut_files(self, head: LogTip) -> None:
         """Cut the files back to a block, the checksums first, as they are written last."""
         if self._sums_file is not None:
             self._sums_file.truncate(head.number * SUM_SIZE)

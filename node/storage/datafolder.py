@@ -14,12 +14,12 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from node.failures import DiskError, FileError, NodeError
+from node.runtime.errors import DiskError, FileError, NodeError
 from node.storage.blockfile import SYSTEM
 from node.storage.blocklog import BlockLog
 from node.storage.disk import Disk, File, written_whole
-from node.storage.edits import EditLog
-from node.storage.specfile import decisive, difference, digest_of, keep_spec, read_kept
+from node.storage.edit_log import EditLog
+from node.storage.spec_copy import decisive, difference, digest_of, keep_spec, read_kept
 from state.protocol.spec import ChainSpec
 from state.protocol.transaction import Wire
 
@@ -70,7 +70,7 @@ class DataFolder:
                 keep_spec(disk, path, spec)
                 self.is_verified = found is not None
                 self._is_adopted = found is not None and found.version == VERSION
-                self.edits = EditLog(path, disk, self._mark.edits, self._note_edits)
+                self.edits = EditLog(path, disk, self._mark.edits, self._record_edits)
                 self.edits.read()
                 self.log = BlockLog(path, wire, disk, is_marked=self._is_adopted)
                 with closed_on_failure(self.log):
@@ -98,7 +98,7 @@ class DataFolder:
             self._disk.remove(self.path / CHAIN_NAME)
             self._is_adopted = False
 
-    def _note_edits(self, tag: str) -> None:
+    def _record_edits(self, tag: str) -> None:
         """Note that the folder has a file of edits, so that it is missed when it is gone."""
         self._mark = checked(replace(self._mark, edits=tag))
         self._write_mark()

@@ -10,7 +10,7 @@ from hashlib import blake2b
 from typing import Self
 from zlib import crc32
 
-from node.failures import FileError
+from node.runtime.errors import FileError
 from node.storage.disk import File, Readable
 from state.protocol.codec.codecs import past_end
 from state.protocol.constants import COIN_MAX_BLOCK_SIZE

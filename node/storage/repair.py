@@ -7,14 +7,14 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from node.failures import DiskError, NodeError
+from node.runtime.errors import DiskError, NodeError
 from node.storage.blockfile import SYSTEM
 from node.storage.blocklog import INDEX_NAME, LOG_NAME, MARK_NAME, SUMS_NAME, SWITCH_NAME, BlockLog, copy_of
+from node.storage.damage import Damaged, block_id, good_part, lay_out_known, lay_out_unknown
 from node.storage.datafolder import VERSION, read_chain
 from node.storage.disk import Disk, File, read_whole
-from node.storage.examine import Damaged, block_id, good_part, lay_out_known, lay_out_unknown
 from node.storage.frames import entries, packed_entries
-from node.storage.marks import newest_mark
+from node.storage.sync_marks import newest_mark
 from state.protocol.transaction import Wire
 
 

@@ -3,35 +3,35 @@
 from itertools import islice
 from typing import Annotated, Any
 
-from rpc.api.listing import By, declare_list, require_few
+from rpc.api.database_lists import By, declare_list, require_few
+from rpc.declare.arguments import AccountName, Example, MaxValue, Text, Timestamp, UInt32
+from rpc.declare.errors import NotServed
+from rpc.declare.method import method
+from rpc.declare.record_encoder import Json, RecordEncoder, ShowsRecord
 from rpc.records.accounts import AccountRecord, ExtendedAccountRecord, account_view, account_views
-from rpc.service.arguments import AccountName, Example, Limit, Text, Timestamp, UInt32
-from rpc.service.method import method
-from rpc.service.refusal import NotServed
-from rpc.service.show import Json, Of, Show
 from state.protocol.errors import Refused
 from state.tables import State
 
-AccountJson = Annotated[Json, Of(AccountRecord)]
-ExtendedAccountJson = Annotated[Json, Of(ExtendedAccountRecord)]
-LookupLimit = Annotated[UInt32, Limit(1000, condition="limit <= 1000")]
+AccountJson = Annotated[Json, ShowsRecord(AccountRecord)]
+ExtendedAccountJson = Annotated[Json, ShowsRecord(ExtendedAccountRecord)]
+LookupLimit = Annotated[UInt32, MaxValue(1000, condition="limit <= 1000")]
 
 
 @method("database_api.find_accounts", key="accounts")
-def find_accounts(state: State, show: Show, /, accounts: list[AccountName]) -> list[AccountJson]:
+def find_accounts(state: State, show: RecordEncoder, /, accounts: list[AccountName]) -> list[AccountJson]:
     """Return the accounts of these names, in their order; unknown ones are left out."""
     require_few("accounts", accounts)
     return show.each(AccountRecord, account_views(state, accounts))
 
 
 @method("condenser_api.get_accounts")
-def get_accounts(state: State, show: Show, /, accounts: list[AccountName]) -> list[ExtendedAccountJson]:
+def get_accounts(state: State, show: RecordEncoder, /, accounts: list[AccountName]) -> list[ExtendedAccountJson]:
     """Return the accounts of these names in the extended form, in their order; unknown ones are left out."""
     return show.each(ExtendedAccountRecord, account_views(state, accounts))
 
 
 @method("condenser_api.lookup_account_names")
-def lookup_account_names(state: State, show: Show, /, names: list[AccountName]) -> list[AccountJson | None]:
+def lookup_account_names(state: State, show: RecordEncoder, /, names: list[AccountName]) -> list[AccountJson | None]:
     """Return the account of each of these names, null for unknown ones."""
     dump, by_name = show.by(AccountRecord), state.accounts.by_name
     return [None if (row := by_name.get(name)) is None else dump(account_view(state, row)) for name in names]

@@ -4,48 +4,48 @@ from collections.abc import Callable
 from hashlib import blake2b
 from typing import Annotated
 
+from rpc.declare.arguments import UInt32
+from rpc.declare.method import method
+from rpc.declare.record_encoder import Json, RecordEncoder, ShowsRecord
 from rpc.records.blocks import BlockRecord, block_json
 from rpc.records.large_blocks import LARGE_SIZE, large_blocks
-from rpc.service.arguments import UInt32
-from rpc.service.method import method
-from rpc.service.show import Json, Of, Show
 from state.chain.chain import Chain
 from state.protocol.transaction import BlockHeader, SignedBlock
 
-BlockJson = Annotated[Json, Of(BlockRecord)]
-HeaderJson = Annotated[Json, Of(BlockHeader)]
+BlockJson = Annotated[Json, ShowsRecord(BlockRecord)]
+HeaderJson = Annotated[Json, ShowsRecord(BlockHeader)]
 
 
 @method("block_api.get_block", key="block")
-def get_block(chain: Chain, show: Show, /, block_num: UInt32 = 0) -> BlockJson | None:
+def get_block(chain: Chain, show: RecordEncoder, /, block_num: UInt32 = 0) -> BlockJson | None:
     """Return the block of the main branch with a number, reversible ones too; null when there is none."""
     return find_block(chain, show, block_num)
 
 
 @method("condenser_api.get_block")
-def find_block(chain: Chain, show: Show, /, block_num: UInt32) -> BlockJson | None:
+def find_block(chain: Chain, show: RecordEncoder, /, block_num: UInt32) -> BlockJson | None:
     """Return the block of the main branch with a number, reversible ones too; null when there is none."""
-    packed = chain.settled.packed(block_num) if 0 < block_num <= chain.irreversible else None
-    if packed is not None and len(packed) > LARGE_SIZE and chain.state.journal.reads.is_sliced:
+    packed = chain.irreversible_blocks.packed(block_num) if 0 < block_num <= chain.irreversible else None
+    if packed is not None and len(packed) > LARGE_SIZE and chain.state.journal.read_mode.is_incremental:
         # Its id would have to be read from it first.
         return _in_slices(show, blake2b(packed).digest(), lambda: show.wire.unpack_block(packed)[0])
     block = chain.block_by_number(block_num)
     if block is None:
         return None
-    if block.size > LARGE_SIZE and chain.state.journal.reads.is_sliced:
+    if block.size > LARGE_SIZE and chain.state.journal.read_mode.is_incremental:
         return _in_slices(show, block.id, lambda: block)
     return block_json(show.wire, block, show.legacy)
 
 
-def _in_slices(show: Show, known_by: bytes, read: Callable[[], SignedBlock]) -> Json:
+def _in_slices(show: RecordEncoder, known_by: bytes, read: Callable[[], SignedBlock]) -> Json:
     shown: Json = large_blocks(show.wire).shown(known_by, read, show.legacy)
     return shown
 
 
 @method("block_api.get_block_header")
 @method("condenser_api.get_block_header")
-def get_block_header(chain: Chain, show: Show, /, block_num: UInt32) -> HeaderJson | None:
+def get_block_header(chain: Chain, show: RecordEncoder, /, block_num: UInt32) -> HeaderJson | None:
     """Return the header of the block with a number; null when there is none. Its extensions are objects in both groups."""
     is_settled = 0 < block_num <= chain.irreversible
-    header = chain.settled.header(block_num) if is_settled else chain.block_by_number(block_num)
+    header = chain.irreversible_blocks.header(block_num) if is_settled else chain.block_by_number(block_num)
     return None if header is None else show.wire.header_to_json(header)

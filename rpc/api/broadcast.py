@@ -2,18 +2,18 @@
 
 from typing import Annotated
 
+from rpc.caller import Caller
+from rpc.declare.arguments import Int32
+from rpc.declare.method import method
+from rpc.declare.record_encoder import Json, RecordEncoder, ShowsRecord
+from rpc.jsonrpc.dispatch import Service
 from rpc.processor import Processor
 from rpc.records.blocks import InclusionRecord
-from rpc.service.arguments import Int32
-from rpc.service.caller import Caller
-from rpc.service.envelope import Service
-from rpc.service.method import method
-from rpc.service.show import Json, Of, Show
 from state.protocol.errors import require
 from state.protocol.transaction import SignedBlock, SignedTransaction
 from state.tables import State
 
-InclusionJson = Annotated[Json, Of(InclusionRecord)]
+InclusionJson = Annotated[Json, ShowsRecord(InclusionRecord)]
 ANY_AGE = -1
 
 
@@ -42,7 +42,7 @@ async def broadcast_young_transaction(
 
 
 @method("condenser_api.broadcast_transaction_synchronous")
-async def broadcast_and_wait(processor: Processor, show: Show, caller: Caller, /, trx: SignedTransaction) -> InclusionJson:
+async def broadcast_and_wait(processor: Processor, show: RecordEncoder, caller: Caller, /, trx: SignedTransaction) -> InclusionJson:
     """Push a transaction and wait for the block that includes it, or for the first block after its expiration."""
     inclusion: Json = show(InclusionRecord, await processor.wait_for(trx, caller))
     return inclusion
@@ -53,7 +53,7 @@ async def broadcast_young_and_wait(
     service: Service,
     state: State,
     processor: Processor,
-    show: Show,
+    show: RecordEncoder,
     caller: Caller,
     /,
     trx: SignedTransaction,

@@ -1,14 +1,14 @@
 """Callbacks over a WebSocket as nodes before version 0.20 had them, and the login that their clients begin with.
 
 Notices are `{"method": "notice", "params": [callback, [value]]}`, where `callback` is the number that the client has given, and values have
-the form of the condenser. The clients of those nodes `call` APIs also by numbers: see `envelope.NUMBERED_GROUPS`.
+the form of the condenser. The clients of those nodes `call` APIs also by numbers: see `dispatch.NUMBERED_GROUPS`.
 """
 
 from typing import Annotated
 
-from rpc.push.session import Kind, Session
-from rpc.service.arguments import Example, Text, UInt64
-from rpc.service.method import method
+from rpc.declare.arguments import Example, Text, UInt64
+from rpc.declare.method import method
+from rpc.push.session import Session, Topic
 from state.protocol.errors import require
 
 # The APIs that older nodes gave to everybody, and their numbers: all but the login are in condenser_api now.
@@ -23,14 +23,14 @@ def set_block_applied_callback(session: Session, callback: UInt64) -> None:
 
     There is no notice of blocks that a fork undoes, as on the older nodes.
     """
-    session.set_callback(Kind.headers, callback)
+    session.set_callback(Topic.headers, callback)
 
 
 @method("condenser_api.set_pending_transaction_callback")
 @method("database_api.set_pending_transaction_callback")
 def set_pending_transaction_callback(session: Session, callback: UInt64) -> None:
     """Send each transaction that is accepted from now on, in place of an earlier callback."""
-    session.set_callback(Kind.pending, callback)
+    session.set_callback(Topic.pending, callback)
 
 
 @method("condenser_api.cancel_all_subscriptions")

@@ -2,11 +2,11 @@
 
 from typing import Annotated, NotRequired, TypedDict
 
+from rpc.caller import Caller
+from rpc.declare.arguments import Timestamp, UInt16, UInt32
+from rpc.declare.errors import PushFailed
+from rpc.declare.method import method
 from rpc.processor import Processor
-from rpc.service.arguments import Timestamp, UInt16, UInt32
-from rpc.service.caller import Caller
-from rpc.service.method import method
-from rpc.service.refusal import PushFailed
 from state.protocol.codec.kinds import Bool, Extensions, Hash, Many, Text
 from state.protocol.errors import ChainError
 from state.protocol.operation import Operations

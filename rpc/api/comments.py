@@ -3,46 +3,58 @@
 from itertools import islice
 from typing import Annotated, Any
 
-from rpc.api.listing import BEGINNING, QUERY_LIMIT, By, ListLimit, Member, Order, chosen, declare_list, few, read_argument, require_few
+from rpc.api.database_lists import (
+    BEGINNING,
+    QUERY_LIMIT,
+    By,
+    ListLimit,
+    Member,
+    Order,
+    chosen,
+    declare_list,
+    few,
+    read_argument,
+    require_few,
+)
+from rpc.declare.arguments import AccountName, AnyOf, ExactLength, OneOfNames, Text, Timestamp
+from rpc.declare.method import method
+from rpc.declare.record_encoder import Json, RecordEncoder, ShowsRecord
 from rpc.records.comments import CommentRecord, VoteRecord, comment_view, vote_view
-from rpc.service.arguments import AccountName, Among, AnyOf, Exactly, Text, Timestamp
-from rpc.service.method import method
-from rpc.service.show import Json, Of, Show
 from state.protocol.errors import require
 from state.tables import State
 
 FIRST = 0
 """The record id that stands for no comment and no account: everything comes after it."""
 
-CommentJson = Annotated[Json, Of(CommentRecord)]
-VoteJson = Annotated[Json, Of(VoteRecord)]
+CommentJson = Annotated[Json, ShowsRecord(CommentRecord)]
+VoteJson = Annotated[Json, ShowsRecord(VoteRecord)]
 CommentKey = tuple[AccountName, Text]
 CashoutStart = Annotated[
     tuple[Timestamp, AccountName, Text],
-    Exactly("by_cashout_time start requires 3 values. (time_point_sec, account_name_type, string)"),
+    ExactLength("by_cashout_time start requires 3 values. (time_point_sec, account_name_type, string)"),
 ]
 RootStart = Annotated[
     tuple[AccountName, Text, AccountName, Text],
-    Exactly("by_root start requires 4 values. (account_name_type, string, account_name_type, string)"),
+    ExactLength("by_root start requires 4 values. (account_name_type, string, account_name_type, string)"),
 ]
 ParentStart = Annotated[
     tuple[AccountName, Text, AccountName, Text],
-    Exactly("by_parent start requires 4 values. (account_name_type, string, account_name_type, string)"),
+    ExactLength("by_parent start requires 4 values. (account_name_type, string, account_name_type, string)"),
 ]
 UpdateStart = Annotated[
     tuple[AccountName, Timestamp, AccountName, Text],
-    Exactly("by_last_update start requires 4 values. (account_name_type, time_point_sec, account_name_type, string)"),
+    ExactLength("by_last_update start requires 4 values. (account_name_type, time_point_sec, account_name_type, string)"),
 ]
 AuthorUpdateStart = Annotated[
     tuple[AccountName, Timestamp, AccountName, Text],
-    Exactly("by_author_last_update start requires 4 values. (account_name_type, time_point_sec, account_name_type, string)"),
+    ExactLength("by_author_last_update start requires 4 values. (account_name_type, time_point_sec, account_name_type, string)"),
 ]
 
 
 @method("database_api.find_comments", key="comments")
 def find_comments(
     state: State,
-    show: Show,
+    show: RecordEncoder,
     /,
     start: list[CommentKey],
     limit: ListLimit = QUERY_LIMIT,
@@ -61,7 +73,7 @@ def find_comments(
 
 
 @method("database_api.find_votes", key="votes")
-def find_votes(state: State, show: Show, /, author: AccountName = "", permlink: Text = "") -> list[VoteJson]:
+def find_votes(state: State, show: RecordEncoder, /, author: AccountName = "", permlink: Text = "") -> list[VoteJson]:
     """Return the votes on a comment, in the order of the accounts that voted, oldest account first."""
     comment = state.comments.by_permlink.get(author, permlink)
     text, condition = "Could not find comment ${a}/${p}", "comment != nullptr"
@@ -139,12 +151,12 @@ SYMBOL_ORDERS = {
 }
 CommentVoter = Annotated[
     tuple[AccountName, Text, AccountName],
-    Exactly("by_comment_voter start requires 3 values. (account_name_type, string, account_name_type)", "key.size() == nr_args"),
+    ExactLength("by_comment_voter start requires 3 values. (account_name_type, string, account_name_type)", "key.size() == nr_args"),
 ]
 VoterComment = Annotated[
     tuple[AccountName, AccountName, Text],
     # The reference names the other order here.
-    Exactly("by_comment_voter start requires 3 values. (account_name_type, account_name_type, string)", "key.size() == nr_args"),
+    ExactLength("by_comment_voter start requires 3 values. (account_name_type, account_name_type, string)", "key.size() == nr_args"),
 ]
 
 
@@ -176,13 +188,13 @@ VOTES = {
     "by_voter_comment": By(lambda state: state.comment_votes.by_voter_comment, VoterComment, place=voter_comment_place),
 }
 VoteStart = Annotated[Any, AnyOf((CommentVoter, VoterComment))]
-VoteOrder = Annotated[Any, Among((*VOTES, *SYMBOL_ORDERS))]
+VoteOrder = Annotated[Any, OneOfNames((*VOTES, *SYMBOL_ORDERS))]
 
 
 @method("database_api.list_votes", key="votes")
 def list_votes(
     state: State,
-    show: Show,
+    show: RecordEncoder,
     /,
     start: VoteStart = BEGINNING,
     limit: ListLimit = QUERY_LIMIT,

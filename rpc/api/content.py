@@ -4,7 +4,10 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Annotated
 
-from rpc.api.listing import whole
+from rpc.api.database_lists import whole
+from rpc.declare.arguments import AccountName, MaxValue, Permlink, Text, UInt32
+from rpc.declare.method import method
+from rpc.declare.record_encoder import Json, RecordEncoder, ShowsRecord
 from rpc.records.discussions import (
     NO_COIN,
     NO_DISCUSSION,
@@ -20,9 +23,6 @@ from rpc.records.discussions import (
     vote_views,
     with_votes,
 )
-from rpc.service.arguments import AccountName, Limit, Permlink, Text, UInt32
-from rpc.service.method import method
-from rpc.service.show import Json, Of, Show
 from state.effects.comments import comment_of, find_comment
 from state.plugins.tags.lists import tags_by_author, trending_tags
 from state.plugins.tags.metadata import stored
@@ -34,20 +34,20 @@ from state.tables.content import Comment
 OFF = ("_tags_api", "tags_api_plugin not enabled.")
 TAGS_USED_MAX = 1000
 
-DiscussionJson = Annotated[Json, Of(DiscussionRecord)]
-VoteStateJson = Annotated[Json, Of(VoteStateRecord)]
-AccountVoteJson = Annotated[Json, Of(AccountVoteRecord)]
-TagJson = Annotated[Json, Of(TagRecord)]
-TagCountJson = Annotated[Json, Of(TagCountRecord)]
-TagsLimit = Annotated[UInt32, Limit(1000, "Cannot retrieve more than 1000 tags at a time.")]
-FewTagsLimit = Annotated[UInt32, Limit(100, "Cannot retrieve more than 100 tags at a time.")]
+DiscussionJson = Annotated[Json, ShowsRecord(DiscussionRecord)]
+VoteStateJson = Annotated[Json, ShowsRecord(VoteStateRecord)]
+AccountVoteJson = Annotated[Json, ShowsRecord(AccountVoteRecord)]
+TagJson = Annotated[Json, ShowsRecord(TagRecord)]
+TagCountJson = Annotated[Json, ShowsRecord(TagCountRecord)]
+TagsLimit = Annotated[UInt32, MaxValue(1000, "Cannot retrieve more than 1000 tags at a time.")]
+FewTagsLimit = Annotated[UInt32, MaxValue(100, "Cannot retrieve more than 100 tags at a time.")]
 
 
 # ------------------------------------------------------------------ one discussion
 
 
 @method("condenser_api.get_content")
-def get_content(state: State, show: Show, /, author: AccountName, permlink: Permlink) -> DiscussionJson:
+def get_content(state: State, show: RecordEncoder, /, author: AccountName, permlink: Permlink) -> DiscussionJson:
     """Return a post or a reply with the votes on it; an empty one when there is none of that name."""
     row = find_comment(state, author, permlink)
     if row is None:
@@ -58,7 +58,7 @@ def get_content(state: State, show: Show, /, author: AccountName, permlink: Perm
 
 
 @method("tags_api.get_discussion", plugin=TAGS)
-def get_discussion(state: State, show: Show, /, author: AccountName, permlink: Permlink) -> DiscussionJson:
+def get_discussion(state: State, show: RecordEncoder, /, author: AccountName, permlink: Permlink) -> DiscussionJson:
     """Return a post or a reply with the votes on it; an empty one when there is none of that name."""
     row = find_comment(state, author, permlink)
     if row is None:
@@ -68,7 +68,7 @@ def get_discussion(state: State, show: Show, /, author: AccountName, permlink: P
     return discussion
 
 
-def nothing(show: Show) -> Json:
+def nothing(show: RecordEncoder) -> Json:
     """Return the empty discussion that stands for one that doesn't exist."""
     shown: Json = show(DiscussionRecord, NO_DISCUSSION)
     shown |= show(AbsentAmountsRecord, AbsentAmountsRecord())
@@ -76,14 +76,14 @@ def nothing(show: Show) -> Json:
 
 
 @method("condenser_api.get_content_replies")
-def get_content_replies(state: State, show: Show, /, author: AccountName, permlink: Permlink) -> list[DiscussionJson]:
+def get_content_replies(state: State, show: RecordEncoder, /, author: AccountName, permlink: Permlink) -> list[DiscussionJson]:
     """List the direct replies to a post or a reply, oldest first, without the votes on them, at most 10,000."""
     known = shared(state)
     return show.each(DiscussionRecord, [discussion_view(known, row, NO_COIN) for row in replies_to(state, author, permlink)])
 
 
 @method("tags_api.get_content_replies", key="discussions", plugin=TAGS)
-def list_content_replies(state: State, show: Show, /, author: AccountName, permlink: Permlink) -> list[DiscussionJson]:
+def list_content_replies(state: State, show: RecordEncoder, /, author: AccountName, permlink: Permlink) -> list[DiscussionJson]:
     """List the direct replies to a post or a reply, oldest first, without the votes on them, at most 10,000."""
     known = shared(state)
     views = [discussion_view(known, row) for row in replies_to(state, author, permlink)]
@@ -100,7 +100,7 @@ def replies_to(state: State, author: str, permlink: str) -> Iterator[Comment]:
 
 @method("tags_api.get_active_votes", key="votes", plugin=TAGS)
 @method("condenser_api.get_active_votes")
-def get_active_votes(state: State, show: Show, /, author: AccountName, permlink: Permlink) -> list[VoteStateJson]:
+def get_active_votes(state: State, show: RecordEncoder, /, author: AccountName, permlink: Permlink) -> list[VoteStateJson]:
     """List the votes on a comment in the order of the accounts that voted, oldest account first, at most 10,000; an unknown comment is
     refused.
     """
@@ -108,7 +108,7 @@ def get_active_votes(state: State, show: Show, /, author: AccountName, permlink:
 
 
 @method("condenser_api.get_account_votes")
-def get_account_votes(state: State, show: Show, /, account: AccountName) -> list[AccountVoteJson]:
+def get_account_votes(state: State, show: RecordEncoder, /, account: AccountName) -> list[AccountVoteJson]:
     """List the votes of an account that are still kept, in the order of the comments, oldest first, at most 10,000; an unknown account is
     refused.
     """
@@ -121,20 +121,20 @@ def get_account_votes(state: State, show: Show, /, account: AccountName) -> list
 
 
 @method("tags_api.get_trending_tags", key="tags", plugin=TAGS)
-def list_trending_tags(state: State, show: Show, /, start_tag: Text = "", limit: TagsLimit = 100) -> list[TagJson]:
+def list_trending_tags(state: State, show: RecordEncoder, /, start_tag: Text = "", limit: TagsLimit = 100) -> list[TagJson]:
     """List tags by trending score, highest first, from the rank of `start_tag` on."""
     return show.each(TagRecord, trending_tags(state, stored(start_tag), limit))
 
 
 @method("condenser_api.get_trending_tags", plugin=TAGS, not_enabled=OFF)
-def get_trending_tags(state: State, show: Show, /, start_tag: Text, limit: FewTagsLimit) -> list[TagJson]:
+def get_trending_tags(state: State, show: RecordEncoder, /, start_tag: Text, limit: FewTagsLimit) -> list[TagJson]:
     """List tags by trending score, highest first, from the rank of `start_tag` on."""
     return show.each(TagRecord, trending_tags(state, stored(start_tag), limit))
 
 
 @method("tags_api.get_tags_used_by_author", key="tags", plugin=TAGS)
 @method("condenser_api.get_tags_used_by_author", plugin=TAGS, not_enabled=OFF)
-def get_tags_used_by_author(state: State, show: Show, /, author: AccountName) -> list[TagCountJson]:
+def get_tags_used_by_author(state: State, show: RecordEncoder, /, author: AccountName) -> list[TagCountJson]:
     """List the tags that an account has used, most often used first, at most 1,000."""
     require(state.accounts.by_name.get(author) is not None, "Author not found", condition="acnt != nullptr")
     return show.each(TagCountRecord, islice(tags_by_author(state, author), TAGS_USED_MAX))

@@ -3,11 +3,11 @@
 from typing import Annotated, NotRequired, TypedDict
 
 from rpc.api.blocks import BlockJson
+from rpc.declare.arguments import Bool, Example, Text, Timestamp, UInt32
+from rpc.declare.method import method
+from rpc.declare.record_encoder import Json, RecordEncoder
 from rpc.processor import Processor
 from rpc.records.blocks import block_json
-from rpc.service.arguments import Bool, Example, Text, Timestamp, UInt32
-from rpc.service.method import method
-from rpc.service.show import Json, Show
 from state.chain.chain import Chain
 from state.chain.debug import generate_blocks, generate_blocks_until, schedule_hardfork
 from state.chain.skip import Skip
@@ -57,7 +57,7 @@ async def debug_generate_blocks(
     Other requests are answered in between. `skip` takes the reference's flags; three have no effect, so that the chain can go on:
     blocks are always signed, linked to the one before, and their transactions recorded.
     """
-    return await processor.take_steps(generate_blocks(chain, debug_key, count, skip, miss_blocks, edit_if_needed))
+    return await processor.run_steps(generate_blocks(chain, debug_key, count, skip, miss_blocks, edit_if_needed))
 
 
 @method("debug_node_api.debug_generate_blocks_until", key="blocks", loopback_only=True)
@@ -65,11 +65,11 @@ async def debug_generate_blocks_until(
     chain: Chain, processor: Processor, /, debug_key: DebugKey, head_block_time: Timestamp, generate_sparsely: Bool = True
 ) -> UInt32:
     """Produce blocks until a time: with `generate_sparsely` two blocks with nothing in between, otherwise one in every slot."""
-    return await processor.take_steps(generate_blocks_until(chain, debug_key, head_block_time, generate_sparsely))
+    return await processor.run_steps(generate_blocks_until(chain, debug_key, head_block_time, generate_sparsely))
 
 
 @method("debug_node_api.debug_pop_block", loopback_only=True)
-def debug_pop_block(chain: Chain, show: Show, /) -> HeadBlock:
+def debug_pop_block(chain: Chain, show: RecordEncoder, /) -> HeadBlock:
     """Return the head block. In spite of the name it stays the head, as in the reference."""
     head = chain.block_by_number(chain.state.props.head_block_number)
     return {} if head is None else {"block": block_json(show.wire, head, show.legacy)}

@@ -8,10 +8,19 @@ from typing import Annotated, TypeVar
 from msgspec import Struct
 
 from rpc.api.content import OFF, DiscussionJson
-from rpc.records.discussions import NO_COIN, DiscussionRecord, DiscussionView, Shared, discussion_view, listed_view, shared, with_votes
-from rpc.service.arguments import AccountName, Limit, Text, Timestamp, UInt32
-from rpc.service.method import method
-from rpc.service.show import Show
+from rpc.declare.arguments import AccountName, MaxValue, Text, Timestamp, UInt32
+from rpc.declare.method import method
+from rpc.declare.record_encoder import RecordEncoder
+from rpc.records.discussions import (
+    NO_COIN,
+    DiscussionRecord,
+    DiscussionView,
+    PayoutContext,
+    discussion_view,
+    listed_view,
+    shared,
+    with_votes,
+)
 from state.effects.comments import comment_of, find_comment
 from state.plugins.follow.feeds import BlogEntry, FeedEntry
 from state.plugins.follow.lists import blog, blog_entry, feed, feed_entry
@@ -34,8 +43,8 @@ NEWEST = -1
 OVERDUE_SECONDS = 3600
 """For how long payouts that should have been made are still listed."""
 
-QueryLimit = Annotated[UInt32, Limit(DISCUSSIONS_MAX, condition="limit <= 100")]
-ArgumentLimit = Annotated[UInt32, Limit(DISCUSSIONS_MAX)]
+QueryLimit = Annotated[UInt32, MaxValue(DISCUSSIONS_MAX, condition="limit <= 100")]
+ArgumentLimit = Annotated[UInt32, MaxValue(DISCUSSIONS_MAX)]
 
 
 class DiscussionQuery(Struct):
@@ -59,18 +68,18 @@ class DiscussionQuery(Struct):
 
 
 Thing = TypeVar("Thing")
-Find = Callable[[Shared, DiscussionQuery], list[DiscussionView]]
+Find = Callable[[PayoutContext, DiscussionQuery], list[DiscussionView]]
 
 
 def declare_discussions(method_name: str, about: str, find: Find) -> None:
     """Declare a list of discussions in both groups: under one name, with the query as an object or by its members."""
 
-    def by_query(state: State, show: Show, /, query: DiscussionQuery) -> list[DiscussionJson]:
+    def by_query(state: State, show: RecordEncoder, /, query: DiscussionQuery) -> list[DiscussionJson]:
         return show.each(DiscussionRecord, find(shared(state), query))
 
     def by_members(
         state: State,
-        show: Show,
+        show: RecordEncoder,
         /,
         tag: Text = "",
         limit: QueryLimit = 0,
@@ -98,7 +107,7 @@ def declare_discussions(method_name: str, about: str, find: Find) -> None:
 def in_order(order: str) -> Find:
     """Return the function that finds the discussions of a tag in one of the orders of the tags plugin."""
 
-    def find(known: Shared, query: DiscussionQuery) -> list[DiscussionView]:
+    def find(known: PayoutContext, query: DiscussionQuery) -> list[DiscussionView]:
         require_proper(query)
         state, parent, start = known.state, None, None
         if not order.endswith("_payout"):
@@ -160,7 +169,7 @@ declare_discussions(
 # ------------------------------------------------------------------ of an account
 
 
-def in_blog(known: Shared, query: DiscussionQuery) -> list[DiscussionView]:
+def in_blog(known: PayoutContext, query: DiscussionQuery) -> list[DiscussionView]:
     """Return the posts in an account's blog."""
     require_proper(query)
     require_follow(known.state, "blog")
@@ -180,7 +189,7 @@ def in_blog(known: Shared, query: DiscussionQuery) -> list[DiscussionView]:
     return computed(reblogged, entries, query.limit)
 
 
-def in_feed(known: Shared, query: DiscussionQuery) -> list[DiscussionView]:
+def in_feed(known: PayoutContext, query: DiscussionQuery) -> list[DiscussionView]:
     """Return the posts in an account's feed; their bodies are never cut."""
     require_proper(query)
     require_follow(known.state, "feed")
@@ -202,7 +211,7 @@ def brought(view: DiscussionView, entry: FeedEntry) -> DiscussionView:
     return view
 
 
-def of_author(known: Shared, query: DiscussionQuery) -> list[DiscussionView]:
+def of_author(known: PayoutContext, query: DiscussionQuery) -> list[DiscussionView]:
     """Return an author's replies; their bodies are never cut."""
     require_proper(query)
     require(query.start_author is not None, "Must get comments for a specific author", condition="args.start_author")
@@ -226,7 +235,7 @@ declare_discussions("get_discussions_by_comments", "An author's replies, last ch
 
 @method("tags_api.get_discussions_by_author_before_date", key="discussions", plugin=TAGS)
 def list_discussions_by_author_before_date(
-    state: State, show: Show, /, author: AccountName, start_permlink: Text, before_date: Timestamp, limit: ArgumentLimit = 100
+    state: State, show: RecordEncoder, /, author: AccountName, start_permlink: Text, before_date: Timestamp, limit: ArgumentLimit = 100
 ) -> list[DiscussionJson]:
     """List an author's posts, last changed first, beginning with `start_permlink` if that post is older than `before_date`."""
     return get_discussions_by_author_before_date(state, show, author, start_permlink, before_date, limit)
@@ -234,7 +243,7 @@ def list_discussions_by_author_before_date(
 
 @method("condenser_api.get_discussions_by_author_before_date", plugin=TAGS, not_enabled=OFF)
 def get_discussions_by_author_before_date(
-    state: State, show: Show, /, author: AccountName, start_permlink: Text, before_date: Timestamp, limit: ArgumentLimit
+    state: State, show: RecordEncoder, /, author: AccountName, start_permlink: Text, before_date: Timestamp, limit: ArgumentLimit
 ) -> list[DiscussionJson]:
     """List an author's posts, last changed first, beginning with `start_permlink` if that post is older than `before_date`."""
     start = comment_of(state, author, start_permlink) if start_permlink else None
@@ -247,7 +256,7 @@ def get_discussions_by_author_before_date(
 
 @method("tags_api.get_replies_by_last_update", key="discussions", plugin=TAGS)
 def list_replies_by_last_update(
-    state: State, show: Show, /, start_parent_author: AccountName, start_permlink: Text, limit: ArgumentLimit = 100
+    state: State, show: RecordEncoder, /, start_parent_author: AccountName, start_permlink: Text, limit: ArgumentLimit = 100
 ) -> list[DiscussionJson]:
     """List the replies to all comments of an author, last changed first; with a permlink the two arguments name the reply to begin at."""
     known = shared(state)
@@ -257,7 +266,7 @@ def list_replies_by_last_update(
 
 @method("condenser_api.get_replies_by_last_update")
 def get_replies_by_last_update(
-    state: State, show: Show, /, start_parent_author: AccountName, start_permlink: Text, limit: QueryLimit
+    state: State, show: RecordEncoder, /, start_parent_author: AccountName, start_permlink: Text, limit: QueryLimit
 ) -> list[DiscussionJson]:
     """List the replies to all comments of an author, last changed first; with a permlink the two arguments name the reply to begin at."""
     known = shared(state)

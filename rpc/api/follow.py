@@ -5,6 +5,9 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Annotated
 
+from rpc.declare.arguments import AccountName, EnumTitle, MaxValue, Permlink, UInt32
+from rpc.declare.method import method
+from rpc.declare.record_encoder import Json, RecordEncoder, ShowsRecord
 from rpc.records.comments import comment_view
 from rpc.records.follow import (
     AuthorCountRecord,
@@ -17,9 +20,6 @@ from rpc.records.follow import (
     FollowCountRecord,
     FollowRecord,
 )
-from rpc.service.arguments import AccountName, Limit, Permlink, Title, UInt32
-from rpc.service.method import method
-from rpc.service.show import Json, Of, Show
 from state.effects.comments import comment_of
 from state.plugins.follow.lists import blog, blog_authors, feed, follow_count, followed, followers, reblogged_by
 from state.plugins.follow.plugin import FOLLOW
@@ -38,18 +38,18 @@ class FollowType(enum.Enum):
     ignore = IGNORE
 
 
-Relation = Annotated[FollowType, Title("coin::plugins::follow::follow_type")]
-FollowsLimit = Annotated[UInt32, Limit(1000)]
-BlogLimit = Annotated[UInt32, Limit(500, "Cannot retrieve more than 500 blog entries at a time.")]
-FeedLimit = Annotated[UInt32, Limit(500, "Cannot retrieve more than 500 feed entries at a time.")]
+Relation = Annotated[FollowType, EnumTitle("coin::plugins::follow::follow_type")]
+FollowsLimit = Annotated[UInt32, MaxValue(1000)]
+BlogLimit = Annotated[UInt32, MaxValue(500, "Cannot retrieve more than 500 blog entries at a time.")]
+FeedLimit = Annotated[UInt32, MaxValue(500, "Cannot retrieve more than 500 feed entries at a time.")]
 
-FollowJson = Annotated[Json, Of(FollowRecord)]
-FollowCountJson = Annotated[Json, Of(FollowCountRecord)]
-AuthorCountJson = Annotated[Json, Of(AuthorCountRecord)]
-BlogItemJson = Annotated[Json, Of(BlogItemRecord)]
-BlogEntryJson = Annotated[Json, Of(BlogEntryRecord)]
-FeedItemJson = Annotated[Json, Of(FeedItemRecord)]
-FeedEntryJson = Annotated[Json, Of(FeedEntryRecord)]
+FollowJson = Annotated[Json, ShowsRecord(FollowRecord)]
+FollowCountJson = Annotated[Json, ShowsRecord(FollowCountRecord)]
+AuthorCountJson = Annotated[Json, ShowsRecord(AuthorCountRecord)]
+BlogItemJson = Annotated[Json, ShowsRecord(BlogItemRecord)]
+BlogEntryJson = Annotated[Json, ShowsRecord(BlogEntryRecord)]
+FeedItemJson = Annotated[Json, ShowsRecord(FeedItemRecord)]
+FeedEntryJson = Annotated[Json, ShowsRecord(FeedEntryRecord)]
 
 
 # ------------------------------------------------------------------ who follows whom
@@ -58,7 +58,7 @@ FeedEntryJson = Annotated[Json, Of(FeedEntryRecord)]
 @method("follow_api.get_followers", key="followers", plugin=FOLLOW)
 def get_followers(
     state: State,
-    show: Show,
+    show: RecordEncoder,
     /,
     account: AccountName,
     start: AccountName = "",
@@ -71,7 +71,7 @@ def get_followers(
 
 @method("condenser_api.get_followers", plugin=FOLLOW, not_enabled=OFF)
 def find_followers(
-    state: State, show: Show, /, account: AccountName, start: AccountName, type_: Relation, limit: FollowsLimit
+    state: State, show: RecordEncoder, /, account: AccountName, start: AccountName, type_: Relation, limit: FollowsLimit
 ) -> list[FollowJson]:
     """List the accounts that follow or ignore an account, by name from `start` on."""
     return show.each(FollowRecord, islice(followers(state, account, start, type_.value), limit))
@@ -80,7 +80,7 @@ def find_followers(
 @method("follow_api.get_following", key="following", plugin=FOLLOW)
 def get_following(
     state: State,
-    show: Show,
+    show: RecordEncoder,
     /,
     account: AccountName,
     start: AccountName = "",
@@ -93,7 +93,7 @@ def get_following(
 
 @method("condenser_api.get_following", plugin=FOLLOW, not_enabled=OFF)
 def find_following(
-    state: State, show: Show, /, account: AccountName, start: AccountName, type_: Relation, limit: FollowsLimit
+    state: State, show: RecordEncoder, /, account: AccountName, start: AccountName, type_: Relation, limit: FollowsLimit
 ) -> list[FollowJson]:
     """List the accounts that an account follows or ignores, by name from `start` on."""
     return show.each(FollowRecord, islice(followed(state, account, start, type_.value), limit))
@@ -101,7 +101,7 @@ def find_following(
 
 @method("follow_api.get_follow_count", plugin=FOLLOW)
 @method("condenser_api.get_follow_count", plugin=FOLLOW, not_enabled=OFF)
-def get_follow_count(state: State, show: Show, /, account: AccountName) -> FollowCountJson:
+def get_follow_count(state: State, show: RecordEncoder, /, account: AccountName) -> FollowCountJson:
     """Return the number of accounts that follow an account's blog, and the number of blogs that it follows; 0 for an unknown account."""
     count: Json = show(FollowCountRecord, FollowCountRecord(account, *follow_count(state, account)))
     return count
@@ -111,7 +111,9 @@ def get_follow_count(state: State, show: Show, /, account: AccountName) -> Follo
 
 
 @method("follow_api.get_blog", key="blog", plugin=FOLLOW)
-def get_blog(state: State, show: Show, /, account: AccountName, start_entry_id: UInt32 = 0, limit: BlogLimit = 500) -> list[BlogItemJson]:
+def get_blog(
+    state: State, show: RecordEncoder, /, account: AccountName, start_entry_id: UInt32 = 0, limit: BlogLimit = 500
+) -> list[BlogItemJson]:
     """List the posts in an account's blog, its own and reblogged ones, newest first, from the entry `start_entry_id` on; 0 stands for the
     newest entry.
     """
@@ -119,7 +121,9 @@ def get_blog(state: State, show: Show, /, account: AccountName, start_entry_id: 
 
 
 @method("condenser_api.get_blog", plugin=FOLLOW, not_enabled=OFF)
-def find_blog(state: State, show: Show, /, account: AccountName, start_entry_id: UInt32, limit: BlogLimit = 500) -> list[BlogItemJson]:
+def find_blog(
+    state: State, show: RecordEncoder, /, account: AccountName, start_entry_id: UInt32, limit: BlogLimit = 500
+) -> list[BlogItemJson]:
     """List the posts in an account's blog, its own and reblogged ones, newest first, from the entry `start_entry_id` on; 0 stands for the
     newest entry.
     """
@@ -128,7 +132,7 @@ def find_blog(state: State, show: Show, /, account: AccountName, start_entry_id:
 
 @method("follow_api.get_blog_entries", key="blog", plugin=FOLLOW)
 def get_blog_entries(
-    state: State, show: Show, /, account: AccountName, start_entry_id: UInt32 = 0, limit: BlogLimit = 500
+    state: State, show: RecordEncoder, /, account: AccountName, start_entry_id: UInt32 = 0, limit: BlogLimit = 500
 ) -> list[BlogEntryJson]:
     """List the entries of an account's blog, with author and permlink instead of the post, newest first, from the entry `start_entry_id`
     on; 0 stands for the newest.
@@ -138,7 +142,7 @@ def get_blog_entries(
 
 @method("condenser_api.get_blog_entries", plugin=FOLLOW, not_enabled=OFF)
 def find_blog_entries(
-    state: State, show: Show, /, account: AccountName, start_entry_id: UInt32, limit: BlogLimit = 500
+    state: State, show: RecordEncoder, /, account: AccountName, start_entry_id: UInt32, limit: BlogLimit = 500
 ) -> list[BlogEntryJson]:
     """List the entries of an account's blog, with author and permlink instead of the post, newest first, from the entry `start_entry_id`
     on; 0 stands for the newest.
@@ -153,13 +157,13 @@ def blog_views(state: State, account: str, start: int, limit: int) -> Iterator[B
 
 
 @method("follow_api.get_blog_authors", key="blog_authors", plugin=FOLLOW)
-def get_blog_authors(state: State, show: Show, /, blog_account: AccountName) -> list[AuthorCountJson]:
+def get_blog_authors(state: State, show: RecordEncoder, /, blog_account: AccountName) -> list[AuthorCountJson]:
     """List the authors whose posts an account has reblogged, and how many of each, by name, at most 2,000."""
     return find_blog_authors(state, show, blog_account)
 
 
 @method("condenser_api.get_blog_authors", plugin=FOLLOW, not_enabled=OFF)
-def find_blog_authors(state: State, show: Show, /, account: AccountName) -> list[AuthorCountJson]:
+def find_blog_authors(state: State, show: RecordEncoder, /, account: AccountName) -> list[AuthorCountJson]:
     """List the authors whose posts an account has reblogged, and how many of each, by name, at most 2,000."""
     return show.each(AuthorCountRecord, blog_authors(state, account))
 
@@ -175,7 +179,9 @@ def get_reblogged_by(state: State, /, author: AccountName, permlink: Permlink) -
 
 
 @method("follow_api.get_feed", key="feed", plugin=FOLLOW)
-def get_feed(state: State, show: Show, /, account: AccountName, start_entry_id: UInt32 = 0, limit: FeedLimit = 500) -> list[FeedItemJson]:
+def get_feed(
+    state: State, show: RecordEncoder, /, account: AccountName, start_entry_id: UInt32 = 0, limit: FeedLimit = 500
+) -> list[FeedItemJson]:
     """List the posts in an account's feed, which holds what followed accounts posted and reblogged, newest first, from the entry
     `start_entry_id` on; 0 stands for the newest.
     """
@@ -183,7 +189,9 @@ def get_feed(state: State, show: Show, /, account: AccountName, start_entry_id: 
 
 
 @method("condenser_api.get_feed", plugin=FOLLOW, not_enabled=OFF)
-def find_feed(state: State, show: Show, /, account: AccountName, start_entry_id: UInt32, limit: FeedLimit = 500) -> list[FeedItemJson]:
+def find_feed(
+    state: State, show: RecordEncoder, /, account: AccountName, start_entry_id: UInt32, limit: FeedLimit = 500
+) -> list[FeedItemJson]:
     """List the posts in an account's feed, which holds what followed accounts posted and reblogged, newest first, from the entry
     `start_entry_id` on; 0 stands for the newest.
     """
@@ -192,7 +200,7 @@ def find_feed(state: State, show: Show, /, account: AccountName, start_entry_id:
 
 @method("follow_api.get_feed_entries", key="feed", plugin=FOLLOW)
 def get_feed_entries(
-    state: State, show: Show, /, account: AccountName, start_entry_id: UInt32 = 0, limit: FeedLimit = 500
+    state: State, show: RecordEncoder, /, account: AccountName, start_entry_id: UInt32 = 0, limit: FeedLimit = 500
 ) -> list[FeedEntryJson]:
     """List the entries of an account's feed, with author and permlink instead of the post, newest first, from the entry `start_entry_id`
     on; 0 stands for the newest.
@@ -202,7 +210,7 @@ def get_feed_entries(
 
 @method("condenser_api.get_feed_entries", plugin=FOLLOW, not_enabled=OFF)
 def find_feed_entries(
-    state: State, show: Show, /, account: AccountName, start_entry_id: UInt32, limit: FeedLimit = 500
+    state: State, show: RecordEncoder, /, account: AccountName, start_entry_id: UInt32, limit: FeedLimit = 500
 ) -> list[FeedEntryJson]:
     """List the entries of an account's feed, with author and permlink instead of the post, newest first, from the entry `start_entry_id`
     on; 0 stands for the newest.

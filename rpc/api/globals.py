@@ -5,6 +5,9 @@ Source: rpc-api.md §3.2.2, §3.7, §3.12, §2.4.
 from functools import lru_cache
 from typing import Annotated
 
+from rpc.declare.arguments import Example, Text
+from rpc.declare.method import method
+from rpc.declare.record_encoder import Json, RecordEncoder, ShowsRecord
 from rpc.records.chain import (
     DynamicGlobalPropertiesRecord,
     FeedHistoryRecord,
@@ -15,9 +18,6 @@ from rpc.records.chain import (
     RewardFundRecord,
     ScheduledHardforkRecord,
 )
-from rpc.service.arguments import Example, Text
-from rpc.service.method import method
-from rpc.service.show import Json, Of, Show
 from state.protocol.config import config_object
 from state.protocol.errors import require
 from state.protocol.spec import ChainSpec
@@ -28,15 +28,15 @@ from state.tables import State
 REVISION = "unknown"
 CONFIGS_KEPT_MAX = 8
 
-PropertiesJson = Annotated[Json, Of(DynamicGlobalPropertiesRecord)]
-MedianJson = Annotated[Json, Of(MedianPropertiesRecord)]
-FeedJson = Annotated[Json, Of(FeedHistoryRecord)]
-HardforkJson = Annotated[Json, Of(HardforkPropertiesRecord)]
-ScheduledJson = Annotated[Json, Of(ScheduledHardforkRecord)]
-VersionJson = Annotated[Json, Of(NodeVersionRecord)]
-PriceJson = Annotated[Json, Of(Price)]
-FundJson = Annotated[Json, Of(RewardFundRecord)]
-ReserveJson = Annotated[Json, Of(ReserveRatioRecord)]
+PropertiesJson = Annotated[Json, ShowsRecord(DynamicGlobalPropertiesRecord)]
+MedianJson = Annotated[Json, ShowsRecord(MedianPropertiesRecord)]
+FeedJson = Annotated[Json, ShowsRecord(FeedHistoryRecord)]
+HardforkJson = Annotated[Json, ShowsRecord(HardforkPropertiesRecord)]
+ScheduledJson = Annotated[Json, ShowsRecord(ScheduledHardforkRecord)]
+VersionJson = Annotated[Json, ShowsRecord(NodeVersionRecord)]
+PriceJson = Annotated[Json, ShowsRecord(Price)]
+FundJson = Annotated[Json, ShowsRecord(RewardFundRecord)]
+ReserveJson = Annotated[Json, ShowsRecord(ReserveRatioRecord)]
 
 
 @method("database_api.get_config")
@@ -54,7 +54,7 @@ def config_of(spec: ChainSpec) -> Json:
 
 @method("database_api.get_version")
 @method("condenser_api.get_version")
-def get_version(state: State, show: Show, /) -> VersionJson:
+def get_version(state: State, show: RecordEncoder, /) -> VersionJson:
     """Return the version of the reference whose rules this node follows. It has no source revisions."""
     spec = state.spec
     version: Json = show(NodeVersionRecord, NodeVersionRecord(spec.constants.COIN_BLOCKCHAIN_VERSION, REVISION, REVISION, spec.chain_id))
@@ -63,7 +63,7 @@ def get_version(state: State, show: Show, /) -> VersionJson:
 
 @method("database_api.get_dynamic_global_properties")
 @method("condenser_api.get_dynamic_global_properties")
-def get_dynamic_global_properties(state: State, show: Show, /) -> PropertiesJson:
+def get_dynamic_global_properties(state: State, show: RecordEncoder, /) -> PropertiesJson:
     """Return head block, supplies and the other numbers that change with every block."""
     shown: Json = show(DynamicGlobalPropertiesRecord, state.props)
     if not state.spec.smt:
@@ -72,14 +72,14 @@ def get_dynamic_global_properties(state: State, show: Show, /) -> PropertiesJson
 
 
 @method("witness_api.get_reserve_ratio")
-def get_reserve_ratio(state: State, show: Show, /) -> ReserveJson:
+def get_reserve_ratio(state: State, show: RecordEncoder, /) -> ReserveJson:
     """Return the average size of blocks, and the bandwidth that it would leave to accounts by the rules of release 0.20.2."""
     ratio: Json = show(ReserveRatioRecord, state.props)
     return ratio
 
 
 @method("condenser_api.get_chain_properties")
-def get_chain_properties(state: State, show: Show, /) -> MedianJson:
+def get_chain_properties(state: State, show: RecordEncoder, /) -> MedianJson:
     """Return the medians of the properties that the witnesses of this round vote for."""
     shown: Json = show(MedianPropertiesRecord, state.schedule.median_props)
     return shown
@@ -87,7 +87,7 @@ def get_chain_properties(state: State, show: Show, /) -> MedianJson:
 
 @method("database_api.get_current_price_feed")
 @method("condenser_api.get_current_median_history_price")
-def get_current_price_feed(state: State, show: Show, /) -> PriceJson:
+def get_current_price_feed(state: State, show: RecordEncoder, /) -> PriceJson:
     """Return the median price, in SBD per COIN; zero while there is none."""
     price: Json = show(Price, state.feed.current_median_history)
     return price
@@ -95,7 +95,7 @@ def get_current_price_feed(state: State, show: Show, /) -> PriceJson:
 
 @method("database_api.get_feed_history")
 @method("condenser_api.get_feed_history")
-def get_feed_history(state: State, show: Show, /) -> FeedJson:
+def get_feed_history(state: State, show: RecordEncoder, /) -> FeedJson:
     """Return the median price and the prices that it was taken from, oldest first."""
     history: Json = show(FeedHistoryRecord, state.feed)
     return history
@@ -103,7 +103,7 @@ def get_feed_history(state: State, show: Show, /) -> FeedJson:
 
 @method("database_api.get_hardfork_properties")
 @method("debug_node_api.debug_get_hardfork_property_object", loopback_only=True)
-def get_hardfork_properties(state: State, show: Show, /) -> HardforkJson:
+def get_hardfork_properties(state: State, show: RecordEncoder, /) -> HardforkJson:
     """Return the hardforks that have been applied, and the next one that the witnesses vote for."""
     hardforks: Json = show(HardforkPropertiesRecord, state.hardforks)
     return hardforks
@@ -116,20 +116,20 @@ def get_hardfork_version(state: State) -> str:
 
 
 @method("condenser_api.get_next_scheduled_hardfork")
-def get_next_scheduled_hardfork(state: State, show: Show, /) -> ScheduledJson:
+def get_next_scheduled_hardfork(state: State, show: RecordEncoder, /) -> ScheduledJson:
     """Return the next hardfork and its time; the current one when nothing is scheduled."""
     scheduled: Json = show(ScheduledHardforkRecord, state.hardforks)
     return scheduled
 
 
 @method("database_api.get_reward_funds", key="funds")
-def get_reward_funds(state: State, show: Show, /) -> list[FundJson]:
+def get_reward_funds(state: State, show: RecordEncoder, /) -> list[FundJson]:
     """Return the funds that pay authors and curators."""
     return show.each(RewardFundRecord, state.reward_funds)
 
 
 @method("condenser_api.get_reward_fund")
-def get_reward_fund(state: State, show: Show, /, name: Annotated[Text, Example("post")]) -> FundJson:
+def get_reward_fund(state: State, show: RecordEncoder, /, name: Annotated[Text, Example("post")]) -> FundJson:
     """Return a fund that pays authors and curators, by its name; an unknown one is refused."""
     fund = state.reward_funds.by_name.get(name)
     require(fund is not None, "Invalid reward fund name", condition="fund != nullptr")

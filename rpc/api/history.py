@@ -3,14 +3,14 @@
 from collections.abc import Iterable
 from typing import Annotated, Any, TypedDict
 
+from rpc.declare.arguments import AccountName, Bool, Example, Hash160, MaxValue, UInt32, UInt64
+from rpc.declare.method import method
+from rpc.declare.record_encoder import Json, RecordEncoder, ShowsRecord
 from rpc.records.history import AppliedOperationRecord, StoredTransactionRecord, TransactionView
-from rpc.service.arguments import AccountName, Bool, Example, Hash160, Limit, UInt32, UInt64
-from rpc.service.method import method
-from rpc.service.show import Json, Of, Show
 from state.chain.chain import Chain
 from state.plugins import account_history
 from state.plugins.account_history import ACCOUNT_HISTORY
-from state.plugins.recorded import OperationRecord
+from state.plugins.operation_log import OperationRecord
 from state.protocol.errors import Refused, require
 from state.protocol.operation import SMT_TAGS
 from state.protocol.values.integers import UINT32_MAX, UINT64_MAX
@@ -22,9 +22,9 @@ START_MAX = UINT64_MAX
 VIRTUAL_OPERATIONS_ENOUGH = 10_000
 SEQUENCE_MAX = UINT32_MAX
 
-OperationJson = Annotated[Json, Of(AppliedOperationRecord)]
-TransactionJson = Annotated[Json, Of(StoredTransactionRecord)]
-HistoryLimit = Annotated[UInt32, Limit(10_000, "limit of ${l} is greater than maxmimum allowed", key="l")]
+OperationJson = Annotated[Json, ShowsRecord(AppliedOperationRecord)]
+TransactionJson = Annotated[Json, ShowsRecord(StoredTransactionRecord)]
+HistoryLimit = Annotated[UInt32, MaxValue(10_000, "limit of ${l} is greater than maxmimum allowed", key="l")]
 
 
 class VirtualOperations(TypedDict):
@@ -35,7 +35,9 @@ class VirtualOperations(TypedDict):
 
 
 @method("account_history_api.get_account_history", key="history", plugin=ACCOUNT_HISTORY)
-def get_account_history(state: State, show: Show, /, account: AccountName, start: UInt64 = NEWEST, limit: HistoryLimit = 1000) -> list[Any]:
+def get_account_history(
+    state: State, show: RecordEncoder, /, account: AccountName, start: UInt64 = NEWEST, limit: HistoryLimit = 1000
+) -> list[Any]:
     """Return operations that touched an account, with their numbers, ascending: `limit` of them up to the number `start`.
 
     -1 stands for the newest one. `start` must not be less than `limit`.
@@ -45,7 +47,7 @@ def get_account_history(state: State, show: Show, /, account: AccountName, start
 
 @method("condenser_api.get_account_history", plugin=ACCOUNT_HISTORY, not_enabled=OFF)
 def find_account_history(
-    state: State, show: Show, /, account: AccountName, start: Annotated[UInt64, Example(-1)], limit: HistoryLimit
+    state: State, show: RecordEncoder, /, account: AccountName, start: Annotated[UInt64, Example(-1)], limit: HistoryLimit
 ) -> list[Any]:
     """Return operations that touched an account, with their numbers, ascending: `limit` of them up to the number `start`.
 
@@ -59,13 +61,13 @@ def find_account_history(
 
 
 @method("account_history_api.get_ops_in_block", key="ops", plugin=ACCOUNT_HISTORY)
-def get_ops_in_block(state: State, show: Show, /, block_num: UInt32, only_virtual: Bool = False) -> list[OperationJson]:
+def get_ops_in_block(state: State, show: RecordEncoder, /, block_num: UInt32, only_virtual: Bool = False) -> list[OperationJson]:
     """Return the operations of a block, or only its virtual ones: in the order of transactions, those outside of any transaction last."""
     return find_ops_in_block(state, show, block_num, only_virtual)
 
 
 @method("condenser_api.get_ops_in_block", plugin=ACCOUNT_HISTORY, not_enabled=OFF)
-def find_ops_in_block(state: State, show: Show, /, block_num: UInt32, only_virtual: Bool = False) -> list[OperationJson]:
+def find_ops_in_block(state: State, show: RecordEncoder, /, block_num: UInt32, only_virtual: Bool = False) -> list[OperationJson]:
     """Return the operations of a block, or only its virtual ones: in the order of transactions, those outside of any transaction last.
 
     Operations on tokens are left out.
@@ -74,7 +76,7 @@ def find_ops_in_block(state: State, show: Show, /, block_num: UInt32, only_virtu
 
 
 @method("account_history_api.enum_virtual_ops", plugin=ACCOUNT_HISTORY)
-def enum_virtual_ops(state: State, show: Show, /, block_range_begin: UInt32 = 1, block_range_end: UInt32 = 2) -> VirtualOperations:
+def enum_virtual_ops(state: State, show: RecordEncoder, /, block_range_begin: UInt32 = 1, block_range_end: UInt32 = 2) -> VirtualOperations:
     """Return the virtual operations of the blocks from `block_range_begin` to before `block_range_end`.
 
     `next_block_range_begin` is the next block with virtual operations, 0 when there is none. It is not before `block_range_end`, unless
@@ -87,7 +89,7 @@ def enum_virtual_ops(state: State, show: Show, /, block_range_begin: UInt32 = 1,
 
 
 @method("account_history_api.get_transaction", plugin=ACCOUNT_HISTORY)
-def get_transaction(state: State, chain: Chain, show: Show, /, id_: Hash160) -> TransactionJson:
+def get_transaction(state: State, chain: Chain, show: RecordEncoder, /, id_: Hash160) -> TransactionJson:
     """Return a transaction of the main branch, with its block and its place there; a pending one is unknown."""
     place = account_history.locate_transaction(state, id_)
     if place is None:
@@ -100,17 +102,17 @@ def get_transaction(state: State, chain: Chain, show: Show, /, id_: Hash160) -> 
 
 
 @method("condenser_api.get_transaction", plugin=ACCOUNT_HISTORY, not_enabled=OFF)
-def find_transaction(state: State, chain: Chain, show: Show, /, trx_id: Hash160) -> TransactionJson:
+def find_transaction(state: State, chain: Chain, show: RecordEncoder, /, trx_id: Hash160) -> TransactionJson:
     """Return a transaction of the main branch, with its block and its place there; a pending one is unknown."""
     return get_transaction(state, chain, show, trx_id)
 
 
-def shown_operations(show: Show, records: Iterable[OperationRecord]) -> list[Json]:
+def shown_operations(show: RecordEncoder, records: Iterable[OperationRecord]) -> list[Json]:
     """Return operations in the form of the method."""
     dump = show.by(AppliedOperationRecord)
     return [dump(record) for record in records if is_shown(show, record)]
 
 
-def is_shown(show: Show, record: OperationRecord) -> bool:
+def is_shown(show: RecordEncoder, record: OperationRecord) -> bool:
     """Whether an operation has the form of the method: the condenser has none for operations on tokens."""
     return not show.legacy or record.operation.TAG not in SMT_TAGS

@@ -3,12 +3,12 @@
 from functools import lru_cache
 from typing import Annotated, Any
 
-from rpc.service.arguments import Example, Text
-from rpc.service.describe.openrpc import document_in_steps
-from rpc.service.envelope import Service
-from rpc.service.method import METHODS, method
+from rpc.declare.arguments import Example, Text
+from rpc.declare.method import METHODS, method
+from rpc.describe.openrpc import document_in_steps
+from rpc.jsonrpc.dispatch import Service
 from state.protocol.transaction import Wire
-from state.store.slices import Reads, Unsettled
+from state.store.lazy.incremental import NotReady, ReadMode
 
 DOCUMENTS_KEPT_MAX, METHODS_OF_SLICE = 4, 10
 
@@ -28,7 +28,7 @@ def get_signature(service: Service, method: Annotated[Text, Example("condenser_a
 @method("rpc.discover")
 def discover(service: Service) -> dict[str, Any]:
     """Return the OpenRPC document of this node: every method with its arguments, result and refusals."""
-    return document_of(tuple(service.method_names), service.wire).read(service.reads)
+    return document_of(tuple(service.method_names), service.wire).read(service.read_mode)
 
 
 class Document:
@@ -38,11 +38,11 @@ class Document:
         self._steps = document_in_steps([METHODS[name] for name in names], wire)
         self._made: dict[str, Any] | None = None
 
-    def read(self, reads: Reads) -> dict[str, Any]:
+    def read(self, read_mode: ReadMode) -> dict[str, Any]:
         """Return the document. Raises Unsettled in a read in slices for which it has to be made."""
         if self._made is None:
-            if reads.is_sliced:
-                raise Unsettled(self._advance)
+            if read_mode.is_incremental:
+                raise NotReady(self._advance)
             while self._advance():
                 pass
         assert self._made is not None

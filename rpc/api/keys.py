@@ -1,7 +1,7 @@
 """Accounts by their keys. Source: rpc-api.md §3.2.2, §3.4, §6.7."""
 
-from rpc.service.arguments import AccountName, PublicKey
-from rpc.service.method import method
+from rpc.declare.arguments import AccountName, PublicKey
+from rpc.declare.method import method
 from state.plugins import account_by_key
 from state.plugins.account_by_key import ACCOUNT_BY_KEY
 from state.tables import State

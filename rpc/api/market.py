@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Annotated, TypedDict
 
+from rpc.declare.arguments import MaxValue, Timestamp, UInt32
+from rpc.declare.method import method
+from rpc.declare.record_encoder import Json, RecordEncoder, ShowsRecord
 from rpc.records.market import BucketRecord, PricedOrderRecord, PricedOrderView, TickerRecord, TokenBucketRecord, TradeRecord, VolumeRecord
-from rpc.service.arguments import Limit, Timestamp, UInt32
-from rpc.service.method import method
-from rpc.service.show import Json, Of, Show
 from state.plugins import market_history
 from state.plugins.market_history import MARKET_HISTORY
 from state.protocol.values.asset import COIN, Asset, convert
@@ -15,13 +15,13 @@ from state.tables.market import LimitOrder
 
 OFF = ("_market_history_api", "market_history_api_plugin not enabled.")
 
-BucketJson = Annotated[Json, Of(TokenBucketRecord)]
-TickerJson = Annotated[Json, Of(TickerRecord)]
-VolumeJson = Annotated[Json, Of(VolumeRecord)]
-OrderJson = Annotated[Json, Of(PricedOrderRecord)]
-TradeJson = Annotated[Json, Of(TradeRecord)]
-BookLimit = Annotated[UInt32, Limit(500)]
-TradesLimit = Annotated[UInt32, Limit(1000)]
+BucketJson = Annotated[Json, ShowsRecord(TokenBucketRecord)]
+TickerJson = Annotated[Json, ShowsRecord(TickerRecord)]
+VolumeJson = Annotated[Json, ShowsRecord(VolumeRecord)]
+OrderJson = Annotated[Json, ShowsRecord(PricedOrderRecord)]
+TradeJson = Annotated[Json, ShowsRecord(TradeRecord)]
+BookLimit = Annotated[UInt32, MaxValue(500)]
+TradesLimit = Annotated[UInt32, MaxValue(1000)]
 
 
 class OrderBook(TypedDict):
@@ -33,7 +33,7 @@ class OrderBook(TypedDict):
 
 @method("market_history_api.get_market_history", key="buckets", plugin=MARKET_HISTORY)
 @method("condenser_api.get_market_history", plugin=MARKET_HISTORY, not_enabled=OFF)
-def get_market_history(state: State, show: Show, /, bucket_seconds: UInt32, start: Timestamp, end: Timestamp) -> list[BucketJson]:
+def get_market_history(state: State, show: RecordEncoder, /, bucket_seconds: UInt32, start: Timestamp, end: Timestamp) -> list[BucketJson]:
     """Return the trades of the periods (buckets) of a size that began from `start` to before `end`, summed up for each."""
     record = TokenBucketRecord if state.spec.smt else BucketRecord
     return show.each(record, market_history.buckets(state, bucket_seconds, start, end))
@@ -48,7 +48,7 @@ def get_market_history_buckets(_state: State) -> list[UInt32]:
 
 @method("market_history_api.get_volume", plugin=MARKET_HISTORY)
 @method("condenser_api.get_volume", plugin=MARKET_HISTORY, not_enabled=OFF)
-def get_volume(state: State, show: Show, /) -> VolumeJson:
+def get_volume(state: State, show: RecordEncoder, /) -> VolumeJson:
     """Return the volume of the shortest periods that are kept; in a busy market they are the last 24 hours."""
     volume: Json = show(VolumeRecord, VolumeRecord(*market_history.volume(state)))
     return volume
@@ -56,7 +56,7 @@ def get_volume(state: State, show: Show, /) -> VolumeJson:
 
 @method("market_history_api.get_ticker", plugin=MARKET_HISTORY)
 @method("condenser_api.get_ticker", plugin=MARKET_HISTORY, not_enabled=OFF)
-def get_ticker(state: State, show: Show, /) -> TickerJson:
+def get_ticker(state: State, show: RecordEncoder, /) -> TickerJson:
     """Return the latest price, its change within 24 hours in percent, the best offers, and the volume."""
     opened = latest = change = 0.0
     day = market_history.last_day(state)
@@ -73,7 +73,7 @@ def get_ticker(state: State, show: Show, /) -> TickerJson:
 
 @method("market_history_api.get_order_book", plugin=MARKET_HISTORY)
 @method("condenser_api.get_order_book", plugin=MARKET_HISTORY, not_enabled=OFF)
-def get_order_book(state: State, show: Show, /, limit: BookLimit = 500) -> OrderBook:
+def get_order_book(state: State, show: RecordEncoder, /, limit: BookLimit = 500) -> OrderBook:
     """Return open orders, at most `limit` on each side, best first; after the asks follow orders of COIN for tokens."""
     bids, asks = market_history.order_book(state, limit)
     return {"bids": show.each(PricedOrderRecord, priced(bids)), "asks": show.each(PricedOrderRecord, priced(asks))}
@@ -81,14 +81,14 @@ def get_order_book(state: State, show: Show, /, limit: BookLimit = 500) -> Order
 
 @method("market_history_api.get_trade_history", key="trades", plugin=MARKET_HISTORY)
 @method("condenser_api.get_trade_history", plugin=MARKET_HISTORY, not_enabled=OFF)
-def get_trade_history(state: State, show: Show, /, start: Timestamp, end: Timestamp, limit: TradesLimit = 1000) -> list[TradeJson]:
+def get_trade_history(state: State, show: RecordEncoder, /, start: Timestamp, end: Timestamp, limit: TradesLimit = 1000) -> list[TradeJson]:
     """List the first `limit` trades from `start` to `end`, both included, oldest first."""
     return show.each(TradeRecord, market_history.trade_history(state, start, end, limit))
 
 
 @method("market_history_api.get_recent_trades", key="trades", plugin=MARKET_HISTORY)
 @method("condenser_api.get_recent_trades", plugin=MARKET_HISTORY, not_enabled=OFF)
-def get_recent_trades(state: State, show: Show, /, limit: TradesLimit = 1000) -> list[TradeJson]:
+def get_recent_trades(state: State, show: RecordEncoder, /, limit: TradesLimit = 1000) -> list[TradeJson]:
     """List the last `limit` trades, newest first."""
     return show.each(TradeRecord, market_history.recent_trades(state, limit))
 

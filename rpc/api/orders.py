@@ -2,11 +2,11 @@
 
 from typing import Annotated, TypedDict
 
-from rpc.api.listing import By, ListLimit, declare_list, few, whole
+from rpc.api.database_lists import By, ListLimit, declare_list, few, whole
+from rpc.declare.arguments import AccountName, Int64, UInt32
+from rpc.declare.method import method
+from rpc.declare.record_encoder import Json, RecordEncoder, ShowsRecord
 from rpc.records.orders import BookOrderRecord, BookOrderView, LimitOrderRecord, OpenOrderRecord
-from rpc.service.arguments import AccountName, Int64, UInt32
-from rpc.service.method import method
-from rpc.service.show import Json, Of, Show
 from state.plugins import market_history
 from state.protocol.values.asset import COIN, Asset, Price, convert
 from state.tables import State, market
@@ -15,9 +15,9 @@ BOOK_LIMIT = 500
 SYMBOLS = 2
 """A price's key begins with so many parts that say which market it is on."""
 
-OrderJson = Annotated[Json, Of(LimitOrderRecord)]
-OpenOrderJson = Annotated[Json, Of(OpenOrderRecord)]
-BookOrderJson = Annotated[Json, Of(BookOrderRecord)]
+OrderJson = Annotated[Json, ShowsRecord(LimitOrderRecord)]
+OpenOrderJson = Annotated[Json, ShowsRecord(OpenOrderRecord)]
+BookOrderJson = Annotated[Json, ShowsRecord(BookOrderRecord)]
 
 
 class Book(TypedDict):
@@ -28,19 +28,19 @@ class Book(TypedDict):
 
 
 @method("database_api.find_limit_orders", key="orders")
-def find_limit_orders(state: State, show: Show, /, account: AccountName = "") -> list[OrderJson]:
+def find_limit_orders(state: State, show: RecordEncoder, /, account: AccountName = "") -> list[OrderJson]:
     """Return the open orders of an account, by their numbers."""
     return show.each(LimitOrderRecord, few(state.limit_orders.by_account, account))
 
 
 @method("condenser_api.get_open_orders")
-def get_open_orders(state: State, show: Show, /, account: AccountName) -> list[OpenOrderJson]:
+def get_open_orders(state: State, show: RecordEncoder, /, account: AccountName) -> list[OpenOrderJson]:
     """Return all open orders of an account, by their numbers, at most 10,000."""
     return show.each(OpenOrderRecord, whole(state.limit_orders.by_account, account))
 
 
 @method("database_api.get_order_book")
-def get_order_book(state: State, show: Show, /, limit: ListLimit = BOOK_LIMIT) -> Book:
+def get_order_book(state: State, show: RecordEncoder, /, limit: ListLimit = BOOK_LIMIT) -> Book:
     """Return the best orders that sell COIN (`asks`) and SBD (`bids`); after the asks follow orders of COIN for tokens."""
     bids, asks = market_history.order_book(state, limit)
     return {"asks": show.each(BookOrderRecord, map(book_order, asks)), "bids": show.each(BookOrderRecord, map(book_order, bids))}

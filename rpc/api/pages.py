@@ -1,5 +1,5 @@
 """condenser_api.get_state: the data of one page of the website that the condenser is. (The pages of this project's documentation are made
-in rpc/service/describe/markdown.py.) Source: rpc-api.md §5.1.
+in rpc/describe/markdown.py.) Source: rpc-api.md §5.1.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,14 +12,14 @@ from rpc.api.content import DiscussionJson, TagJson, replies_to
 from rpc.api.discussions import DiscussionQuery, brought, in_order, latest_of, latest_replies
 from rpc.api.globals import PriceJson, PropertiesJson, get_dynamic_global_properties
 from rpc.api.witnesses import ScheduleJson, WitnessJson
+from rpc.declare.arguments import Example, Text
+from rpc.declare.method import method
+from rpc.declare.record_encoder import Json, RecordEncoder, ShowsRecord
 from rpc.records.accounts import account_view
 from rpc.records.chain import WitnessScheduleRecord
-from rpc.records.discussions import DiscussionRecord, DiscussionView, Shared, TagRecord, discussion_view, shared, vote_views
+from rpc.records.discussions import DiscussionRecord, DiscussionView, PayoutContext, TagRecord, discussion_view, shared, vote_views
 from rpc.records.pages import PageAccountRecord, PageAccountView
 from rpc.records.witnesses import WitnessRecord
-from rpc.service.arguments import Example, Text
-from rpc.service.method import method
-from rpc.service.show import Json, Of, Show
 from state.effects.comments import find_comment
 from state.plugins import account_history
 from state.plugins.account_history import ACCOUNT_HISTORY
@@ -103,7 +103,7 @@ class DiscussionIndex(TypedDict):
     cashout: list[str]
 
 
-AccountJson = Annotated[Json, Of(PageAccountRecord)]
+AccountJson = Annotated[Json, ShowsRecord(PageAccountRecord)]
 
 
 class PageState(TypedDict):
@@ -126,7 +126,7 @@ class Page(Struct):
     """The data of a page while it is collected; `names` are the lists of discussions, by their tag and member."""
 
     state: State
-    known: Shared
+    known: PayoutContext
     trending: list[str] = []
     tags: dict[str, TagStats] = {}
     content: dict[str, DiscussionView] = {}
@@ -152,7 +152,7 @@ class Page(Struct):
 
 
 @method("condenser_api.get_state")
-def get_state(state: State, show: Show, /, path: Annotated[Text, Example("/@alice")]) -> PageState:
+def get_state(state: State, show: RecordEncoder, /, path: Annotated[Text, Example("/@alice")]) -> PageState:
     """Return the data of a page of the condenser, by its path: an account, a discussion, a list of discussions, tags, or witnesses.
 
     Nothing is refused: `error` says what is wrong with the path, or what on the page can't be computed.
@@ -179,7 +179,7 @@ def get_state(state: State, show: Show, /, path: Annotated[Text, Example("/@alic
     }
 
 
-def by_name(show: Show, record: type, views: Mapping[str, object]) -> dict[str, Json]:
+def by_name(show: RecordEncoder, record: type, views: Mapping[str, object]) -> dict[str, Json]:
     """Return the records of views by name, in the order of their names."""
     dump = show.by(record)
     return {name: dump(views[name]) for name in sorted(views)}

@@ -2,70 +2,70 @@
 
 from typing import Annotated, Any
 
-from rpc.api.listing import By, declare_list, few, read_argument, whole
+from rpc.api.database_lists import By, declare_list, few, read_argument, whole
+from rpc.declare.arguments import AccountName, Bool, ExactLength, Example, Int64, Timestamp, UInt32
+from rpc.declare.method import method
+from rpc.declare.record_encoder import Json, RecordEncoder, ShowsRecord
 from rpc.records.payments import ConversionRecord, EscrowRecord, SavingsWithdrawalRecord
-from rpc.service.arguments import AccountName, Bool, Exactly, Example, Int64, Timestamp, UInt32
-from rpc.service.method import method
-from rpc.service.show import Json, Of, Show
 from state.tables import State
 
-EscrowJson = Annotated[Json, Of(EscrowRecord)]
-SavingsJson = Annotated[Json, Of(SavingsWithdrawalRecord)]
-ConversionJson = Annotated[Json, Of(ConversionRecord)]
+EscrowJson = Annotated[Json, ShowsRecord(EscrowRecord)]
+SavingsJson = Annotated[Json, ShowsRecord(SavingsWithdrawalRecord)]
+ConversionJson = Annotated[Json, ShowsRecord(ConversionRecord)]
 Ratification = Annotated[
     tuple[Bool, Timestamp, Int64],
-    Exactly("by_ratification_deadline start requires 3 values. (bool, time_point_sec, escrow_id_type)"),
+    ExactLength("by_ratification_deadline start requires 3 values. (bool, time_point_sec, escrow_id_type)"),
 ]
 CompleteFromId = Annotated[
     tuple[Timestamp, AccountName, UInt32],
-    Exactly("by_complete_from_id start requires 3 values. (time_point_sec, account_name_type, uint32_t)"),
+    ExactLength("by_complete_from_id start requires 3 values. (time_point_sec, account_name_type, uint32_t)"),
 ]
 ToComplete = Annotated[
     tuple[AccountName, Timestamp, Int64],
     # The reference doesn't close this bracket.
-    Exactly("by_to_complete start requires 3 values. (account_name_type, time_point_sec, savings_withdraw_id_type"),
+    ExactLength("by_to_complete start requires 3 values. (account_name_type, time_point_sec, savings_withdraw_id_type"),
 ]
 
 
 @method("database_api.find_escrows", key="escrows")
-def find_escrows(state: State, show: Show, /, from_: AccountName = "") -> list[EscrowJson]:
+def find_escrows(state: State, show: RecordEncoder, /, from_: AccountName = "") -> list[EscrowJson]:
     """Return the escrows that an account has opened, by their numbers."""
     return show.each(EscrowRecord, few(state.escrows.by_from_id, from_))
 
 
 @method("condenser_api.get_escrow")
-def get_escrow(state: State, show: Show, /, from_: AccountName, escrow_id: UInt32) -> EscrowJson | None:
+def get_escrow(state: State, show: RecordEncoder, /, from_: AccountName, escrow_id: UInt32) -> EscrowJson | None:
     """Return the escrow of an account with a number; null when there is none."""
     escrow: Json | None = show.maybe(EscrowRecord, state.escrows.by_from_id.get(from_, escrow_id))
     return escrow
 
 
 @method("database_api.find_savings_withdrawals", key="withdrawals")
-def find_savings_withdrawals(state: State, show: Show, /, account: AccountName = "") -> list[SavingsJson]:
+def find_savings_withdrawals(state: State, show: RecordEncoder, /, account: AccountName = "") -> list[SavingsJson]:
     """Return the pending withdrawals from an account's savings, by their numbers."""
     return get_savings_withdraw_from(state, show, account)
 
 
 @method("condenser_api.get_savings_withdraw_from")
-def get_savings_withdraw_from(state: State, show: Show, /, account: AccountName) -> list[SavingsJson]:
+def get_savings_withdraw_from(state: State, show: RecordEncoder, /, account: AccountName) -> list[SavingsJson]:
     """Return the pending withdrawals from an account's savings, by their numbers."""
     return show.each(SavingsWithdrawalRecord, few(state.savings_withdraws.by_from_rid, account))
 
 
 @method("condenser_api.get_savings_withdraw_to")
-def get_savings_withdraw_to(state: State, show: Show, /, account: AccountName) -> list[SavingsJson]:
+def get_savings_withdraw_to(state: State, show: RecordEncoder, /, account: AccountName) -> list[SavingsJson]:
     """Return the pending withdrawals from savings that go to an account, next first, at most 10,000."""
     return show.each(SavingsWithdrawalRecord, whole(state.savings_withdraws.by_to_complete, account))
 
 
 @method("database_api.find_sbd_conversion_requests", key="requests")
-def find_sbd_conversion_requests(state: State, show: Show, /, account: AccountName = "") -> list[ConversionJson]:
+def find_sbd_conversion_requests(state: State, show: RecordEncoder, /, account: AccountName = "") -> list[ConversionJson]:
     """Return the pending conversions of an account, by their numbers."""
     return show.each(ConversionRecord, few(state.convert_requests.by_owner, account))
 
 
 @method("condenser_api.get_conversion_requests")
-def get_conversion_requests(state: State, show: Show, /, account_or_id: Annotated[Any, Example("alice")]) -> list[ConversionJson]:
+def get_conversion_requests(state: State, show: RecordEncoder, /, account_or_id: Annotated[Any, Example("alice")]) -> list[ConversionJson]:
     """Return the pending conversions of an account, by their numbers; a number asks for the one with that record id."""
     if type(account_or_id) is int:
         row = state.convert_requests.get(account_or_id)

@@ -5,16 +5,16 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Annotated, Any
 
-from rpc.api.listing import BEGINNING, QUERY_LIMIT, By, ListLimit, Order, SortOrder, chosen, require_few, start_types
+from rpc.api.database_lists import BEGINNING, QUERY_LIMIT, By, ListLimit, Order, SortOrder, chosen, require_few, start_types
+from rpc.declare.arguments import APPBASE, AccountName, AnyOf, EnumTitle, Example, OneOfNames, Timestamp, UInt64
+from rpc.declare.method import method
+from rpc.declare.record_encoder import Json, RecordEncoder, ShowsRecord
 from rpc.records.proposals import ProposalRecord, ProposalView, ProposalVoteRecord, ProposalVoteView
-from rpc.service.arguments import APPBASE, AccountName, Among, AnyOf, Example, Timestamp, Title, UInt64
-from rpc.service.method import method
-from rpc.service.show import Json, Of, Show
 from state.protocol.values.integers import as_int64
 from state.tables import State, proposals
 
-ProposalJson = Annotated[Json, Of(ProposalRecord)]
-ProposalVoteJson = Annotated[Json, Of(ProposalVoteRecord)]
+ProposalJson = Annotated[Json, ShowsRecord(ProposalRecord)]
+ProposalVoteJson = Annotated[Json, ShowsRecord(ProposalVoteRecord)]
 
 
 class OrderDirection(enum.Enum):
@@ -34,8 +34,8 @@ class ProposalStatus(enum.Enum):
     votable = 4
 
 
-Direction = Annotated[OrderDirection, Title("coin::plugins::database_api::order_direction_type")]
-Status = Annotated[ProposalStatus, Title("coin::plugins::database_api::proposal_status")]
+Direction = Annotated[OrderDirection, EnumTitle("coin::plugins::database_api::order_direction_type")]
+Status = Annotated[ProposalStatus, EnumTitle("coin::plugins::database_api::proposal_status")]
 
 UP, ALL = OrderDirection.ascending, ProposalStatus.all
 
@@ -62,19 +62,19 @@ VOTES = {
 }
 
 ProposalStart = Annotated[Any, AnyOf(start_types(PROPOSALS)), Example([])]
-ProposalOrder = Annotated[Order, Among(tuple(PROPOSALS)), Example("by_creator")]
+ProposalOrder = Annotated[Order, OneOfNames(tuple(PROPOSALS)), Example("by_creator")]
 VoteStart = Annotated[Any, AnyOf(start_types(VOTES)), Example([])]
-VoteOrder = Annotated[Order, Among(tuple(VOTES)), Example("by_voter_proposal")]
+VoteOrder = Annotated[Order, OneOfNames(tuple(VOTES)), Example("by_voter_proposal")]
 
 
 @method("database_api.find_proposals", key="proposals")
-def find_proposals(state: State, show: Show, /, proposal_ids: list[UInt64]) -> list[ProposalJson]:
+def find_proposals(state: State, show: RecordEncoder, /, proposal_ids: list[UInt64]) -> list[ProposalJson]:
     """Return the proposals with these ids, in their order; unknown and removed ones are left out."""
     return proposals_with(state, show, proposal_ids)
 
 
 @method("condenser_api.find_proposals")
-def proposals_with(state: State, show: Show, /, ids: list[UInt64]) -> list[ProposalJson]:
+def proposals_with(state: State, show: RecordEncoder, /, ids: list[UInt64]) -> list[ProposalJson]:
     """Return the proposals with these ids, in their order; unknown and removed ones are left out."""
     require_few("proposal_ids", ids)
     by_id = state.proposals.by_proposal_id
@@ -85,7 +85,7 @@ def proposals_with(state: State, show: Show, /, ids: list[UInt64]) -> list[Propo
 @method("database_api.list_proposals", key="proposals")
 def list_proposals(
     state: State,
-    show: Show,
+    show: RecordEncoder,
     /,
     start: ProposalStart = BEGINNING,
     limit: ListLimit = QUERY_LIMIT,
@@ -100,7 +100,7 @@ def list_proposals(
 @method("condenser_api.list_proposals")
 def proposal_page(
     state: State,
-    show: Show,
+    show: RecordEncoder,
     /,
     start: ProposalStart,
     limit: ListLimit,
@@ -117,7 +117,7 @@ def proposal_page(
 @method("database_api.list_proposal_votes", key="proposal_votes")
 def list_proposal_votes(
     state: State,
-    show: Show,
+    show: RecordEncoder,
     /,
     start: VoteStart = BEGINNING,
     limit: ListLimit = QUERY_LIMIT,
@@ -132,7 +132,7 @@ def list_proposal_votes(
 @method("condenser_api.list_proposal_votes", form=APPBASE)
 def proposal_vote_page(
     state: State,
-    show: Show,
+    show: RecordEncoder,
     /,
     start: VoteStart,
     limit: ListLimit,

@@ -3,10 +3,10 @@
 from functools import lru_cache
 from typing import Annotated, TypedDict
 
+from rpc.declare.arguments import AccountName, Text
+from rpc.declare.method import method
+from rpc.declare.record_encoder import Json, RecordEncoder, ShowsRecord
 from rpc.records.plugins import CreditsRecord, CreditsView
-from rpc.service.arguments import AccountName, Text
-from rpc.service.method import method
-from rpc.service.show import Json, Of, Show
 from state.plugins.rc.plugin import RC
 from state.plugins.rc.prices import Resource
 from state.plugins.rc.rows import maximum_rc
@@ -18,7 +18,7 @@ from state.tables import State
 
 ACCOUNTS_MAX = 1000
 
-CreditsJson = Annotated[Json, Of(CreditsRecord)]
+CreditsJson = Annotated[Json, ShowsRecord(CreditsRecord)]
 
 
 class ResourceParameters(TypedDict):
@@ -48,7 +48,7 @@ def get_resource_pool(state: State) -> Json:
 
 
 @method("rc_api.find_rc_accounts", key="rc_accounts", plugin=RC)
-def find_rc_accounts(state: State, show: Show, /, accounts: list[AccountName]) -> list[CreditsJson]:
+def find_rc_accounts(state: State, show: RecordEncoder, /, accounts: list[AccountName]) -> list[CreditsJson]:
     """Return the credits of accounts at the time of their last change, in the order of the names; unknown accounts are left out."""
     require(len(accounts) <= ACCOUNTS_MAX, condition="args.accounts.size() <= RC_API_SINGLE_QUERY_LIMIT")
     rows = [row for name in accounts if (row := RC.of(state).accounts.by_account.get(name)) is not None]

@@ -3,21 +3,21 @@
 from itertools import islice
 from typing import Annotated, Any
 
-from rpc.api.listing import BEGINNING, QUERY_LIMIT, By, ListLimit, declare_list, few, require_few
+from rpc.api.database_lists import BEGINNING, QUERY_LIMIT, By, ListLimit, declare_list, few, require_few
+from rpc.declare.arguments import AccountName, Timestamp
+from rpc.declare.method import method
+from rpc.declare.record_encoder import Json, RecordEncoder, ShowsRecord
 from rpc.records.recovery import ChangeRecoveryRequestRecord, DeclineRequestRecord, OwnerHistoryRecord, RecoveryRequestRecord
-from rpc.service.arguments import AccountName, Timestamp
-from rpc.service.method import method
-from rpc.service.show import Json, Of, Show
 from state.tables import State
 
-RecoveryJson = Annotated[Json, Of(RecoveryRequestRecord)]
-ChangeRecoveryJson = Annotated[Json, Of(ChangeRecoveryRequestRecord)]
-DeclineJson = Annotated[Json, Of(DeclineRequestRecord)]
-OwnerHistoryJson = Annotated[Json, Of(OwnerHistoryRecord)]
+RecoveryJson = Annotated[Json, ShowsRecord(RecoveryRequestRecord)]
+ChangeRecoveryJson = Annotated[Json, ShowsRecord(ChangeRecoveryRequestRecord)]
+DeclineJson = Annotated[Json, ShowsRecord(DeclineRequestRecord)]
+OwnerHistoryJson = Annotated[Json, ShowsRecord(OwnerHistoryRecord)]
 
 
 @method("database_api.find_account_recovery_requests", key="requests")
-def find_account_recovery_requests(state: State, show: Show, /, accounts: list[AccountName]) -> list[RecoveryJson]:
+def find_account_recovery_requests(state: State, show: RecordEncoder, /, accounts: list[AccountName]) -> list[RecoveryJson]:
     """Return the pending recoveries of these accounts, in their order."""
     require_few("accounts", accounts)
     by_account = state.recovery_requests.by_account
@@ -25,14 +25,14 @@ def find_account_recovery_requests(state: State, show: Show, /, accounts: list[A
 
 
 @method("condenser_api.get_recovery_request")
-def get_recovery_request(state: State, show: Show, /, account: AccountName) -> RecoveryJson | None:
+def get_recovery_request(state: State, show: RecordEncoder, /, account: AccountName) -> RecoveryJson | None:
     """Return the pending recovery of an account; null when there is none."""
     request: Json | None = show.maybe(RecoveryRequestRecord, state.recovery_requests.by_account.get(account))
     return request
 
 
 @method("database_api.find_change_recovery_account_requests", key="requests")
-def find_change_recovery_account_requests(state: State, show: Show, /, accounts: list[AccountName]) -> list[ChangeRecoveryJson]:
+def find_change_recovery_account_requests(state: State, show: RecordEncoder, /, accounts: list[AccountName]) -> list[ChangeRecoveryJson]:
     """Return the pending changes of the recovery partners of these accounts, in their order."""
     require_few("accounts", accounts)
     by_account = state.change_recovery_requests.by_account
@@ -40,7 +40,7 @@ def find_change_recovery_account_requests(state: State, show: Show, /, accounts:
 
 
 @method("database_api.find_decline_voting_rights_requests", key="requests")
-def find_decline_voting_rights_requests(state: State, show: Show, /, accounts: list[AccountName]) -> list[DeclineJson]:
+def find_decline_voting_rights_requests(state: State, show: RecordEncoder, /, accounts: list[AccountName]) -> list[DeclineJson]:
     """Return the pending requests of these accounts to decline their voting rights, in their order."""
     require_few("accounts", accounts)
     by_account = state.decline_voting_requests.by_account
@@ -48,13 +48,13 @@ def find_decline_voting_rights_requests(state: State, show: Show, /, accounts: l
 
 
 @method("database_api.find_owner_histories", key="owner_auths")
-def find_owner_histories(state: State, show: Show, /, owner: AccountName = "") -> list[OwnerHistoryJson]:
+def find_owner_histories(state: State, show: RecordEncoder, /, owner: AccountName = "") -> list[OwnerHistoryJson]:
     """Return the former owner authorities of an account that are still kept, oldest first."""
     return get_owner_history(state, show, owner)
 
 
 @method("condenser_api.get_owner_history")
-def get_owner_history(state: State, show: Show, /, account: AccountName) -> list[OwnerHistoryJson]:
+def get_owner_history(state: State, show: RecordEncoder, /, account: AccountName) -> list[OwnerHistoryJson]:
     """Return the former owner authorities of an account that are still kept, oldest first."""
     return show.each(OwnerHistoryRecord, few(state.owner_histories.by_account, account))
 
@@ -63,7 +63,9 @@ OWNER_HISTORIES = By(lambda state: state.owner_histories.by_account, tuple[Accou
 
 
 @method("database_api.list_owner_histories", key="owner_auths")
-def list_owner_histories(state: State, show: Show, /, start: Any = BEGINNING, limit: ListLimit = QUERY_LIMIT) -> list[OwnerHistoryJson]:
+def list_owner_histories(
+    state: State, show: RecordEncoder, /, start: Any = BEGINNING, limit: ListLimit = QUERY_LIMIT
+) -> list[OwnerHistoryJson]:
     """List former owner authorities by account and the time until which they were valid."""
     return show.each(OwnerHistoryRecord, islice(OWNER_HISTORIES.rows(state, show.wire, start), limit))
 

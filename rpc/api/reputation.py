@@ -2,10 +2,10 @@
 
 from typing import Annotated
 
+from rpc.declare.arguments import AccountName, MaxValue, UInt32
+from rpc.declare.method import method
+from rpc.declare.record_encoder import Json, RecordEncoder, ShowsRecord
 from rpc.records.plugins import ReputationRecord
-from rpc.service.arguments import AccountName, Limit, UInt32
-from rpc.service.method import method
-from rpc.service.show import Json, Of, Show
 from state.plugins import reputation
 from state.plugins.follow.lists import known_reputations
 from state.plugins.follow.plugin import FOLLOW
@@ -18,14 +18,14 @@ OFF = (
     "Neither follow_api_plugin nor reputation_api_plugin are enabled. One of these must be running.",
 )
 
-ReputationJson = Annotated[Json, Of(ReputationRecord)]
-ReputationsLimit = Annotated[UInt32, Limit(1000, "Cannot retrieve more than 1000 account reputations at a time.")]
+ReputationJson = Annotated[Json, ShowsRecord(ReputationRecord)]
+ReputationsLimit = Annotated[UInt32, MaxValue(1000, "Cannot retrieve more than 1000 account reputations at a time.")]
 
 
 @method("follow_api.get_account_reputations", key="reputations", plugin=FOLLOW)
 @method("reputation_api.get_account_reputations", key="reputations", plugin=REPUTATION)
 def get_account_reputations(
-    state: State, show: Show, /, account_lower_bound: AccountName = "", limit: ReputationsLimit = 1000
+    state: State, show: RecordEncoder, /, account_lower_bound: AccountName = "", limit: ReputationsLimit = 1000
 ) -> list[ReputationJson]:
     """List all accounts by name, from `account_lower_bound` on, with their reputations; 0 for an account without one."""
     return find_account_reputations(state, show, account_lower_bound, limit)
@@ -33,7 +33,7 @@ def get_account_reputations(
 
 @method("condenser_api.get_account_reputations", plugin=EITHER, not_enabled=OFF)
 def find_account_reputations(
-    state: State, show: Show, /, account_lower_bound: AccountName, limit: ReputationsLimit = 1000
+    state: State, show: RecordEncoder, /, account_lower_bound: AccountName, limit: ReputationsLimit = 1000
 ) -> list[ReputationJson]:
     """List all accounts by name, from `account_lower_bound` on, with their reputations; 0 for an account without one."""
     known = known_reputations(state)

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Annotated
 
+from rpc.declare.method import method
+from rpc.declare.plugin_switches import REWARDS_API
+from rpc.declare.record_encoder import Json, RecordEncoder, ShowsRecord
 from rpc.records.plugins import PayoutRecord, SimulationRecord
-from rpc.service.method import method
-from rpc.service.show import Json, Of, Show
-from rpc.service.switches import REWARDS_API
 from state.effects.curves import curve_value
 from state.protocol.codec.kinds import Curve, UInt128
 from state.protocol.errors import require
@@ -17,11 +17,11 @@ from state.tables.content import Comment
 FUND = "post"
 CLAIMS_MAX = 2**127
 
-SimulationJson = Annotated[Json, Of(SimulationRecord)]
+SimulationJson = Annotated[Json, ShowsRecord(SimulationRecord)]
 
 
 @method("rewards_api.simulate_curve_payouts", plugin=REWARDS_API)
-def simulate_curve_payouts(state: State, show: Show, /, curve: Curve, var1: UInt128) -> SimulationJson:
+def simulate_curve_payouts(state: State, show: RecordEncoder, /, curve: Curve, var1: UInt128) -> SimulationJson:
     """Return what the fund would pay for each pending comment if its curve were `curve` with the constant `var1`."""
     simulation: Json = show(SimulationRecord, simulate(state, curve, var1))
     return simulation

@@ -4,16 +4,16 @@ Source: rpc-api.md §3.7; wire-format.md §6.3.
 
 from typing import Annotated
 
-from rpc.service.arguments import AccountName, Hash256, PublicKey
-from rpc.service.method import method
+from rpc.declare.arguments import AccountName, Hash256, PublicKey
+from rpc.declare.method import method
 from state.chain.transactions import authority_lookups, canonical_rule
+from state.protocol.authority import Authority
+from state.protocol.authorization.fewest_keys import noting
+from state.protocol.authorization.signatures_check import Limits, Lookups, SignState, distinct, required_signatures, verify
 from state.protocol.codec.kinds import Hash
 from state.protocol.errors import ChainError, MissingActiveAuthority, require
-from state.protocol.keys.authority import Authority
-from state.protocol.keys.fewest import noting
 from state.protocol.keys.keys import public_key_text
 from state.protocol.keys.signatures import Canonical, recover
-from state.protocol.keys.signing import Limits, Lookups, SignState, distinct, required_signatures, verify
 from state.protocol.operation import Needed
 from state.protocol.transaction import SignedTransaction
 from state.protocol.work import KEY_UNITS, TooMuchWork

@@ -3,11 +3,11 @@
 from itertools import islice
 from typing import Annotated, Any
 
-from rpc.api.listing import QUERY_LIMIT, By, declare_list, few, require_few, start_reader
+from rpc.api.database_lists import QUERY_LIMIT, By, declare_list, few, require_few, start_reader
+from rpc.declare.arguments import AccountName, Bool, ExactLength, Int64, Timestamp, UInt32
+from rpc.declare.method import method
+from rpc.declare.record_encoder import Json, RecordEncoder, ShowsRecord
 from rpc.records.tokens import ContributionRecord, EmissionRecord, TokenView, TokenWithIcoRecord
-from rpc.service.arguments import AccountName, Bool, Exactly, Int64, Timestamp, UInt32
-from rpc.service.method import method
-from rpc.service.show import Json, Of, Show
 from state.effects.tokens import liquid_variant, token_with_name
 from state.protocol.codec.kinds import Symbol, SymbolKind
 from state.protocol.errors import require
@@ -20,27 +20,27 @@ BEFORE_ALL_SYMBOLS = 0
 CONTROL_START = "The parameter 'start' must be an account name or an array containing an account name and an asset symbol"
 CONTRIBUTOR_START = "The parameter 'start' must be an empty array or consist of asset_symbol_type, contributor and contribution_id"
 
-SymbolJson = Annotated[Json, Of(SYMBOL)]
-TokenJson = Annotated[Json, Of(TokenWithIcoRecord)]
-EmissionJson = Annotated[Json, Of(EmissionRecord)]
-ContributionJson = Annotated[Json, Of(ContributionRecord)]
+SymbolJson = Annotated[Json, ShowsRecord(SYMBOL)]
+TokenJson = Annotated[Json, ShowsRecord(TokenWithIcoRecord)]
+EmissionJson = Annotated[Json, ShowsRecord(EmissionRecord)]
+ContributionJson = Annotated[Json, ShowsRecord(ContributionRecord)]
 SymbolTime = Annotated[
     tuple[Symbol, Timestamp],
-    Exactly(
+    ExactLength(
         "The parameter 'start' must be an empty array or consist of asset_symbol_type and time_point_sec",
         "key.size() == 0 || key.size() == 2",
     ),
 ]
 SymbolId = Annotated[
     tuple[Symbol, Int64],
-    Exactly(
+    ExactLength(
         "The parameter 'start' must be an empty array or consist of asset_symbol_type and id",
         "key.size() == 0 || key.size() == 2",
     ),
 ]
 ContributorFirst = Annotated[
     tuple[AccountName, Symbol, UInt32],
-    Exactly(
+    ExactLength(
         "The parameter 'start' must be an empty array or consist of contributor, asset_symbol_type and contribution_id",
         "key.size() == 0 || key.size() == 3",
     ),
@@ -49,13 +49,13 @@ ContributorFirst = Annotated[
 
 @method("database_api.get_nai_pool", key="nai_pool")
 @method("condenser_api.get_nai_pool")
-def get_nai_pool(state: State, show: Show, /) -> list[SymbolJson]:
+def get_nai_pool(state: State, show: RecordEncoder, /) -> list[SymbolJson]:
     """Return the symbols that new tokens may take, in the order of the pool."""
     return show.each(SYMBOL, state.nai_pool.nais)
 
 
 @method("database_api.find_smt_tokens", key="tokens")
-def find_smt_tokens(state: State, show: Show, /, symbols: list[Symbol], ignore_precision: Bool = False) -> list[TokenJson]:
+def find_smt_tokens(state: State, show: RecordEncoder, /, symbols: list[Symbol], ignore_precision: Bool = False) -> list[TokenJson]:
     """Return the tokens with these symbols, or with these symbols of their vesting shares, in their order; with `ignore_precision` the
     number of decimals does not matter.
     """
@@ -66,13 +66,15 @@ def find_smt_tokens(state: State, show: Show, /, symbols: list[Symbol], ignore_p
 
 
 @method("database_api.find_smt_token_emissions", key="token_emissions")
-def find_smt_token_emissions(state: State, show: Show, /, asset_symbol: Symbol = BEFORE_ALL_SYMBOLS) -> list[EmissionJson]:
+def find_smt_token_emissions(state: State, show: RecordEncoder, /, asset_symbol: Symbol = BEFORE_ALL_SYMBOLS) -> list[EmissionJson]:
     """Return the emissions of a token, by their time."""
     return show.each(EmissionRecord, few(state.smt_emissions.by_symbol_time, asset_symbol))
 
 
 @method("database_api.find_smt_contributions", key="contributions")
-def find_smt_contributions(state: State, show: Show, /, symbol_contributors: list[tuple[Symbol, AccountName]]) -> list[ContributionJson]:
+def find_smt_contributions(
+    state: State, show: RecordEncoder, /, symbol_contributors: list[tuple[Symbol, AccountName]]
+) -> list[ContributionJson]:
     """Return the contributions of these accounts to the offerings of these tokens, by their numbers."""
     require_few("symbol_contributors", symbol_contributors)
     by_contributor = state.smt_contributions.by_symbol_contributor

@@ -2,13 +2,13 @@
 
 from typing import Annotated, NotRequired, TypedDict
 
-from rpc.service.arguments import Among, Hash160, Timestamp, UInt32
-from rpc.service.method import method
+from rpc.declare.arguments import Hash160, OneOfNames, Timestamp, UInt32
+from rpc.declare.method import method
 from state.plugins import transaction_status
 from state.plugins.transaction_status import TRANSACTION_STATUS
 from state.tables import State
 
-Known = Annotated[str, Among(tuple(status.value for status in transaction_status.Status))]
+Known = Annotated[str, OneOfNames(tuple(status.value for status in transaction_status.Status))]
 
 
 class Found(TypedDict):

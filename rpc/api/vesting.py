@@ -4,22 +4,22 @@ import enum
 from itertools import islice, takewhile
 from typing import Annotated
 
-from rpc.api.listing import By, ListLimit, Order, SortOrder, declare_list, few, unknown_order
+from rpc.api.database_lists import By, ListLimit, Order, SortOrder, declare_list, few, unknown_order
+from rpc.declare.arguments import AccountName, EnumTitle, ExactLength, Int64, OneOfNames, Timestamp
+from rpc.declare.method import method
+from rpc.declare.record_encoder import Json, RecordEncoder, ShowsRecord
 from rpc.records.vesting import DelegationExpirationRecord, DelegationRecord, RouteRecord
-from rpc.service.arguments import AccountName, Among, Exactly, Int64, Timestamp, Title
-from rpc.service.method import method
-from rpc.service.show import Json, Of, Show
 from state.tables import State
 
 PAGE = 100
 
-DelegationJson = Annotated[Json, Of(DelegationRecord)]
-ExpirationJson = Annotated[Json, Of(DelegationExpirationRecord)]
-RouteJson = Annotated[Json, Of(RouteRecord)]
+DelegationJson = Annotated[Json, ShowsRecord(DelegationRecord)]
+ExpirationJson = Annotated[Json, ShowsRecord(DelegationExpirationRecord)]
+RouteJson = Annotated[Json, ShowsRecord(RouteRecord)]
 AccountExpiration = Annotated[
     tuple[AccountName, Timestamp, Int64],
     # The reference doesn't close this bracket.
-    Exactly("by_account_expiration start requires 3 values. (account_name_type, time_point_sec, vesting_delegation_expiration_id_type"),
+    ExactLength("by_account_expiration start requires 3 values. (account_name_type, time_point_sec, vesting_delegation_expiration_id_type"),
 ]
 
 
@@ -32,19 +32,19 @@ class RouteType(enum.Enum):
 
 
 ROUTE_ORDERS = ("by_withdraw_route", "by_name", "by_destination")
-RouteOrder = Annotated[Order, Among(ROUTE_ORDERS)]
-Direction = Annotated[RouteType, Title("coin::plugins::condenser_api::withdraw_route_type")]
+RouteOrder = Annotated[Order, OneOfNames(ROUTE_ORDERS)]
+Direction = Annotated[RouteType, EnumTitle("coin::plugins::condenser_api::withdraw_route_type")]
 
 
 @method("database_api.find_vesting_delegations", key="delegations")
-def find_vesting_delegations(state: State, show: Show, /, account: AccountName = "") -> list[DelegationJson]:
+def find_vesting_delegations(state: State, show: RecordEncoder, /, account: AccountName = "") -> list[DelegationJson]:
     """Return the delegations of an account, by the name of the receiver."""
     return show.each(DelegationRecord, few(state.vesting_delegations.by_delegation, account))
 
 
 @method("condenser_api.get_vesting_delegations")
 def get_vesting_delegations(
-    state: State, show: Show, /, delegator: AccountName, start: AccountName, limit: ListLimit = PAGE
+    state: State, show: RecordEncoder, /, delegator: AccountName, start: AccountName, limit: ListLimit = PAGE
 ) -> list[DelegationJson]:
     """List the delegations of an account, by the name of the receiver from `start` on."""
     rows = state.vesting_delegations.by_delegation.starting(delegator, start)
@@ -52,14 +52,14 @@ def get_vesting_delegations(
 
 
 @method("database_api.find_vesting_delegation_expirations", key="delegations")
-def find_vesting_delegation_expirations(state: State, show: Show, /, account: AccountName = "") -> list[ExpirationJson]:
+def find_vesting_delegation_expirations(state: State, show: RecordEncoder, /, account: AccountName = "") -> list[ExpirationJson]:
     """Return the delegated VESTS that are returning to an account, by time."""
     return show.each(DelegationExpirationRecord, few(state.delegation_expirations.by_account_expiration, account))
 
 
 @method("condenser_api.get_expiring_vesting_delegations")
 def get_expiring_vesting_delegations(
-    state: State, show: Show, /, account: AccountName, after: Timestamp, limit: ListLimit = PAGE
+    state: State, show: RecordEncoder, /, account: AccountName, after: Timestamp, limit: ListLimit = PAGE
 ) -> list[ExpirationJson]:
     """List the delegated VESTS that are returning to an account, by time, from `after` on."""
     rows = state.delegation_expirations.by_account_expiration.starting(account, after)
@@ -68,7 +68,7 @@ def get_expiring_vesting_delegations(
 
 @method("database_api.find_withdraw_vesting_routes", key="routes")
 def find_withdraw_vesting_routes(
-    state: State, show: Show, /, account: AccountName = "", order: RouteOrder = SortOrder.by_withdraw_route
+    state: State, show: RecordEncoder, /, account: AccountName = "", order: RouteOrder = SortOrder.by_withdraw_route
 ) -> list[RouteJson]:
     """Return the routes from an account by destination or, with the order by_destination, the routes to it by record id."""
     if order.name not in ROUTE_ORDERS:
@@ -77,14 +77,16 @@ def find_withdraw_vesting_routes(
 
 
 @method("condenser_api.get_withdraw_routes")
-def get_withdraw_routes(state: State, show: Show, /, account: AccountName, type_: Direction = RouteType.outgoing) -> list[RouteJson]:
+def get_withdraw_routes(
+    state: State, show: RecordEncoder, /, account: AccountName, type_: Direction = RouteType.outgoing
+) -> list[RouteJson]:
     """Return the routes from an account by destination, the routes to it by record id, or both."""
     outgoing = routes_of(state, show, account, incoming=False) if type_ is not RouteType.incoming else []
     incoming = routes_of(state, show, account, incoming=True) if type_ is not RouteType.outgoing else []
     return outgoing + incoming
 
 
-def routes_of(state: State, show: Show, account: str, incoming: bool) -> list[Json]:
+def routes_of(state: State, show: RecordEncoder, account: str, incoming: bool) -> list[Json]:
     """Return the routes to or from an account, as many as one query may return."""
     routes = state.withdraw_routes
     return show.each(RouteRecord, few(routes.by_destination if incoming else routes.by_withdraw_route, account))

@@ -3,21 +3,21 @@
 from itertools import islice
 from typing import Annotated, Any
 
-from rpc.api.listing import By, ListLimit, declare_list, require_few
+from rpc.api.database_lists import By, ListLimit, declare_list, require_few
+from rpc.declare.arguments import AccountName
+from rpc.declare.method import method
+from rpc.declare.record_encoder import Json, RecordEncoder, ShowsRecord
 from rpc.records.chain import WitnessScheduleRecord
 from rpc.records.witnesses import WitnessRecord, WitnessVoteRecord
-from rpc.service.arguments import AccountName
-from rpc.service.method import method
-from rpc.service.show import Json, Of, Show
 from state.protocol.codec.kinds import Int64, Share, UInt128
 from state.tables import State
 
-WitnessJson = Annotated[Json, Of(WitnessRecord)]
-ScheduleJson = Annotated[Json, Of(WitnessScheduleRecord)]
+WitnessJson = Annotated[Json, ShowsRecord(WitnessRecord)]
+ScheduleJson = Annotated[Json, ShowsRecord(WitnessScheduleRecord)]
 
 
 @method("database_api.find_witnesses", key="witnesses")
-def find_witnesses(state: State, show: Show, /, owners: list[AccountName]) -> list[WitnessJson]:
+def find_witnesses(state: State, show: RecordEncoder, /, owners: list[AccountName]) -> list[WitnessJson]:
     """Return the witnesses of these names, in their order; unknown ones are left out."""
     require_few("owners", owners)
     by_name = state.witnesses.by_name
@@ -25,20 +25,20 @@ def find_witnesses(state: State, show: Show, /, owners: list[AccountName]) -> li
 
 
 @method("condenser_api.get_witness_by_account")
-def get_witness_by_account(state: State, show: Show, /, account: AccountName) -> WitnessJson | None:
+def get_witness_by_account(state: State, show: RecordEncoder, /, account: AccountName) -> WitnessJson | None:
     """Return the witness of this name; null when there is none."""
     witness: Json | None = show.maybe(WitnessRecord, state.witnesses.by_name.get(account))
     return witness
 
 
 @method("condenser_api.get_witnesses")
-def get_witnesses(state: State, show: Show, /, ids: list[Int64]) -> list[WitnessJson | None]:
+def get_witnesses(state: State, show: RecordEncoder, /, ids: list[Int64]) -> list[WitnessJson | None]:
     """Return the witnesses with these record ids, null for unknown ones."""
     return [show.maybe(WitnessRecord, state.witnesses.get(number)) for number in ids]
 
 
 @method("condenser_api.get_witnesses_by_vote")
-def get_witnesses_by_vote(state: State, show: Show, /, start: AccountName, limit: ListLimit) -> list[WitnessJson]:
+def get_witnesses_by_vote(state: State, show: RecordEncoder, /, start: AccountName, limit: ListLimit) -> list[WitnessJson]:
     """List witnesses by votes, most first, from a name on; from the first one for "" or null.
 
     An unknown name stands for the next one in the order of names.
@@ -66,7 +66,7 @@ def get_witness_count(state: State) -> int:
 @method("database_api.get_witness_schedule")
 @method("condenser_api.get_witness_schedule")
 @method("debug_node_api.debug_get_witness_schedule", loopback_only=True)
-def get_witness_schedule(state: State, show: Show, /) -> ScheduleJson:
+def get_witness_schedule(state: State, show: RecordEncoder, /) -> ScheduleJson:
     """Return the schedule of the witnesses: the producers of this round, and the medians of the properties that they vote for."""
     schedule: Json = show(WitnessScheduleRecord, state.schedule)
     return schedule

@@ -5,7 +5,7 @@ TRIES_PER_SECOND = 2000  # of all explanations together; about a tenth of one pr
 TRIES_SAVED_MAX = 20_000  # what a quiet time allows at once
 
 
-class Purse:
+class SharedBudget:
     """The tries that all explanations of a node share; they come back with time."""
 
     def __init__(self) -> None:
@@ -27,10 +27,10 @@ class Purse:
 class Budget:
     """What one explanation may still try. `is_spent` is whether it has wanted more than it had."""
 
-    def __init__(self, tries: int = TRIES_MAX, purse: Purse | None = None) -> None:
+    def __init__(self, tries: int = TRIES_MAX, shared_budget: SharedBudget | None = None) -> None:
         self.left = tries
         self.is_spent = False
-        self._purse = purse
+        self._shared_budget = shared_budget
 
     def take(self, tries: int = 1) -> bool:
         """Take tries; False when fewer are left."""
@@ -38,6 +38,6 @@ class Budget:
             self.is_spent = True
             return False
         self.left -= tries
-        if self._purse is not None:
-            self._purse.pay(tries)
+        if self._shared_budget is not None:
+            self._shared_budget.pay(tries)
         return True

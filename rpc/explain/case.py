@@ -6,8 +6,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from rpc.declare.errors import jsonable
 from rpc.explain.budget import Budget
-from rpc.service.refusal import jsonable
 from state.chain.chain import Chain
 from state.protocol.errors import ChainError
 from state.protocol.keys.keys import public_key_text
@@ -50,7 +50,7 @@ def no_chains() -> tuple[KnownChain, ...]:
     return ()
 
 
-class Room:
+class OutputLimit:
     """How many members of lists and objects may still be shown."""
 
     __slots__ = ("left",)
@@ -65,7 +65,7 @@ class Room:
         return taken
 
 
-class Case(Struct, frozen=True):
+class RefusalCase(Struct, frozen=True):
     """A refused transaction with its error. `trx` is None where it couldn't be read; then `given` is what came, in one of the two forms.
 
     `now` is the time of the node's clock, in seconds since 1970.
@@ -123,9 +123,9 @@ class Case(Struct, frozen=True):
         shown = {name: self.shown(value) for name, value in (self.place() | values).items()}
         return Explanation(rule, clean(why), clean(what_to_do), shown)
 
-    def shown(self, value: Any, depth: int = DEPTH_MAX, room: Room | None = None) -> Any:
+    def shown(self, value: Any, depth: int = DEPTH_MAX, room: OutputLimit | None = None) -> Any:
         """Return the JSON form of a value, with amounts as people write them, and without what is too much."""
-        room = room or Room()
+        room = room or OutputLimit()
         if isinstance(value, Asset):
             return self.wire.codecs.symbols.asset_text(value)
         if isinstance(value, str):

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from rpc.explain.case import Case, Explanation, span
+from rpc.explain.case import Explanation, RefusalCase, span
 from state.effects.balances import vests_to_coin
 from state.plugins.rc.plugin import RC
 from state.plugins.rc.rows import REGENERATION_SECONDS, maximum_rc
@@ -12,7 +12,7 @@ from state.protocol.values.text import time_text
 NEVER = "Power up {vests} or more (about {price}), or have VESTS delegated: resource credits follow from VESTS."
 
 
-def too_few_credits(case: Case) -> Explanation:
+def too_few_credits(case: RefusalCase) -> Explanation:
     """Explain a payer with too few resource credits: what it costs, what there is, and when there will be enough."""
     values = case.error.values
     name, needed, current = values["account"], values["rc_needed"], values["rc_current"]

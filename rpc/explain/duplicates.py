@@ -1,6 +1,6 @@
 """Transactions that are there already, and objects that would be."""
 
-from rpc.explain.case import Case, Explanation
+from rpc.explain.case import Explanation, RefusalCase
 from rpc.explain.values import fields_of_operation
 from state.operations.accounts import AccountCreate, AccountCreateWithDelegation, CreateClaimedAccount
 from state.operations.escrow import EscrowTransfer
@@ -15,7 +15,7 @@ OTHERWISE = "To do the same thing once more, change something (the expiration wi
 CREATIONS = (AccountCreate, AccountCreateWithDelegation, CreateClaimedAccount)
 
 
-def duplicate(case: Case) -> Explanation:
+def duplicate(case: RefusalCase) -> Explanation:
     """Explain a transaction that was applied before: in which block it is, or that it waits."""
     assert case.trx is not None
     trx_id = case.trx.id
@@ -31,7 +31,7 @@ def duplicate(case: Case) -> Explanation:
     return case.explained("duplicate_transaction", why, to_do, **values, block_num=number, cause="in_block")
 
 
-def block_of(case: Case, trx_id: bytes) -> int | None:
+def block_of(case: RefusalCase, trx_id: bytes) -> int | None:
     """Return the number of the block that a transaction is in."""
     status = TRANSACTION_STATUS.find(case.state)
     number = status.block_of.get(trx_id) if status is not None else None
@@ -53,13 +53,13 @@ def block_of(case: Case, trx_id: bytes) -> int | None:
     return None
 
 
-def waited_for(case: Case) -> Explanation:
+def waited_for(case: RefusalCase) -> Explanation:
     """Explain a transaction that another call waits for."""
     why = "Another call of broadcast_transaction_synchronous waits for this very transaction."
     return case.explained("duplicate_transaction", why, "Wait for the answer to that call.", cause="waited_for")
 
 
-def not_unique(case: Case) -> Explanation:
+def not_unique(case: RefusalCase) -> Explanation:
     """Explain an object that would have the key of another one."""
     operation = case.operation
     what, advice = "an object", "Choose another name or number for it."

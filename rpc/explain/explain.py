@@ -3,14 +3,14 @@
 from collections.abc import Callable
 
 from rpc.explain import funds
+from rpc.explain.authority.malformed import BY_CONDITION, BY_TEXT
 from rpc.explain.authority.missing import missing_authority, superfluous
-from rpc.explain.authority.unreadable import BY_CONDITION, BY_TEXT
-from rpc.explain.case import Case, Explanation
+from rpc.explain.case import Explanation, RefusalCase
 from rpc.explain.credits import too_few_credits
 from rpc.explain.duplicates import duplicate, not_unique, waited_for
 from rpc.explain.general import any_refusal
 from rpc.explain.objects import unknown_object
-from rpc.explain.reading import unreadable
+from rpc.explain.parse_failures import unreadable
 from rpc.explain.sentences import Sentence, explain_by
 from rpc.explain.table import BEGINNINGS, CONDITIONS, TEXTS
 from rpc.explain.times import wrong_reference, wrong_time
@@ -29,7 +29,7 @@ from state.protocol.errors import (
     WrongReferenceBlock,
 )
 
-Explain = Callable[[Case], Explanation]
+Explain = Callable[[RefusalCase], Explanation]
 
 CLASSES: dict[type[ChainError], Explain] = {
     MissingActiveAuthority: missing_authority,
@@ -60,7 +60,7 @@ FUNCTIONS_BY_TEXT: dict[str, Explain] = {
 }
 
 
-def explain(case: Case) -> Explanation:
+def explain(case: RefusalCase) -> Explanation:
     """Return why a transaction is refused."""
     if case.trx is None:
         return unreadable(case)

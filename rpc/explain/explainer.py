@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
-from rpc.explain.budget import Budget, Purse
-from rpc.explain.case import Case, Explanation, KnownChains, no_chains
-from rpc.explain.refused import RefusedTransactions
+from rpc.explain.budget import Budget, SharedBudget
+from rpc.explain.case import Explanation, KnownChains, RefusalCase, no_chains
+from rpc.explain.refused_log import RefusedTransactionLog
 from rpc.log import Log
 from state.chain.chain import Chain
 from state.protocol.errors import ChainError
@@ -24,10 +24,10 @@ class Explainer:
     """
 
     def __init__(self, chain: Chain, clock: Clock, known_chains: KnownChains = no_chains) -> None:
-        self.refused = RefusedTransactions(chain.state.wire)
+        self.refused = RefusedTransactionLog(chain.state.wire)
         self.on_refused: list[RefusedListener] = []
         self._chain, self._clock, self._known_chains = chain, clock, known_chains
-        self._purse = Purse()
+        self._shared_budget = SharedBudget()
 
     def refuse(self, trx: SignedTransaction | None, error: ChainError, *, given: Any = None, is_legacy: bool = False) -> Explanation | None:
         """Return why a broadcast transaction was refused, and keep it; None when explaining itself has failed, which is logged.
@@ -36,7 +36,7 @@ class Explainer:
         """
         now = self._clock()
         try:
-            explanation = self.explain(trx, error, self._purse.budget(int(now * 1000)), given=given, is_legacy=is_legacy)
+            explanation = self.explain(trx, error, self._shared_budget.budget(int(now * 1000)), given=given, is_legacy=is_legacy)
             head = self._chain.state.props.head_block_number
             self.refused.add(int(now), head, trx, given, error, explanation)
             for listener in self.on_refused:
@@ -50,7 +50,7 @@ class Explainer:
         self, trx: SignedTransaction | None, error: ChainError, budget: Budget, *, given: Any = None, is_legacy: bool = False
     ) -> Explanation | None:
         """Return why a transaction is refused; None when explaining itself has failed, which is logged."""
-        case = Case(self._chain, error, trx, budget, given, is_legacy, self._known_chains, int(self._clock()))
+        case = RefusalCase(self._chain, error, trx, budget, given, is_legacy, self._known_chains, int(self._clock()))
         try:
             # Imported when it is needed first: it is most of this package, and no start should wait for it.
             from rpc.explain.explain import explain

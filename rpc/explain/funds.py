@@ -1,6 +1,6 @@
 """Balances that don't suffice: what there is, what is needed, and what is missing."""
 
-from rpc.explain.case import Case, Explanation
+from rpc.explain.case import Explanation, RefusalCase
 from state.operations.transfers import TransferFromSavings
 from state.operations.vesting import WithdrawVesting
 from state.protocol.operation import Operation
@@ -11,7 +11,7 @@ SAVINGS = "_db.get_savings_balance( from, op.amount.symbol ) >= op.amount"
 POWER_DOWN = "account.vesting_shares - account.delegated_vesting_shares >= o.vesting_shares"
 
 
-def balance(case: Case) -> Explanation:
+def balance(case: RefusalCase) -> Explanation:
     """Explain a liquid balance that is smaller than what is taken from it."""
     values = case.error.values
     needed, current = values["r"], values["a"]
@@ -20,7 +20,7 @@ def balance(case: Case) -> Explanation:
     return lacking(case, str(values["acc"]), "balance", -needed.amount, current.amount, current.symbol)
 
 
-def delegation(case: Case) -> Explanation:
+def delegation(case: RefusalCase) -> Explanation:
     """Explain VESTS that can't be lent, because they are lent, powered down, or used by votes."""
     values = case.error.values
     needed, current = values["r"], values["a"]
@@ -30,7 +30,7 @@ def delegation(case: Case) -> Explanation:
     return lacking(case, str(values["acc"]), where, needed.amount, current.amount, VESTS)
 
 
-def savings(case: Case) -> Explanation:
+def savings(case: RefusalCase) -> Explanation:
     """Explain savings that are smaller than what is taken from them."""
     operation = case.operation
     assert isinstance(operation, TransferFromSavings)
@@ -39,7 +39,7 @@ def savings(case: Case) -> Explanation:
     return lacking(case, account.name, "savings", operation.amount.amount, current, symbol)
 
 
-def power_down(case: Case) -> Explanation:
+def power_down(case: RefusalCase) -> Explanation:
     """Explain a power-down of more VESTS than are free."""
     operation = case.operation
     assert isinstance(operation, WithdrawVesting)
@@ -48,7 +48,7 @@ def power_down(case: Case) -> Explanation:
     return lacking(case, account.name, "VESTS that are not delegated", operation.vesting_shares.amount, free, VESTS)
 
 
-def creation_fee(case: Case) -> Explanation:
+def creation_fee(case: RefusalCase) -> Explanation:
     """Explain a creator that can't pay the fee for a new account."""
     operation = case.operation
     assert operation is not None
@@ -57,7 +57,7 @@ def creation_fee(case: Case) -> Explanation:
     return lacking(case, account.name, "balance", fee.amount, account.balance, COIN)
 
 
-def lacking(case: Case, name: str, where: str, needed: int, current: int, symbol: int) -> Explanation:
+def lacking(case: RefusalCase, name: str, where: str, needed: int, current: int, symbol: int) -> Explanation:
     """Say what is needed, what there is, and what is missing."""
     text, missing = case.asset_text, needed - current
     # More than 64 bits hold can be missing, where an amount is the largest one.
@@ -68,6 +68,6 @@ def lacking(case: Case, name: str, where: str, needed: int, current: int, symbol
     return case.explained("insufficient_funds", why, to_do, account=name, where=where, **facts)
 
 
-def does(case: Case, operation: Operation | None) -> str:
+def does(case: RefusalCase, operation: Operation | None) -> str:
     """Return the operation as the subject of a sentence."""
     return "The transaction" if operation is None else f"Operation {case.error.operation} ({case.name_of(operation)})"

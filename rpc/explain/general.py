@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 
-from rpc.explain.case import Case, Explanation
+from rpc.explain.case import Explanation, RefusalCase
 from rpc.explain.values import fields_of_operation, in_words
 from state.operations.custom import CustomJson
 from state.protocol import constants
@@ -15,7 +15,7 @@ RULE_MAX = 60  # characters
 READING = (BadCast, ParseError, EndOfFile, OutOfRange)
 
 
-def any_refusal(case: Case) -> Explanation:
+def any_refusal(case: RefusalCase) -> Explanation:
     """Return what can be said of any refusal."""
     error = case.error
     said = fill(case.spec.spell(error.text), {name: case.shown(value) for name, value in error.values.items()}).strip().rstrip(".:")
@@ -38,7 +38,7 @@ def any_refusal(case: Case) -> Explanation:
     return case.explained(rule, why, advice, **values | {"condition": error.condition})
 
 
-def facts_of(case: Case) -> Iterator[str]:
+def facts_of(case: RefusalCase) -> Iterator[str]:
     """Yield the values of the fields and constants that a condition names."""
     fields = fields_of_operation(case)
     for word in dict.fromkeys(re.findall(r"[A-Za-z_]\w*", case.error.condition)):
@@ -47,7 +47,7 @@ def facts_of(case: Case) -> Iterator[str]:
             yield f"{case.spec.spell(word)} is {value}"
 
 
-def unreadable_json(case: Case, operation: Operation, said: str) -> tuple[str, str, str]:
+def unreadable_json(case: RefusalCase, operation: Operation, said: str) -> tuple[str, str, str]:
     """Return rule, reason and advice for a JSON text in an operation that can't be read, or isn't what its readers ask for."""
     reason, place = said.split("\n")[0], f"operation {case.error.operation} ({case.name_of(operation)})"
     if isinstance(operation, CustomJson) and is_json(operation.json):

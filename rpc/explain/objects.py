@@ -1,6 +1,6 @@
 """`unknown key`: which object wasn't found."""
 
-from rpc.explain.case import Case, Explanation
+from rpc.explain.case import Explanation, RefusalCase
 from state.protocol.errors import UnknownKey
 
 # What a key stands for, by the fields of the index that was asked.
@@ -25,7 +25,7 @@ ADVICE = {
 OTHERWISE = "Check the names and numbers in the operation."
 
 
-def unknown_object(case: Case) -> Explanation:
+def unknown_object(case: RefusalCase) -> Explanation:
     """Explain which object wasn't found."""
     error = case.error
     assert isinstance(error, UnknownKey)

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from rpc.explain.case import Case, Explanation
+from rpc.explain.case import Explanation, RefusalCase
 from rpc.explain.values import fields_of_operation, filled
 from state.chain.transactions import SIZE_MARGIN
 from state.protocol.constants import (
@@ -20,10 +20,10 @@ from state.protocol.constants import (
 from state.protocol.values.asset import COIN, SBD, VESTS, Asset
 from state.protocol.values.text import time_text
 
-Further = Callable[[Case, Any], dict[str, Any]]
+Further = Callable[[RefusalCase, Any], dict[str, Any]]
 
 
-def nothing_further(case: Case, operation: Any) -> dict[str, Any]:
+def nothing_further(case: RefusalCase, operation: Any) -> dict[str, Any]:
     """Return no further values."""
     return {}
 
@@ -37,7 +37,7 @@ class Sentence(Struct, frozen=True):
     further: Further = nothing_further
 
 
-def explain_by(sentence: Sentence, case: Case) -> Explanation:
+def explain_by(sentence: Sentence, case: RefusalCase) -> Explanation:
     """Return the explanation of a declared refusal."""
     values = case.error.values | sentence.further(case, case.operation)
     texts = fields_of_operation(case) | {name: case.shown(value) for name, value in values.items()}
@@ -49,7 +49,7 @@ def explain_by(sentence: Sentence, case: Case) -> Explanation:
 # ------------------------------------------------------------------ further values
 
 
-def next_vote(case: Case, operation: Any) -> dict[str, Any]:
+def next_vote(case: RefusalCase, operation: Any) -> dict[str, Any]:
     """When the voter may vote again."""
     last = case.state.account(operation.voter).last_vote_time
     return {
@@ -59,7 +59,7 @@ def next_vote(case: Case, operation: Any) -> dict[str, Any]:
     }
 
 
-def next_post(case: Case, operation: Any) -> dict[str, Any]:
+def next_post(case: RefusalCase, operation: Any) -> dict[str, Any]:
     """When the author may publish again."""
     author = case.state.account(operation.author)
     if operation.parent_author:
@@ -69,30 +69,30 @@ def next_post(case: Case, operation: Any) -> dict[str, Any]:
     return {"last": time_text(last), "again_at": time_text(again), "head_block_time": time_text(case.state.head_time)}
 
 
-def present_vote(case: Case, operation: Any) -> dict[str, Any]:
+def present_vote(case: RefusalCase, operation: Any) -> dict[str, Any]:
     """The account's witness votes and its proxy."""
     account = case.state.account(operation.account)
     return {"votes": account.witnesses_voted_for, "present_proxy": account.proxy or "no proxy"}
 
 
-def size_limit(case: Case, operation: Any) -> dict[str, Any]:
+def size_limit(case: RefusalCase, operation: Any) -> dict[str, Any]:
     """The size of the transaction, and the largest one."""
     assert case.trx is not None
     return {"size": case.trx.size, "size_max": case.state.props.maximum_block_size - SIZE_MARGIN}
 
 
-def head_time(case: Case, operation: Any) -> dict[str, Any]:
+def head_time(case: RefusalCase, operation: Any) -> dict[str, Any]:
     """The time of the head block, and that of an expiration."""
     return {"head_block_time": time_text(case.state.head_time), "expires": time_text(getattr(operation, "expiration", 0))}
 
 
-def mixed_roles(case: Case, operation: Any) -> dict[str, Any]:
+def mixed_roles(case: RefusalCase, operation: Any) -> dict[str, Any]:
     """The operations of the transaction."""
     assert case.trx is not None
     return {"operations": [case.name_of(one) for one in case.trx.operations]}
 
 
-def earned(case: Case, operation: Any) -> dict[str, Any]:
+def earned(case: RefusalCase, operation: Any) -> dict[str, Any]:
     """What waits to be claimed."""
     account = case.state.account(operation.account)
     return {
@@ -102,18 +102,18 @@ def earned(case: Case, operation: Any) -> dict[str, Any]:
     }
 
 
-def fee(case: Case, operation: Any) -> dict[str, Any]:
+def fee(case: RefusalCase, operation: Any) -> dict[str, Any]:
     """The fee for a new account."""
     return {"required": case.asset_text(case.state.schedule.median_props.account_creation_fee, COIN)}
 
 
-def open_requests(case: Case, operation: Any) -> dict[str, Any]:
+def open_requests(case: RefusalCase, operation: Any) -> dict[str, Any]:
     """How many requests for savings wait, and how many may."""
     account = case.state.account(operation.from_)
     return {"requests": account.savings_withdraw_requests, "requests_max": COIN_SAVINGS_WITHDRAW_REQUEST_LIMIT}
 
 
-def powering_down(case: Case, operation: Any) -> dict[str, Any]:
+def powering_down(case: RefusalCase, operation: Any) -> dict[str, Any]:
     """What an account is powering down each week."""
     account = case.state.account(operation.account)
     return {"present_rate": Asset(account.vesting_withdraw_rate, VESTS)}

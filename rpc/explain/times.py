@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from rpc.explain.case import Case, Explanation, span
+from rpc.explain.case import Explanation, RefusalCase, span
 from state.protocol.constants import COIN_MAX_TIME_UNTIL_EXPIRATION
 from state.protocol.transaction import block_number
 from state.protocol.values.text import time_text
@@ -16,7 +16,7 @@ CLOCKS_APART = 60  # seconds between the chain's time and the node's clock that 
 WORD16 = 2**16
 
 
-def wrong_time(case: Case) -> Explanation:
+def wrong_time(case: RefusalCase) -> Explanation:
     """Explain an expiration that has passed or lies too far ahead."""
     assert case.trx is not None
     given = int(case.trx.expiration)
@@ -51,7 +51,7 @@ def wrong_time(case: Case) -> Explanation:
     return case.explained("expiration_too_far" if too_far else "expired", why, to_do, **values)
 
 
-def time_of_refusal(case: Case) -> int:
+def time_of_refusal(case: RefusalCase) -> int:
     """Return the time that the expiration was compared with."""
     now = case.error.values.get("now")
     return now if isinstance(now, int) else case.state.head_time
@@ -71,7 +71,7 @@ def local_offset(seconds: int) -> int:
 # ------------------------------------------------------------------ reference blocks
 
 
-def wrong_reference(case: Case) -> Explanation:
+def wrong_reference(case: RefusalCase) -> Explanation:
     """Explain a reference block that isn't the one of this chain."""
     assert case.trx is not None
     number, prefix = case.trx.ref_block_num, case.trx.ref_block_prefix
@@ -102,7 +102,7 @@ def prefix_of(block_id: bytes) -> int:
     return int.from_bytes(block_id[4:8], "little")
 
 
-def meaning(case: Case, number: int, prefix: int) -> tuple[str | None, dict[str, Any] | None, str]:
+def meaning(case: RefusalCase, number: int, prefix: int) -> tuple[str | None, dict[str, Any] | None, str]:
     """Return what a prefix belongs to: a stable word, the block, and a sentence."""
     turned = int.from_bytes(prefix.to_bytes(4, "little"), "big")
     head = case.state.props.head_block_number
@@ -116,7 +116,7 @@ def meaning(case: Case, number: int, prefix: int) -> tuple[str | None, dict[str,
         if prefix_of(row.block_id) == turned:
             said = f"The prefix is that of block {found['number']} with its bytes in reverse order: read them as a little-endian number."
             return "byte_order", found, said
-    for block_id in case.chain.forks.ids_aside():
+    for block_id in case.chain.forks.fork_block_ids():
         if prefix_of(block_id) == prefix:
             found = {"number": block_number(block_id), "id": block_id.hex()}
             said = f"The prefix is that of block {found['number']} of another fork, which is not the main one, or was undone."

@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from rpc.explain.case import Case
+from rpc.explain.case import RefusalCase
 from state.protocol.codec.fields import wire_fields
 from state.protocol.codec.kinds import Seconds, as_it_is
 from state.protocol.values.text import time_text
@@ -30,7 +30,7 @@ FORMS: tuple[tuple[str, str], ...] = (
 SIGNS = {"<=": "at most", "<": "less than", ">=": "at least", ">": "greater than", "==": "equal to", "!=": "other than"}
 
 
-def fields_of_operation(case: Case) -> dict[str, Any]:
+def fields_of_operation(case: RefusalCase) -> dict[str, Any]:
     """Return the fields of the refused operation as people write them, by the names that clients know; nothing without an operation."""
     operation = case.operation
     if operation is None:

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
 
-from rpc.explorer.joined import joined
+from rpc.explorer.bundle import joined
 
 ROOT = Path(__file__).parent / "web"
 PREFIX = "/explorer/"  # of the paths of all files but the page itself
@@ -53,7 +53,7 @@ _IS_PACKED = (b"content-encoding", b"gzip")
 HeaderPairs = list[tuple[bytes, bytes]]
 
 
-class File(Struct, frozen=True):
+class WebFile(Struct, frozen=True):
     """A file of the explorer: its bytes, the same packed by gzip, its type, and a tag of its content."""
 
     body: bytes
@@ -70,7 +70,7 @@ class FileReply(Struct, frozen=True):
     body: bytes
 
 
-def read_files(root: Path = ROOT) -> dict[str, File]:
+def read_files(root: Path = ROOT) -> dict[str, WebFile]:
     """Return the files by their paths; the page itself, which stands at every path that isn't a file's, has the path "".
 
     The modules of the pages are one file, JOINED, and their sheets another, STYLE. FIRST runs before JOINED is there, and so is apart.
@@ -85,7 +85,7 @@ def read_files(root: Path = ROOT) -> dict[str, File]:
     return {path: _file(body, TYPES[PurePosixPath(path or INDEX).suffix]) for path, body in bodies.items()}
 
 
-def answer(files: Mapping[str, File], path: str, asked: HeaderPairs, *, has_body: bool = True) -> FileReply:
+def answer(files: Mapping[str, WebFile], path: str, asked: HeaderPairs, *, has_body: bool = True) -> FileReply:
     """Return the reply to a request for a path; without a body when only the head is asked for, or when the browser has the file."""
     file = files.get(path) or (None if path.startswith(PREFIX) else files[""])
     if file is None:
@@ -115,7 +115,7 @@ def _values(headers: HeaderPairs, name: bytes) -> bytes:
     return b",".join(value for sent, value in headers if sent == name)
 
 
-def _file(body: bytes, content_type: str) -> File:
+def _file(body: bytes, content_type: str) -> WebFile:
     import gzip  # a start has no use for it
 
-    return File(body, gzip.compress(body, mtime=0), content_type, sha256(body).hexdigest()[:16])
+    return WebFile(body, gzip.compress(body, mtime=0), content_type, sha256(body).hexdigest()[:16])

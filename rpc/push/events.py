@@ -8,9 +8,9 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Raw, Struct
 
-from rpc.service.encoding import encoded
+from rpc.json.encoding import encoded
 from state.chain.chain import Chain
-from state.chain.edits import Edit, read_edit, write_edit
+from state.chain.state_edits import StateEdit, read_edit, write_edit
 from state.protocol.transaction import SignedBlock
 from state.protocol.values.integers import UINT32_MAX
 
@@ -32,7 +32,7 @@ class NewBlock(Struct, frozen=True):
     number: int
     id: bytes
     packed: bytes
-    edits: tuple[Edit, ...] = ()
+    edits: tuple[StateEdit, ...] = ()
     accepted: tuple[int, ...] = ()
 
 

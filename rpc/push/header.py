@@ -4,7 +4,7 @@ from hashlib import sha256
 
 from rpc.push.events import StreamHeader
 from state.chain.chain import Chain
-from state.chain.edits import write_edit
+from state.chain.state_edits import write_edit
 from state.protocol.spec import ChainSpec
 from state.protocol.transaction import block_number
 

@@ -11,23 +11,23 @@ from typing import Any
 import trio
 from msgspec import Raw
 
+from rpc.declare.arguments import APPBASE
+from rpc.declare.record_encoder import RecordEncoder
 from rpc.explain.case import Explanation
+from rpc.json.encoding import encoded
 from rpc.log import Log
 from rpc.push.events import BlocksRemoved, Heartbeat, encode_line, new_block
 from rpc.push.header import stream_header
-from rpc.push.operations import Collector, impacted
-from rpc.push.session import ENTRY_SIZE, FULL, Kind, Session, Shared, Subscription
+from rpc.push.operations import OperationCollector, impacted
+from rpc.push.session import ENTRY_SIZE, FULL, Session, SharedNotice, Subscription, Topic
 from rpc.push.stream import BlockStream
 from rpc.records.blocks import block_json
 from rpc.records.history import AppliedOperationRecord
 from rpc.records.large_blocks import LARGE_SIZE, SLICE_UNITS, in_slices, large_blocks
-from rpc.service.arguments import APPBASE
-from rpc.service.encoding import encoded
-from rpc.service.show import Show
 from state.chain.chain import Chain
-from state.chain.edits import Edit
-from state.chain.moves import Move
-from state.plugins.recorded import OperationRecord
+from state.chain.head_change import HeadChange
+from state.chain.state_edits import StateEdit
+from state.plugins.operation_log import OperationRecord
 from state.protocol.errors import ChainError
 from state.protocol.transaction import SignedBlock, SignedTransaction, block_number
 from state.protocol.values.integers import WORD32
@@ -45,8 +45,8 @@ TEXTS_KEPT_SIZE_MAX = 16_000_000
 STOPPING = "the node is stopping"
 BROKEN = "the node could not make a notice; its log says why"
 
-_OF_OPERATIONS = (Kind.operations,)
-_OF_TRANSACTIONS = (Kind.transactions, Kind.pending)
+_OF_OPERATIONS = (Topic.operations,)
+_OF_TRANSACTIONS = (Topic.transactions, Topic.pending)
 _log = Log("push")
 
 
@@ -59,8 +59,8 @@ class Hub:
     def __init__(self, chain: Chain, clock: Callable[[], int], is_stale: Callable[[], bool] = lambda: False) -> None:
         self._chain, self._clock, self._is_stale = chain, clock, is_stale
         self._wire = chain.state.wire
-        self._show_operation = Show(self._wire, APPBASE).by(AppliedOperationRecord)
-        self._subscriptions: dict[Kind, dict[Subscription, None]] = {kind: {} for kind in Kind}
+        self._show_operation = RecordEncoder(self._wire, APPBASE).by(AppliedOperationRecord)
+        self._subscriptions: dict[Topic, dict[Subscription, None]] = {kind: {} for kind in Topic}
         # Subscriptions of operations by each account that they name, and the ones that name no account.
         self._by_account: dict[str, dict[Subscription, None]] = {}
         self._of_all_accounts: dict[Subscription, None] = {}
@@ -70,7 +70,7 @@ class Hub:
         self._packed_lines: dict[bytes, tuple[object, bytes]] = {}
         # Called with the JSON of each refusal.
         self.on_refusal: Callable[[bytes], None] | None = None
-        self._collector = Collector(chain.state)
+        self._collector = OperationCollector(chain.state)
         self._is_watching = False
         self._irreversible = 0
         self._news = trio.Event()
@@ -99,7 +99,7 @@ class Hub:
         kind = subscription.kind
         before = self._counts()
         self._subscriptions[kind][subscription] = None
-        if kind is Kind.operations:
+        if kind is Topic.operations:
             for subscriptions in self._places(subscription):
                 subscriptions[subscription] = None
         self._attach(before)
@@ -109,7 +109,7 @@ class Hub:
         kind = subscription.kind
         before = self._counts()
         del self._subscriptions[kind][subscription]
-        if kind is Kind.operations:
+        if kind is Topic.operations:
             for subscriptions in self._places(subscription):
                 del subscriptions[subscription]
             for name in subscription.filter.accounts:
@@ -148,7 +148,7 @@ class Hub:
         """Return a line for packed streams that says where the head is."""
         return encode_line(Heartbeat(self._last(), self._is_stale())) + b"\n"
 
-    async def news(self) -> None:
+    async def wait_head_change(self) -> None:
         """Wait until the head has moved, or the node ends."""
         await self._news.wait()
 
@@ -171,16 +171,16 @@ class Hub:
 
     def _attach(self, before: tuple[bool, bool, bool]) -> None:
         """Attach to what is listened to now, and was not before, and detach from the rest."""
-        listeners, moved, sidecars = self._chain.state.listeners, self._chain.on_moved, self._chain.sidecars
+        listeners, moved, sidecars = self._chain.state.listeners, self._chain.on_head_change, self._chain.sidecars
         was_any, was_operations, was_transactions = before
         is_any, is_operations, is_transactions = self._counts()
         if is_any and not was_any:
             self._irreversible = self._chain.irreversible
-            moved.append(self._moved)
+            moved.append(self._on_head_change)
             sidecars.on_added.append(self._edited)
             sidecars.on_restored.append(self._restored)
         elif was_any and not is_any:
-            moved.remove(self._moved)
+            moved.remove(self._on_head_change)
             sidecars.on_added.remove(self._edited)
             sidecars.on_restored.remove(self._restored)
             self._packed_lines.clear()
@@ -198,20 +198,20 @@ class Hub:
 
     # -------------------------------------------------------------- what happens
 
-    def _moved(self, move: Move) -> None:
+    def _on_head_change(self, change: HeadChange) -> None:
         """Give notices of a move of the head. A bug here must not look like a refusal of the block."""
         try:
-            if move.popped:
+            if change.popped:
                 for stream in self._streams:
-                    stream.undo(move.popped[-1].number)
-            self._tell(move)
+                    stream.undo(change.popped[-1].number)
+            self._notify(change)
         except Exception:
             _log.exception("a notice could not be made")
             for session in {subscription.session for subscriptions in self._subscriptions.values() for subscription in subscriptions}:
-                session.let_go(BROKEN)
+                session.disconnect_slow(BROKEN)
         self._wake()
 
-    def _edited(self, block_id: bytes, edit: Edit) -> None:
+    def _edited(self, block_id: bytes, edit: StateEdit) -> None:
         """Send a block to the packed streams again: it has got another edit."""
         for stream in self._packed_streams:
             stream.again(block_number(block_id))
@@ -229,24 +229,24 @@ class Hub:
             self._news.set()
             self._news = trio.Event()
 
-    def _tell(self, move: Move) -> None:
+    def _notify(self, change: HeadChange) -> None:
         subscriptions = self._subscriptions
         operations = self._collector.take()
-        if move.popped and (subscriptions[Kind.blocks] or subscriptions[Kind.operations]):
+        if change.popped and (subscriptions[Topic.blocks] or subscriptions[Topic.operations]):
             # One notice for all of them: a return to an earlier moment can undo a whole chain.
-            undone = _undone(move.popped[-1].number, move.popped[0].number)
-            self._give((*subscriptions[Kind.blocks], *subscriptions[Kind.operations]), undone)
-        for block in move.applied:
-            if subscriptions[Kind.headers]:
+            undone = _undone(change.popped[-1].number, change.popped[0].number)
+            self._give((*subscriptions[Topic.blocks], *subscriptions[Topic.operations]), undone)
+        for block in change.applied:
+            if subscriptions[Topic.headers]:
                 header = self._wire.header_to_json(block, legacy=True) | {"witness_signature": block.witness_signature.hex()}
-                self._give(subscriptions[Kind.headers], Shared(b"", encoded(header)))
-            if subscriptions[Kind.blocks]:
-                self._give(subscriptions[Kind.blocks], self._shared(block))
+                self._give(subscriptions[Topic.headers], SharedNotice(b"", encoded(header)))
+            if subscriptions[Topic.blocks]:
+                self._give(subscriptions[Topic.blocks], self._shared(block))
             for record in operations.get(block.number, ()):
-                self._tell_operation(record)
-        self._tell_irreversible()
+                self._notify_operation(record)
+        self._notify_irreversible()
 
-    def _tell_operation(self, record: OperationRecord) -> None:
+    def _notify_operation(self, record: OperationRecord) -> None:
         cls = type(record.operation)
         # A dict, since an operation can touch several accounts of one subscription.
         asked = dict(self._of_all_accounts)
@@ -255,13 +255,13 @@ class Hub:
                 asked.update(self._by_account.get(name, {}))
         wanted = [subscription for subscription in asked if not subscription.filter.classes or cls in subscription.filter.classes]
         if wanted:
-            self._give(wanted, Shared(b"operation", encoded(self._show_operation(record))))
+            self._give(wanted, SharedNotice(b"operation", encoded(self._show_operation(record))))
 
-    def _tell_irreversible(self) -> None:
+    def _notify_irreversible(self) -> None:
         before = self._irreversible
         now = min(self._chain.irreversible, before + IRREVERSIBLE_AT_ONCE_MAX)
         self._irreversible = now
-        wanted = self._subscriptions[Kind.irreversible_blocks]
+        wanted = self._subscriptions[Topic.irreversible_blocks]
         if not wanted:
             return
         if now < before:
@@ -276,22 +276,22 @@ class Hub:
         if not state.is_pushing:
             return
         try:
-            if self._subscriptions[Kind.transactions]:
+            if self._subscriptions[Topic.transactions]:
                 shown = self._wire.transaction_to_json(trx) | {"transaction_id": trx.id.hex()}
-                self._give(self._subscriptions[Kind.transactions], Shared(b"transaction", encoded(shown)))
-            if self._subscriptions[Kind.pending]:
-                self._give(self._subscriptions[Kind.pending], Shared(b"", encoded(self._wire.transaction_to_json(trx, legacy=True))))
+                self._give(self._subscriptions[Topic.transactions], SharedNotice(b"transaction", encoded(shown)))
+            if self._subscriptions[Topic.pending]:
+                self._give(self._subscriptions[Topic.pending], SharedNotice(b"", encoded(self._wire.transaction_to_json(trx, legacy=True))))
         except Exception:
             _log.exception("a notice could not be made")
 
     def refused(self, trx: SignedTransaction | None, error: ChainError, explanation: Explanation | None) -> None:
         """Give notices of a client's transaction that was refused; None for one that can't be read."""
-        if self._subscriptions[Kind.refusals] or self.on_refusal is not None:
-            self.give_refusal(self._refusal(trx, error, explanation))
+        if self._subscriptions[Topic.refusals] or self.on_refusal is not None:
+            self.notify_refusal(self._refusal(trx, error, explanation))
 
-    def give_refusal(self, said: bytes) -> None:
+    def notify_refusal(self, said: bytes) -> None:
         """Give notices of a refusal, as its JSON."""
-        self._give(self._subscriptions[Kind.refusals], Shared(b"refusal", said))
+        self._give(self._subscriptions[Topic.refusals], SharedNotice(b"refusal", said))
         if self.on_refusal is not None:
             self.on_refusal(said)
 
@@ -308,20 +308,20 @@ class Hub:
 
     # -------------------------------------------------------------- texts
 
-    def _give(self, subscriptions: Iterable[Subscription], shared: Shared) -> None:
+    def _give(self, subscriptions: Iterable[Subscription], shared: SharedNotice) -> None:
         # A list, since a session that is let go may end subscriptions.
         for subscription in list(subscriptions):
             subscription.session.put(subscription, shared)
         while self.held_size > HELD_SIZE_MAX:
             sessions = {subscription.session for each in self._subscriptions.values() for subscription in each}
-            max(sessions, key=lambda session: session.size).let_go(FULL)
+            max(sessions, key=lambda session: session.size).disconnect_slow(FULL)
 
-    def hold(self, shared: Shared) -> None:
+    def hold(self, shared: SharedNotice) -> None:
         """Count a queue that holds a text."""
         self.held_size += ENTRY_SIZE if shared.holders else ENTRY_SIZE + len(shared.data)
         shared.holders += 1
 
-    def drop(self, shared: Shared) -> None:
+    def drop(self, shared: SharedNotice) -> None:
         """Count a queue that holds it no more."""
         shared.holders -= 1
         self.held_size -= ENTRY_SIZE if shared.holders else ENTRY_SIZE + len(shared.data)
@@ -332,8 +332,8 @@ class Hub:
     def _last_irreversible(self) -> int:
         return self._chain.irreversible
 
-    def _shared(self, block: SignedBlock) -> Shared:
-        return Shared(b"block", self._text(block))
+    def _shared(self, block: SignedBlock) -> SharedNotice:
+        return SharedNotice(b"block", self._text(block))
 
     def _line(self, number: int) -> bytes | None:
         """Return the line of a block for a stream; None for one that the node doesn't have."""
@@ -394,5 +394,5 @@ def numbered(block: SignedBlock, shown: bytes | Raw) -> bytes:
     return b'{"block_num":%d,' % block.number + bytes(shown)[1:]
 
 
-def _undone(first: int, last: int) -> Shared:
-    return Shared(b"undone", encoded(BlocksRemoved(first, last)))
+def _undone(first: int, last: int) -> SharedNotice:
+    return SharedNotice(b"undone", encoded(BlocksRemoved(first, last)))

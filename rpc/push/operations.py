@@ -1,14 +1,14 @@
 """The operations of the blocks that are being applied, virtual ones included, for the subscribers of operations. It knows no subscriber."""
 
 from state.plugins.account_history import OF_TREASURY
-from state.plugins.recorded import OperationRecord
+from state.plugins.operation_log import OperationRecord
 from state.protocol.operation import Operation
 from state.protocol.transaction import SignedBlock
 from state.protocol.virtual import ProposalPay
 from state.tables import State
 
 
-class Collector:
+class OperationCollector:
     """Collects the operations of each block between `attach` and `detach`, until `take` is called after the move of the head.
 
     Operations are also called out while pending transactions are applied again and while a block is assembled; those are left out. A block
@@ -53,7 +53,7 @@ class Collector:
         self._number = 0
 
     def _note(self, state: State, operation: Operation) -> None:
-        here = state.here
+        here = state.position
         # After a block that was refused the coordinates are those of the head again.
         if not self._number or here.block != self._number:
             return

@@ -1,7 +1,7 @@
 """The subscriptions of one WebSocket and the notices that wait to be sent there, within bounds. It knows no socket and no chain.
 
-A notice is JSON that was made once for all subscribers (`Shared`), between the few bytes that differ from one subscription to the next;
-it is sent without being copied, so that a thousand readers who take nothing cost no more than one.
+A notice is JSON that was made once for all subscribers (`SharedNotice`), between the few bytes that differ from one subscription to the
+next; it is sent without being copied, so that a thousand readers who take nothing cost no more than one.
 """
 
 from collections import deque
@@ -21,14 +21,14 @@ QUEUED_SIZE_MAX = 8_000_000
 # What an entry of a queue costs beside its text.
 ENTRY_SIZE = 100
 # A reader that was let go has so long to take what is on its way and the message; then it is cut off.
-LET_GO_SECONDS_MAX = 10
+DISCONNECT_SECONDS_MAX = 10
 
 TOO_SLOW = "the reader is too slow: too many notices wait for it"
 FULL = "the node holds too many notices for slow readers"
 NO_PLACE = "too many subscriptions are open"
 
 
-class Kind(Enum):
+class Topic(Enum):
     """What can be subscribed to. The last two are for the callbacks of older nodes."""
 
     blocks = "blocks"
@@ -40,10 +40,10 @@ class Kind(Enum):
     pending = "pending"
 
 
-CALLBACKS = (Kind.headers, Kind.pending)
+CALLBACKS = (Topic.headers, Topic.pending)
 
 
-class Shared:
+class SharedNotice:
     """The JSON of something that has happened, and how many queues hold it."""
 
     __slots__ = ("data", "holders")
@@ -70,13 +70,13 @@ class Subscription:
 
     __slots__ = ("after", "before", "filter", "is_over", "kind", "session")
 
-    def __init__(self, session: "Session", kind: Kind, wanted: Filter, before: bytes, after: bytes) -> None:
+    def __init__(self, session: "Session", kind: Topic, wanted: Filter, before: bytes, after: bytes) -> None:
         self.session, self.kind, self.filter = session, kind, wanted
         self.before, self.after = before, after
         self.is_over = False
 
 
-class Source(Protocol):
+class NoticeSource(Protocol):
     """What gives notices to subscriptions."""
 
     def add(self, subscription: Subscription) -> None:
@@ -85,10 +85,10 @@ class Source(Protocol):
     def remove(self, subscription: Subscription) -> None:
         """End the notices of a subscription."""
 
-    def hold(self, shared: Shared) -> None:
+    def hold(self, shared: SharedNotice) -> None:
         """Count a queue that holds a text."""
 
-    def drop(self, shared: Shared) -> None:
+    def drop(self, shared: SharedNotice) -> None:
         """Count a queue that holds it no more."""
 
 
@@ -108,7 +108,7 @@ class Pause:
         self._session.pause()
 
     def __exit__(self, *_: object) -> None:
-        self._session.go_on()
+        self._session.resume()
 
 
 class Session:
@@ -119,7 +119,7 @@ class Session:
     comes before the notices of the subscription that it names.
     """
 
-    def __init__(self, source: Source, take: Callable[[], bool], give_back: Callable[[], None]) -> None:
+    def __init__(self, source: NoticeSource, take: Callable[[], bool], give_back: Callable[[], None]) -> None:
         self._source, self._take, self._give_back = source, take, give_back
         self.on_first: Callable[[], None] = _nothing
         self.patience = trio.CancelScope()
@@ -127,9 +127,9 @@ class Session:
         self.size = 0  # of the notices that wait
         self._numbers = count(1)
         self._subscriptions: dict[int, Subscription] = {}
-        self._callbacks: dict[Kind, Subscription] = {}
+        self._callbacks: dict[Topic, Subscription] = {}
         self._of_blocks = 0  # the number of the subscription that everybody may have
-        self._queue: deque[tuple[Subscription, Shared]] = deque()
+        self._queue: deque[tuple[Subscription, SharedNotice]] = deque()
         self._is_paused = self._is_sending = False
         self._pause = Pause(self)
         self._news = trio.Event()
@@ -137,7 +137,7 @@ class Session:
 
     # -------------------------------------------------------------- subscriptions
 
-    def subscribe(self, kind: Kind, wanted: Filter = EVERYTHING, api: str = "dev_api") -> int:
+    def subscribe(self, kind: Topic, wanted: Filter = EVERYTHING, api: str = "dev_api") -> int:
         """Begin a subscription, and return its number. Its notices are called after the API that it was made by."""
         self._require_place()
         number = next(self._numbers)
@@ -149,7 +149,7 @@ class Session:
     def subscribe_blocks(self) -> int:
         """Begin the one subscription of blocks that every client may have, unless it has begun, and return its number."""
         if self._of_blocks not in self._subscriptions:
-            self._of_blocks = self.subscribe(Kind.blocks, api="explorer_api")
+            self._of_blocks = self.subscribe(Topic.blocks, api="explorer_api")
         return self._of_blocks
 
     def unsubscribe(self, number: int) -> None:
@@ -159,7 +159,7 @@ class Session:
             raise Refused("there is no subscription ${id} on this connection", condition="subscriptions.contains( id )", id=number)
         self._end(subscription)
 
-    def set_callback(self, kind: Kind, callback: int) -> None:
+    def set_callback(self, kind: Topic, callback: int) -> None:
         """Begin the notices of an older node's callback, in place of an earlier one."""
         assert kind in CALLBACKS
         earlier = self._callbacks.pop(kind, None)
@@ -203,24 +203,24 @@ class Session:
 
     # -------------------------------------------------------------- notices
 
-    def put(self, subscription: Subscription, shared: Shared) -> None:
+    def put(self, subscription: Subscription, shared: SharedNotice) -> None:
         """Let a notice wait; a reader for whom too much waits already is let go."""
         if self.reason or self._is_closed:
             return
         size = ENTRY_SIZE + len(shared.data)
         if len(self._queue) > self._is_sending and self.size + size > QUEUED_SIZE_MAX:
-            self.let_go(TOO_SLOW)
+            self.disconnect_slow(TOO_SLOW)
             return
         self._queue.append((subscription, shared))
         self.size += size
         self._source.hold(shared)
         self._news.set()
 
-    def let_go(self, reason: str) -> None:
+    def disconnect_slow(self, reason: str) -> None:
         """Send nothing more but the reason, which must be short enough for a close frame (123 bytes)."""
         if not self.reason:
             self.reason = reason
-            self.patience.deadline = trio.current_time() + LET_GO_SECONDS_MAX
+            self.patience.deadline = trio.current_time() + DISCONNECT_SECONDS_MAX
             self._clear()
             self._news.set()
 
@@ -232,7 +232,7 @@ class Session:
                 if not subscription.is_over:
                     self._is_sending = True
                     return subscription.before, shared.data, subscription.after
-                self._take_first()
+                self._pop_first()
             self._news = trio.Event()
             await self._news.wait()
         return None
@@ -240,7 +240,7 @@ class Session:
     def sent(self) -> None:
         """Note that the notice that `next` has returned is on its way."""
         if self._is_sending:
-            self._take_first()
+            self._pop_first()
 
     def paused(self) -> "Pause":
         """Return the context in which notices are kept back."""
@@ -250,12 +250,12 @@ class Session:
         """Keep notices back from now on."""
         self._is_paused = True
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         """Let notices go on."""
         self._is_paused = False
         self._news.set()
 
-    def _take_first(self) -> None:
+    def _pop_first(self) -> None:
         _, shared = self._queue.popleft()
         self._is_sending = False
         self.size -= ENTRY_SIZE + len(shared.data)
@@ -263,4 +263,4 @@ class Session:
 
     def _clear(self) -> None:
         while self._queue:
-            self._take_first()
+            self._pop_first()

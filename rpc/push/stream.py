@@ -5,7 +5,7 @@ It knows no HTTP.
 from collections.abc import Callable
 
 from rpc.push.events import BlocksRemoved, StreamEnd, encode_line
-from state.store.slices import Unsettled
+from state.store.lazy.incremental import NotReady
 
 # What is read for one piece before others have their turn: so many bytes, or so many blocks.
 PIECE_SIZE = 1 << 16
@@ -51,7 +51,7 @@ class BlockStream:
         while not self.ended and self._next <= self._last() and size < PIECE_SIZE and len(lines) < PIECE_BLOCKS_MAX:
             try:
                 line = self._line(self._next)
-            except Unsettled:
+            except NotReady:
                 if lines:
                     break
                 raise

@@ -7,12 +7,12 @@ from typing import Annotated, Any, ClassVar
 
 from msgspec import Struct
 
-from rpc.service.shown import Always, At, Big, CoinAmount, DebtAmount, VestsAmount, Whole
+from rpc.declare.record_fields import Big, CoinAmount, ConstantField, DebtAmount, FieldPath, VestsAmount, Whole
 from state.plugins.follow.lists import known_reputations
 from state.plugins.reputation import reputation_of
+from state.protocol.authority import Authority
 from state.protocol.codec.kinds import AccountName, Bool, Bounded, Many, PublicKey, Text, Time, UInt32, UInt128
 from state.protocol.constants import COIN_100_PERCENT, COIN_MAX_ACCOUNT_WITNESS_VOTES, COIN_VOTING_MANA_REGENERATION_SECONDS
-from state.protocol.keys.authority import Authority
 from state.tables import State
 from state.tables import accounts as tables
 
@@ -22,7 +22,7 @@ NO_METADATA = tables.AccountMetadata()
 # Members of authorities that are shown with a unit of work: a key is written as text.
 NAMES_OF_UNIT, KEYS_OF_UNIT = 10, 2
 
-Nothing = Annotated[list[Any], Always([])]
+Nothing = Annotated[list[Any], ConstantField([])]
 
 
 class AccountView(Struct):
@@ -90,15 +90,15 @@ def account_views(state: State, names: list[str]) -> Iterator[AccountView]:
 class VotingManaRecord(Struct):
     """The manabar for votes, read from the row of an account."""
 
-    current_mana: Annotated[int, At("voting_mana", Whole())]
-    last_update_time: Annotated[int, At("voting_mana_time", UInt32)]
+    current_mana: Annotated[int, FieldPath("voting_mana", Whole())]
+    last_update_time: Annotated[int, FieldPath("voting_mana_time", UInt32)]
 
 
 class DownvoteManaRecord(Struct):
     """The manabar for downvotes, read from the row of an account."""
 
-    current_mana: Annotated[int, At("downvote_mana", Whole())]
-    last_update_time: Annotated[int, At("downvote_mana_time", UInt32)]
+    current_mana: Annotated[int, FieldPath("downvote_mana", Whole())]
+    last_update_time: Annotated[int, FieldPath("downvote_mana_time", UInt32)]
 
 
 class AccountRecord(Struct):
@@ -118,14 +118,14 @@ class AccountRecord(Struct):
 
     id: UInt32
     name: AccountName
-    owner: Annotated[Authority, At("authority.owner", Authority)]
-    active: Annotated[Authority, At("authority.active", Authority)]
-    posting: Annotated[Authority, At("authority.posting", Authority)]
+    owner: Annotated[Authority, FieldPath("authority.owner", Authority)]
+    active: Annotated[Authority, FieldPath("authority.active", Authority)]
+    posting: Annotated[Authority, FieldPath("authority.posting", Authority)]
     memo_key: PublicKey
-    json_metadata: Annotated[str, At("metadata.json_metadata", Text)]
-    posting_json_metadata: Annotated[str, At("metadata.posting_json_metadata", Text)]
+    json_metadata: Annotated[str, FieldPath("metadata.json_metadata", Text)]
+    posting_json_metadata: Annotated[str, FieldPath("metadata.posting_json_metadata", Text)]
     proxy: AccountName
-    last_owner_update: Annotated[int, At("authority.last_owner_update", Time)]
+    last_owner_update: Annotated[int, FieldPath("authority.last_owner_update", Time)]
     last_account_update: Time
     created: Time
     mined: Bool
@@ -136,9 +136,9 @@ class AccountRecord(Struct):
     lifetime_vote_count: UInt32
     post_count: UInt32
     can_vote: Bool
-    voting_manabar: Annotated[VotingManaRecord, At("row", VotingManaRecord)]
-    downvote_manabar: Annotated[DownvoteManaRecord, At("row", DownvoteManaRecord)]
-    voting_power: Annotated[int, At("voting_power", UInt32)]
+    voting_manabar: Annotated[VotingManaRecord, FieldPath("row", VotingManaRecord)]
+    downvote_manabar: Annotated[DownvoteManaRecord, FieldPath("row", DownvoteManaRecord)]
+    voting_power: Annotated[int, FieldPath("voting_power", UInt32)]
     balance: CoinAmount
     savings_balance: CoinAmount
     sbd_balance: DebtAmount
@@ -172,25 +172,25 @@ class AccountRecord(Struct):
     last_vote_time: Time
     post_bandwidth: UInt32
     pending_claimed_accounts: Big
-    is_smt: Annotated[bool, At("is_smt", Bool)]
-    average_bandwidth: Annotated[int, Always(0)]
-    lifetime_bandwidth: Annotated[int, Always(0)]
-    last_bandwidth_update: Annotated[str, Always("1970-01-01T00:00:00")]
-    average_market_bandwidth: Annotated[int, Always(0)]
-    lifetime_market_bandwidth: Annotated[int, Always(0)]
-    last_market_bandwidth_update: Annotated[str, Always("1970-01-01T00:00:00")]
+    is_smt: Annotated[bool, FieldPath("is_smt", Bool)]
+    average_bandwidth: Annotated[int, ConstantField(0)]
+    lifetime_bandwidth: Annotated[int, ConstantField(0)]
+    last_bandwidth_update: Annotated[str, ConstantField("1970-01-01T00:00:00")]
+    average_market_bandwidth: Annotated[int, ConstantField(0)]
+    lifetime_market_bandwidth: Annotated[int, ConstantField(0)]
+    last_market_bandwidth_update: Annotated[str, ConstantField("1970-01-01T00:00:00")]
 
 
 class ExtendedAccountRecord(AccountRecord):
     """An account in the extended form of the condenser (R-account). `vesting_balance` and the histories are never filled here."""
 
-    vesting_balance: Annotated[int, At("vesting_balance", CoinAmount)]
-    reputation: Annotated[int, At("reputation", Whole())]
+    vesting_balance: Annotated[int, FieldPath("vesting_balance", CoinAmount)]
+    reputation: Annotated[int, FieldPath("reputation", Whole())]
     transfer_history: Nothing
     market_history: Nothing
     post_history: Nothing
     vote_history: Nothing
     other_history: Nothing
-    witness_votes: Annotated[list[str], At("witness_votes", Many(Bounded(16)))]
+    witness_votes: Annotated[list[str], FieldPath("witness_votes", Many(Bounded(16)))]
     tags_usage: Nothing
     guest_bloggers: Nothing

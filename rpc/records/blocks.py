@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar
 
 from msgspec import Struct
 
-from rpc.service.show import Json
+from rpc.declare.record_encoder import Json
 from state.protocol.codec.kinds import Bool, Extensions, Hash, Hash160, Int32, Many, PublicKey, Signature, Time, UInt16, UInt32
 from state.protocol.errors import ChainError
 from state.protocol.keys.keys import NULL_KEY, public_key_text

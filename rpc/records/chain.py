@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from rpc.service.shown import At, Big, BigText, CoinAmount, DebtAmount, VestsAmount
+from rpc.declare.record_fields import Big, BigText, CoinAmount, DebtAmount, FieldPath, VestsAmount
 from state.protocol.codec.kinds import (
     AccountName,
     Bounded,
@@ -103,7 +103,7 @@ class MedianPropertiesRecord(ChainPropertiesRecord):
     specification has for it.
     """
 
-    account_subsidy_limit: Annotated[int, At("account_subsidy_budget", UInt32)]
+    account_subsidy_limit: Annotated[int, FieldPath("account_subsidy_budget", UInt32)]
 
 
 class DecayParamsRecord(Struct):
@@ -120,7 +120,7 @@ class SubsidyParamsRecord(Struct):
     budget_per_time_unit: Big
     pool_eq: Big
     max_pool_size: Big
-    decay_params: Annotated[DecayParamsRecord, At("", DecayParamsRecord)]
+    decay_params: Annotated[DecayParamsRecord, FieldPath("", DecayParamsRecord)]
     min_decay: Big
 
 
@@ -134,7 +134,7 @@ class WitnessScheduleRecord(Struct):
     next_shuffle_block_num: UInt32
     current_shuffled_witnesses: Annotated[tuple[str, ...], Many(Bounded(16))]
     num_scheduled_witnesses: UInt32
-    top19_weight: Annotated[int, At("elected_weight", UInt32)]
+    top19_weight: Annotated[int, FieldPath("elected_weight", UInt32)]
     elected_weight: UInt32
     timeshare_weight: UInt32
     miner_weight: UInt32
@@ -172,8 +172,8 @@ class HardforkPropertiesRecord(Struct):
 class ScheduledHardforkRecord(Struct):
     """The next hardfork and its time, read from the row of hardforks."""
 
-    hf_version: Annotated[int, At("next_hardfork", HardforkVersion)]
-    live_time: Annotated[int, At("next_hardfork_time", Time)]
+    hf_version: Annotated[int, FieldPath("next_hardfork", HardforkVersion)]
+    live_time: Annotated[int, FieldPath("next_hardfork_time", Time)]
 
 
 class RewardFundRecord(Struct):

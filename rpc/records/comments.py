@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar
 
 from msgspec import Struct
 
-from rpc.service.shown import At, Big, BigText, DebtAmount
+from rpc.declare.record_fields import Big, BigText, DebtAmount, FieldPath
 from state.operations.content import Beneficiary
 from state.protocol.codec.kinds import AccountName, Bool, Many, Text, Time, UInt32
 from state.tables import State, content
@@ -38,9 +38,9 @@ class CommentRecord(Struct):
     category: Text
     parent_author: AccountName
     parent_permlink: Text
-    title: Annotated[str, At("texts.title", Text)]
-    body: Annotated[str, At("texts.body", Text)]
-    json_metadata: Annotated[str, At("texts.json_metadata", Text)]
+    title: Annotated[str, FieldPath("texts.title", Text)]
+    body: Annotated[str, FieldPath("texts.body", Text)]
+    json_metadata: Annotated[str, FieldPath("texts.json_metadata", Text)]
     last_update: Time
     created: Time
     active: Time
@@ -59,8 +59,8 @@ class CommentRecord(Struct):
     curator_payout_value: DebtAmount
     author_rewards: Big
     net_votes: UInt32
-    root_author: Annotated[str, At("root.author", AccountName)]
-    root_permlink: Annotated[str, At("root.permlink", Text)]
+    root_author: Annotated[str, FieldPath("root.author", AccountName)]
+    root_permlink: Annotated[str, FieldPath("root.permlink", Text)]
     max_accepted_payout: DebtAmount
     percent_coin_dollars: UInt32
     allow_replies: Bool
@@ -88,9 +88,9 @@ class VoteRecord(Struct):
     ROOT: ClassVar[str] = "row"
 
     id: UInt32
-    voter: Annotated[str, At("voter", AccountName)]
-    author: Annotated[str, At("comment.author", AccountName)]
-    permlink: Annotated[str, At("comment.permlink", Text)]
+    voter: Annotated[str, FieldPath("voter", AccountName)]
+    author: Annotated[str, FieldPath("comment.author", AccountName)]
+    permlink: Annotated[str, FieldPath("comment.permlink", Text)]
     weight: BigText
     rshares: BigText
     vote_percent: UInt32

@@ -6,11 +6,11 @@ from typing import Annotated, ClassVar
 
 from msgspec import Struct
 
+from rpc.declare.record_fields import Big, BigText, CoinAmount, DebtAmount, FieldPath, OptionalFieldPath
 from rpc.records.comments import NO_COMMENT, NO_CONTENT, CommentRecord, CommentView
-from rpc.service.shown import At, Big, BigText, CoinAmount, DebtAmount, MaybeAt
 from state.effects.comments import payout_time
 from state.effects.curves import curve_value
-from state.effects.voting import ContentPot, content_pot
+from state.effects.voting import ContentRewardPool, content_reward_pool
 from state.plugins.follow.lists import known_reputations
 from state.plugins.reputation import Reputations, reputation_of
 from state.plugins.tags.lists import promotion_of
@@ -41,12 +41,12 @@ class VoteStateRecord(Struct):
 
     ROOT: ClassVar[str] = "row"
 
-    voter: Annotated[str, At("voter", AccountName)]
+    voter: Annotated[str, FieldPath("voter", AccountName)]
     weight: BigText
     rshares: BigText
-    percent: Annotated[int, At("row.vote_percent", Int16)]
-    reputation: Annotated[int, At("reputation", Big)]
-    time: Annotated[int, At("row.last_update", Time)]
+    percent: Annotated[int, FieldPath("row.vote_percent", Int16)]
+    reputation: Annotated[int, FieldPath("reputation", Big)]
+    time: Annotated[int, FieldPath("row.last_update", Time)]
 
 
 class AccountVoteView(Struct):
@@ -66,11 +66,11 @@ class AccountVoteRecord(Struct):
 
     ROOT: ClassVar[str] = "row"
 
-    authorperm: Annotated[str, At("authorperm", Text)]
+    authorperm: Annotated[str, FieldPath("authorperm", Text)]
     weight: BigText
     rshares: BigText
-    percent: Annotated[int, At("row.vote_percent", Int16)]
-    time: Annotated[int, At("row.last_update", Time)]
+    percent: Annotated[int, FieldPath("row.vote_percent", Int16)]
+    time: Annotated[int, FieldPath("row.last_update", Time)]
 
 
 class DiscussionView(CommentView):
@@ -104,20 +104,20 @@ class DiscussionView(CommentView):
 class DiscussionRecord(CommentRecord):
     """A post or a reply with its payout, its votes and the names of its replies (R-discussion), read from a `DiscussionView`."""
 
-    body: Annotated[str, At("body", Text)]
-    cashout_time: Annotated[int, At("cashout_time", Time)]
-    url: Annotated[str, At("url", Text)]
-    root_title: Annotated[str, At("root_title", Text)]
-    pending_payout_value: Annotated[Asset, At("pending_payout", Asset)]
-    total_pending_payout_value: Annotated[int, At("total_pending_payout", CoinAmount)]
-    active_votes: Annotated[tuple[VoteStateView, ...], At("active_votes", Many(VoteStateRecord))]
-    replies: Annotated[tuple[str, ...], At("replies", Many(String()))]
-    author_reputation: Annotated[int, At("author_reputation", Big)]
-    promoted: Annotated[Asset, At("promoted", Asset)]
-    body_length: Annotated[int, At("body_length", UInt32)]
-    reblogged_by: Annotated[tuple[str, ...], At("reblogged_by", Many(Bounded(16)))]
-    first_reblogged_by: Annotated[str | None, MaybeAt("first_reblogged_by", AccountName)]
-    first_reblogged_on: Annotated[int | None, MaybeAt("first_reblogged_on", Time)]
+    body: Annotated[str, FieldPath("body", Text)]
+    cashout_time: Annotated[int, FieldPath("cashout_time", Time)]
+    url: Annotated[str, FieldPath("url", Text)]
+    root_title: Annotated[str, FieldPath("root_title", Text)]
+    pending_payout_value: Annotated[Asset, FieldPath("pending_payout", Asset)]
+    total_pending_payout_value: Annotated[int, FieldPath("total_pending_payout", CoinAmount)]
+    active_votes: Annotated[tuple[VoteStateView, ...], FieldPath("active_votes", Many(VoteStateRecord))]
+    replies: Annotated[tuple[str, ...], FieldPath("replies", Many(String()))]
+    author_reputation: Annotated[int, FieldPath("author_reputation", Big)]
+    promoted: Annotated[Asset, FieldPath("promoted", Asset)]
+    body_length: Annotated[int, FieldPath("body_length", UInt32)]
+    reblogged_by: Annotated[tuple[str, ...], FieldPath("reblogged_by", Many(Bounded(16)))]
+    first_reblogged_by: Annotated[str | None, OptionalFieldPath("first_reblogged_by", AccountName)]
+    first_reblogged_on: Annotated[int | None, OptionalFieldPath("first_reblogged_on", Time)]
 
 
 class AbsentAmountsRecord(Struct):
@@ -133,25 +133,25 @@ class AbsentAmountsRecord(Struct):
 class TagRecord(Struct):
     """A tag with its figures (R-tag), read from the tag's statistics."""
 
-    name: Annotated[str, At("tag", Text)]
-    total_payouts: Annotated[int, At("total_payout", DebtAmount)]
+    name: Annotated[str, FieldPath("tag", Text)]
+    total_payouts: Annotated[int, FieldPath("total_payout", DebtAmount)]
     net_votes: UInt32
     top_posts: UInt32
     comments: UInt32
-    trending: Annotated[int, At("total_trending", UInt128)]
+    trending: Annotated[int, FieldPath("total_trending", UInt128)]
 
 
 class TagCountRecord(Struct):
     """How often an author has used a tag, read from its row."""
 
     tag: Text
-    count: Annotated[int, At("total_posts", UInt32)]
+    count: Annotated[int, FieldPath("total_posts", UInt32)]
 
 
 # ------------------------------------------------------------------ how views are made
 
 
-class Shared(Struct, dict=True):
+class PayoutContext(Struct, dict=True):
     """What all discussions of one reply are computed with: the pot that will pay them, reputations, and whether tags are kept."""
 
     state: State
@@ -159,21 +159,21 @@ class Shared(Struct, dict=True):
     has_tags: bool
 
     @cached_property
-    def pot(self) -> ContentPot:
+    def pot(self) -> ContentRewardPool:
         """The pot as it is now; refused where it can't be computed, so that only replies and rows that show payouts fail."""
-        return content_pot(self.state)
+        return content_reward_pool(self.state)
 
     def reputation(self, account: str) -> int:
         """An account's reputation, 0 where no plugin knows it."""
         return 0 if self.reputations is None else reputation_of(self.reputations, account)
 
 
-def shared(state: State) -> Shared:
+def shared(state: State) -> PayoutContext:
     """Return what the discussions of a reply are computed with, at the current head."""
-    return Shared(state, known_reputations(state), TAGS.is_on(state))
+    return PayoutContext(state, known_reputations(state), TAGS.is_on(state))
 
 
-def discussion_view(known: Shared, row: content.Comment, unpromoted: Asset = NO_DEBT) -> DiscussionView:
+def discussion_view(known: PayoutContext, row: content.Comment, unpromoted: Asset = NO_DEBT) -> DiscussionView:
     """Return the view of a comment that every list shows, without votes; `unpromoted` is shown for a comment without tags."""
     state = known.state
     texts = state.comment_contents.by_comment.get(row.id) or NO_CONTENT
@@ -188,13 +188,13 @@ def discussion_view(known: Shared, row: content.Comment, unpromoted: Asset = NO_
     return view
 
 
-def with_votes(known: Shared, view: DiscussionView) -> DiscussionView:
+def with_votes(known: PayoutContext, view: DiscussionView) -> DiscussionView:
     """Add the votes to a view and return it."""
     view.active_votes = vote_views(known, view.row)
     return view
 
 
-def listed_view(known: Shared, row: content.Comment, body_bytes: int = 0) -> DiscussionView:
+def listed_view(known: PayoutContext, row: content.Comment, body_bytes: int = 0) -> DiscussionView:
     """Return the view of a comment as lists show it: with votes and the length of its body, cut to `body_bytes` bytes unless that is 0."""
     view = with_votes(known, discussion_view(known, row))
     view.body_length = text.size(view.body)
@@ -203,7 +203,7 @@ def listed_view(known: Shared, row: content.Comment, body_bytes: int = 0) -> Dis
     return view
 
 
-def vote_views(known: Shared, row: content.Comment) -> tuple[VoteStateView, ...]:
+def vote_views(known: PayoutContext, row: content.Comment) -> tuple[VoteStateView, ...]:
     """Return the votes on a comment, in the order of the accounts that voted, at most VOTES_SHOWN_MAX."""
     find = known.state.accounts.find
     votes = []
@@ -214,7 +214,7 @@ def vote_views(known: Shared, row: content.Comment) -> tuple[VoteStateView, ...]
     return tuple(votes)
 
 
-def pending_payout(pot: ContentPot, net_rshares: int) -> Asset:
+def pending_payout(pot: ContentRewardPool, net_rshares: int) -> Asset:
     """Return the part of the pot that a comment would get now, as a 64-bit integer."""
     if net_rshares <= 0:
         return Asset(0, pot.worth.symbol)

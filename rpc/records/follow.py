@@ -4,8 +4,8 @@ from typing import Annotated
 
 from msgspec import Struct
 
+from rpc.declare.record_fields import FieldPath
 from rpc.records.comments import CommentRecord, CommentView
-from rpc.service.shown import At
 from state.plugins.follow import feeds
 from state.plugins.follow.rows import WORDS
 from state.protocol.codec.kinds import AccountName, Bounded, Codecs, Dump, Many, String, Text, Time, UInt32
@@ -42,7 +42,7 @@ class FollowCountRecord(Struct):
 class AuthorCountRecord(Struct):
     """An author, and how many of his posts a blog has reblogged (R-author-count), read from its row."""
 
-    author: Annotated[str, At("guest", AccountName)]
+    author: Annotated[str, FieldPath("guest", AccountName)]
     count: UInt32
 
 
@@ -56,20 +56,20 @@ class BlogView(Struct):
 class BlogEntryRecord(Struct):
     """An entry of a blog, without the post (R-blog-entry), read from a `BlogView`."""
 
-    author: Annotated[str, At("comment.row.author", AccountName)]
-    permlink: Annotated[str, At("comment.row.permlink", Text)]
-    blog: Annotated[str, At("entry.account", AccountName)]
-    reblog_on: Annotated[int, At("entry.reblogged_on", Time)]
-    entry_id: Annotated[int, At("entry.number", UInt32)]
+    author: Annotated[str, FieldPath("comment.row.author", AccountName)]
+    permlink: Annotated[str, FieldPath("comment.row.permlink", Text)]
+    blog: Annotated[str, FieldPath("entry.account", AccountName)]
+    reblog_on: Annotated[int, FieldPath("entry.reblogged_on", Time)]
+    entry_id: Annotated[int, FieldPath("entry.number", UInt32)]
 
 
 class BlogItemRecord(Struct):
     """An entry of a blog with the post (R-blog-item), read from a `BlogView`."""
 
-    comment: Annotated[CommentView, At("comment", CommentRecord)]
-    blog: Annotated[str, At("entry.account", AccountName)]
-    reblog_on: Annotated[int, At("entry.reblogged_on", Time)]
-    entry_id: Annotated[int, At("entry.number", UInt32)]
+    comment: Annotated[CommentView, FieldPath("comment", CommentRecord)]
+    blog: Annotated[str, FieldPath("entry.account", AccountName)]
+    reblog_on: Annotated[int, FieldPath("entry.reblogged_on", Time)]
+    entry_id: Annotated[int, FieldPath("entry.number", UInt32)]
 
 
 class FeedView(Struct):
@@ -87,17 +87,17 @@ class FeedView(Struct):
 class FeedEntryRecord(Struct):
     """An entry of a feed, without the post (R-feed-entry), read from a `FeedView`."""
 
-    author: Annotated[str, At("comment.row.author", AccountName)]
-    permlink: Annotated[str, At("comment.row.permlink", Text)]
-    reblog_by: Annotated[tuple[str, ...], At("reblog_by", Many(Bounded(16)))]
-    reblog_on: Annotated[int, At("entry.first_reblogged_on", Time)]
-    entry_id: Annotated[int, At("entry.number", UInt32)]
+    author: Annotated[str, FieldPath("comment.row.author", AccountName)]
+    permlink: Annotated[str, FieldPath("comment.row.permlink", Text)]
+    reblog_by: Annotated[tuple[str, ...], FieldPath("reblog_by", Many(Bounded(16)))]
+    reblog_on: Annotated[int, FieldPath("entry.first_reblogged_on", Time)]
+    entry_id: Annotated[int, FieldPath("entry.number", UInt32)]
 
 
 class FeedItemRecord(Struct):
     """An entry of a feed with the post (R-feed-item), read from a `FeedView`."""
 
-    comment: Annotated[CommentView, At("comment", CommentRecord)]
-    reblog_by: Annotated[tuple[str, ...], At("reblog_by", Many(Bounded(16)))]
-    reblog_on: Annotated[int, At("entry.first_reblogged_on", Time)]
-    entry_id: Annotated[int, At("entry.number", UInt32)]
+    comment: Annotated[CommentView, FieldPath("comment", CommentRecord)]
+    reblog_by: Annotated[tuple[str, ...], FieldPath("reblog_by", Many(Bounded(16)))]
+    reblog_on: Annotated[int, FieldPath("entry.first_reblogged_on", Time)]
+    entry_id: Annotated[int, FieldPath("entry.number", UInt32)]

@@ -4,8 +4,8 @@ from typing import Annotated, ClassVar
 
 from msgspec import Struct
 
+from rpc.declare.record_fields import FieldPath
 from rpc.records.blocks import TransactionRecord
-from rpc.service.shown import At
 from state.protocol.codec.kinds import Hash160, Time, UInt32
 from state.protocol.operation import Operation, OperationKind
 from state.protocol.transaction import SignedTransaction
@@ -20,7 +20,7 @@ class AppliedOperationRecord(Struct):
     op_in_trx: UInt32
     virtual_op: UInt32
     timestamp: Time
-    op: Annotated[Operation, At("operation", OperationKind())]
+    op: Annotated[Operation, FieldPath("operation", OperationKind())]
 
 
 class TransactionView(Struct):
@@ -37,6 +37,6 @@ class StoredTransactionRecord(TransactionRecord):
     ROOT: ClassVar[str] = "trx"
     APPBASE_ABSENT: ClassVar[tuple[str, ...]] = ()
 
-    transaction_id: Annotated[bytes, At("trx.id", Hash160)]
-    block_num: Annotated[int, At("block_num", UInt32)]
-    transaction_num: Annotated[int, At("transaction_num", UInt32)]
+    transaction_id: Annotated[bytes, FieldPath("trx.id", Hash160)]
+    block_num: Annotated[int, FieldPath("block_num", UInt32)]
+    transaction_num: Annotated[int, FieldPath("transaction_num", UInt32)]

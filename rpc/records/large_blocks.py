@@ -11,10 +11,10 @@ from weakref import WeakKeyDictionary
 
 from msgspec import Raw, structs
 
+from rpc.json.encoding import encoded
 from rpc.records.blocks import block_json
-from rpc.service.encoding import encoded
 from state.protocol.transaction import OPERATION, SignedBlock, Wire
-from state.store.slices import SLICE, Unsettled
+from state.store.lazy.incremental import CHUNK_ROWS, NotReady
 
 LARGE_SIZE = 200_000  # bytes of a block; to show a smaller one takes 40 ms at most
 KEPT_MAX = 4
@@ -38,7 +38,7 @@ class LargeBlocks:
         if key in self._kept:
             self._kept.move_to_end(key)
             return cast(dict[str, Any], self._kept[key])  # made already; replies take it as it is
-        raise Unsettled(lambda: self._advance(key, read))
+        raise NotReady(lambda: self._advance(key, read))
 
     def _advance(self, key: Key, read: Callable[[], SignedBlock]) -> bool:
         """Do a slice; returns whether the block isn't made yet."""
@@ -72,13 +72,13 @@ def in_slices(wire: Wire, read: Callable[[], SignedBlock], legacy: bool) -> Gene
         operations: list[Raw] = []
         for operation in trx.operations:
             operations.append(Raw(encoded(dump(operation))))
-            if not len(operations) % SLICE:
+            if not len(operations) % CHUNK_ROWS:
                 yield
         one = wire.transaction_to_json(structs.replace(trx, operations=()), legacy) | {"operations": operations}
         if legacy:
             one |= {"transaction_id": trx.id.hex(), "block_num": block.number, "transaction_num": number}
         transactions.append(Raw(encoded(one)))
-        if not number % SLICE:
+        if not number % CHUNK_ROWS:
             yield
     shown["transactions"] = transactions
     shown["transaction_ids"] = [trx.id.hex() for trx in block.transactions]

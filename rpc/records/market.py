@@ -4,8 +4,8 @@ from typing import Annotated
 
 from msgspec import Struct
 
+from rpc.declare.record_fields import Big, CoinAmount, DebtAmount, FieldPath, RealNumber
 from rpc.records.orders import BookOrderView
-from rpc.service.shown import At, Big, CoinAmount, DebtAmount, RealNumber
 from state.protocol.codec.kinds import Symbol, Time, UInt32
 from state.protocol.values.asset import Asset, Price
 
@@ -63,7 +63,7 @@ class PricedOrderView(BookOrderView):
 class PricedOrderRecord(Struct):
     """An open order in the book of market_history_api and of the condenser (R-book-order), read from a `PricedOrderView`."""
 
-    order_price: Annotated[Price, At("price", Price)]
+    order_price: Annotated[Price, FieldPath("price", Price)]
     real_price: RealNumber
     coin: Big
     sbd: Big
@@ -73,6 +73,6 @@ class PricedOrderRecord(Struct):
 class TradeRecord(Struct):
     """A trade (R-trade), read from a trade of the plugin market_history: the amounts that the newer and the older order paid."""
 
-    date: Annotated[int, At("time", Time)]
-    current_pays: Annotated[Asset, At("operation.current_pays", Asset)]
-    open_pays: Annotated[Asset, At("operation.open_pays", Asset)]
+    date: Annotated[int, FieldPath("time", Time)]
+    current_pays: Annotated[Asset, FieldPath("operation.current_pays", Asset)]
+    open_pays: Annotated[Asset, FieldPath("operation.open_pays", Asset)]

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from rpc.service.shown import Always, At, Big
+from rpc.declare.record_fields import Big, ConstantField, FieldPath
 from state.protocol.codec.kinds import AccountName, Time, UInt32
 from state.protocol.values.asset import Price
 
@@ -26,8 +26,8 @@ class LimitOrderRecord(Struct):
 class OpenOrderRecord(LimitOrderRecord):
     """An open order in the condenser (R-open-order), with two members that the reference never computes."""
 
-    real_price: Annotated[str, Always(NO_REAL_PRICE)]
-    rewarded: Annotated[bool, Always(False)]
+    real_price: Annotated[str, ConstantField(NO_REAL_PRICE)]
+    rewarded: Annotated[bool, ConstantField(False)]
 
 
 class BookOrderView(Struct):
@@ -42,8 +42,8 @@ class BookOrderView(Struct):
 class BookOrderRecord(Struct):
     """An open order in the book of database_api (R-book-order), of a `BookOrderView`. The reference does not compute its real price."""
 
-    order_price: Annotated[Price, At("price", Price)]
-    real_price: Annotated[str, Always(NO_REAL_PRICE)]
+    order_price: Annotated[Price, FieldPath("price", Price)]
+    real_price: Annotated[str, ConstantField(NO_REAL_PRICE)]
     coin: Big
     sbd: Big
     created: Time

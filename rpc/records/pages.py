@@ -2,12 +2,12 @@
 
 from typing import Annotated, Any
 
+from rpc.declare.record_fields import ConstantField, FieldPath, OptionalFieldPath
 from rpc.records.accounts import AccountView, ExtendedAccountRecord
 from rpc.records.follow import AuthorCountRecord
 from rpc.records.history import AppliedOperationRecord
-from rpc.service.shown import Always, At, MaybeAt
 from state.plugins.follow.rows import BlogAuthor
-from state.plugins.recorded import OperationRecord
+from state.plugins.operation_log import OperationRecord
 from state.protocol.codec.kinds import Int, Many, Pairs, String
 
 Numbered = tuple[tuple[int, OperationRecord], ...]
@@ -29,11 +29,11 @@ class PageAccountView(AccountView):
 class PageAccountRecord(ExtendedAccountRecord):
     """An account on a page (R-account extended), read from a `PageAccountView`. `witness_votes` is empty; get_accounts fills it."""
 
-    transfer_history: Annotated[list[Any], At("transfer_history", Pairs(Int(64), AppliedOperationRecord))]
-    other_history: Annotated[list[Any], At("other_history", Pairs(Int(64), AppliedOperationRecord))]
-    witness_votes: Annotated[list[Any], Always([])]
-    guest_bloggers: Annotated[list[Any], At("guest_bloggers", Many(AuthorCountRecord))]
-    comments: Annotated[list[str] | None, MaybeAt("comments", Names)]
-    feed: Annotated[list[str] | None, MaybeAt("feed", Names)]
-    blog: Annotated[list[str] | None, MaybeAt("blog", Names)]
-    recent_replies: Annotated[list[str] | None, MaybeAt("recent_replies", Names)]
+    transfer_history: Annotated[list[Any], FieldPath("transfer_history", Pairs(Int(64), AppliedOperationRecord))]
+    other_history: Annotated[list[Any], FieldPath("other_history", Pairs(Int(64), AppliedOperationRecord))]
+    witness_votes: Annotated[list[Any], ConstantField([])]
+    guest_bloggers: Annotated[list[Any], FieldPath("guest_bloggers", Many(AuthorCountRecord))]
+    comments: Annotated[list[str] | None, OptionalFieldPath("comments", Names)]
+    feed: Annotated[list[str] | None, OptionalFieldPath("feed", Names)]
+    blog: Annotated[list[str] | None, OptionalFieldPath("blog", Names)]
+    recent_replies: Annotated[list[str] | None, OptionalFieldPath("recent_replies", Names)]

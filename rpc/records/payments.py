@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from rpc.service.shown import CoinAmount, DebtAmount
+from rpc.declare.record_fields import CoinAmount, DebtAmount
 from state.protocol.codec.kinds import AccountName, Bool, Text, Time, UInt32
 from state.protocol.values.asset import Asset
 

@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar
 
 from msgspec import Struct
 
-from rpc.service.shown import At, Big, CoinAmount, VestsAmount
+from rpc.declare.record_fields import Big, CoinAmount, FieldPath, VestsAmount
 from state.plugins.rc.rows import RcAccount
 from state.protocol.codec.kinds import AccountName, Many, Text, UInt32, UInt128
 
@@ -19,8 +19,8 @@ class ReputationRecord(Struct):
 class ManabarRecord(Struct):
     """The manabar of an account's resource credits, read from its row."""
 
-    current_mana: Annotated[int, At("mana", Big)]
-    last_update_time: Annotated[int, At("mana_time", UInt32)]
+    current_mana: Annotated[int, FieldPath("mana", Big)]
+    last_update_time: Annotated[int, FieldPath("mana_time", UInt32)]
 
 
 class CreditsView(Struct):
@@ -36,9 +36,9 @@ class CreditsRecord(Struct):
     ROOT: ClassVar[str] = "row"
 
     account: AccountName
-    rc_manabar: Annotated[ManabarRecord, At("row", ManabarRecord)]
-    max_rc_creation_adjustment: Annotated[int, At("row.adjustment", VestsAmount)]
-    max_rc: Annotated[int, At("max_rc", Big)]
+    rc_manabar: Annotated[ManabarRecord, FieldPath("row", ManabarRecord)]
+    max_rc_creation_adjustment: Annotated[int, FieldPath("row.adjustment", VestsAmount)]
+    max_rc: Annotated[int, FieldPath("max_rc", Big)]
 
 
 class PayoutRecord(Struct):

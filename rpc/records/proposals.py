@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar
 
 from msgspec import Struct
 
-from rpc.service.shown import At, BigText, DebtAmount
+from rpc.declare.record_fields import BigText, DebtAmount, FieldPath
 from state.protocol.codec.kinds import AccountName, Text, Time, UInt32
 from state.tables import proposals
 
@@ -31,7 +31,7 @@ class ProposalRecord(Struct):
     subject: Text
     permlink: Text
     total_votes: BigText
-    status: Annotated[str, At("status", Text)]
+    status: Annotated[str, FieldPath("status", Text)]
 
 
 class ProposalVoteView(Struct):
@@ -48,4 +48,4 @@ class ProposalVoteRecord(Struct):
 
     id: UInt32
     voter: AccountName
-    proposal: Annotated[ProposalRecord, At("proposal", ProposalRecord)]
+    proposal: Annotated[ProposalRecord, FieldPath("proposal", ProposalRecord)]

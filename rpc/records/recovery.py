@@ -2,8 +2,8 @@
 
 from msgspec import Struct
 
+from state.protocol.authority import Authority
 from state.protocol.codec.kinds import AccountName, Time, UInt32
-from state.protocol.keys.authority import Authority
 
 
 class RecoveryRequestRecord(Struct):

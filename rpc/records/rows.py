@@ -9,6 +9,9 @@ from typing import Any
 
 from msgspec import Struct
 
+from rpc.declare.errors import jsonable
+from rpc.declare.record_encoder import record_codecs
+from rpc.declare.record_fields import Amount, ConstantField, FieldPath
 from rpc.records.accounts import AccountRecord, DownvoteManaRecord, VotingManaRecord
 from rpc.records.chain import (
     DynamicGlobalPropertiesRecord,
@@ -26,9 +29,6 @@ from rpc.records.recovery import ChangeRecoveryRequestRecord, DeclineRequestReco
 from rpc.records.tokens import ContributionRecord, EmissionRecord, IcoRecord, MarketMakerRecord, TokenRecord
 from rpc.records.vesting import DelegationExpirationRecord, DelegationRecord
 from rpc.records.witnesses import WitnessRecord
-from rpc.service.refusal import jsonable
-from rpc.service.show import record_codecs
-from rpc.service.shown import Always, Amount, At
 from state.plugins.market_history import Bucket
 from state.plugins.rc.rows import RcAccount
 from state.plugins.reputation import Reputation
@@ -151,10 +151,10 @@ def kinds_of(cls: type[Row]) -> dict[str, Any]:
     for record in RECORDS.get(cls, ()):
         for field in wire_fields(record):
             kind, path = field.kind, field.name
-            if isinstance(kind, At):
+            if isinstance(kind, FieldPath):
                 path, kind = kind.path, kind.kind
             name = path.split(".")[-1]
-            if name in cls.__struct_fields__ and not isinstance(kind, Always):
+            if name in cls.__struct_fields__ and not isinstance(kind, ConstantField):
                 found.setdefault(name, kind)
     return found
 

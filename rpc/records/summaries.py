@@ -5,12 +5,12 @@ from typing import Annotated
 
 from msgspec import Struct
 
+from rpc.declare.record_encoder import Json, RecordEncoder
+from rpc.declare.record_fields import FieldPath
 from rpc.records.comments import NO_CONTENT
 from rpc.records.discussions import pending_payout
-from rpc.service.show import Json, Show
-from rpc.service.shown import At
 from state.effects.comments import payout_time
-from state.effects.voting import payable_pot
+from state.effects.voting import payable_reward_pool
 from state.plugins.social.plugin import COMMUNITIES
 from state.protocol.codec.kinds import AccountName, Bool, Int32, Text, Time, UInt32
 from state.protocol.constants import TIME_MAX
@@ -37,27 +37,27 @@ class PostSummaryRecord(Struct):
     without a price feed the latter is in COIN.
     """
 
-    author: Annotated[str, At("row.author", AccountName)]
-    permlink: Annotated[str, At("row.permlink", Text)]
+    author: Annotated[str, FieldPath("row.author", AccountName)]
+    permlink: Annotated[str, FieldPath("row.permlink", Text)]
     title: Text
-    category: Annotated[str, At("row.category", Text)]
+    category: Annotated[str, FieldPath("row.category", Text)]
     community: AccountName
     community_title: Text
     is_pinned: Bool
-    depth: Annotated[int, At("row.depth", UInt32)]
-    created: Annotated[int, At("row.created", Time)]
-    last_update: Annotated[int, At("row.last_update", Time)]
-    active: Annotated[int, At("row.active", Time)]
+    depth: Annotated[int, FieldPath("row.depth", UInt32)]
+    created: Annotated[int, FieldPath("row.created", Time)]
+    last_update: Annotated[int, FieldPath("row.last_update", Time)]
+    active: Annotated[int, FieldPath("row.active", Time)]
     cashout_time: Time
     is_paid: Bool
     payout: Asset
-    net_votes: Annotated[int, At("row.net_votes", Int32)]
-    children: Annotated[int, At("row.children", UInt32)]
+    net_votes: Annotated[int, FieldPath("row.net_votes", Int32)]
+    children: Annotated[int, FieldPath("row.children", UInt32)]
 
 
-def summaries(state: State, show: Show, comments: Iterable[Comment]) -> list[Json]:
+def summaries(state: State, show: RecordEncoder, comments: Iterable[Comment]) -> list[Json]:
     """Return posts and replies in the form of the reply."""
-    pot = payable_pot(state)
+    pot = payable_reward_pool(state)
     kept = COMMUNITIES.of(state) if COMMUNITIES.is_on(state) else None
     views = []
     for row in comments:

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from rpc.service.shown import At, Big, CoinAmount
+from rpc.declare.record_fields import Big, CoinAmount, FieldPath
 from state.operations.smt.types import SmtCappedGenerationPolicy, Unit
 from state.protocol.codec.kinds import AccountName, Bool, Choice, Codecs, Curve, Dump, Kind, Symbol, Time, UInt32, UInt128
 from state.protocol.values.asset import Asset
@@ -27,9 +27,9 @@ class MarketMakerTokens(Kind):
 class MarketMakerRecord(Struct):
     """The market maker of a token, read from the row of the token."""
 
-    coin_balance: Annotated[int, At("market_maker_coin_balance", CoinAmount)]
-    token_balance: Annotated[Asset, At("", MarketMakerTokens())]
-    reserve_ratio: Annotated[int, At("market_maker_reserve_ratio", UInt32)]
+    coin_balance: Annotated[int, FieldPath("market_maker_coin_balance", CoinAmount)]
+    token_balance: Annotated[Asset, FieldPath("", MarketMakerTokens())]
+    reserve_ratio: Annotated[int, FieldPath("market_maker_reserve_ratio", UInt32)]
 
 
 class TokenRecord(Struct):
@@ -45,7 +45,7 @@ class TokenRecord(Struct):
     pending_rewarded_vesting_shares: Big
     pending_rewarded_vesting_smt: Big
     allow_downvotes: Bool
-    market_maker: Annotated[MarketMakerRecord, At("", MarketMakerRecord)]
+    market_maker: Annotated[MarketMakerRecord, FieldPath("", MarketMakerRecord)]
     allow_voting: Bool
     cashout_window_seconds: UInt32
     reverse_auction_window_seconds: UInt32
@@ -98,7 +98,7 @@ class EmissionRecord(Struct):
     id: UInt32
     symbol: Symbol
     schedule_time: Time
-    emissions_unit: Annotated[EmissionsUnitRecord, At("", EmissionsUnitRecord)]
+    emissions_unit: Annotated[EmissionsUnitRecord, FieldPath("", EmissionsUnitRecord)]
     interval_seconds: UInt32
     interval_count: UInt32
     lep_time: Time

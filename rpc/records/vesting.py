@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from rpc.service.shown import VestsAmount
+from rpc.declare.record_fields import VestsAmount
 from state.protocol.codec.kinds import AccountName, Bool, Time, UInt32
 
 

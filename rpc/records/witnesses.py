@@ -2,8 +2,8 @@
 
 from msgspec import Struct
 
+from rpc.declare.record_fields import Big, BigText
 from rpc.records.chain import ChainPropertiesRecord
-from rpc.service.shown import Big, BigText
 from state.protocol.codec.kinds import AccountName, HardforkVersion, Hash256, PublicKey, Text, Time, UInt32, Version
 from state.protocol.values.asset import Price
 

@@ -1,7 +1,7 @@
 """Applies one block to the state: the checks of the header, the transactions, then the steps in order.
 
 The numbers in comments are those of the table in block-processing.md §3.1; a test compares them. Step 40, which drops undo data, is
-`Chain._keep_irreversible`. Source: block-processing.md §3.1, §3.4.
+`Chain._store_irreversible`. Source: block-processing.md §3.1, §3.4.
 """
 
 from collections.abc import Callable
@@ -81,18 +81,18 @@ STEPS: tuple[Callable[[State, SignedBlock], None], ...] = (
 )
 
 
-def apply_beginning(state: State, block: SignedBlock, count: int, skip: int, *, is_pending: bool = False) -> None:
+def apply_beginning(state: State, block: SignedBlock, count: int, skip_flags: int, *, is_pending: bool = False) -> None:
     """Apply the header of a block and its first `count` transactions, or raise a refusal.
 
     `is_pending` says that the block won't be completed, so that plugins treat its transactions as pending.
     """
     for listener in () if is_pending else state.listeners.before_block:  # 1
         listener(state, block)
-    here = state.here
+    here = state.position
     here.block, here.trx_in_block, here.virtual_op = block.number, 0, 0  # 2
     genesis_hardforks(state, block)  # 3
-    require_merkle_root(state, block, skip)  # 4
-    witness = require_header(state, block, skip)  # 5
+    require_merkle_root(state, block, skip_flags)  # 4
+    witness = require_header(state, block, skip_flags)  # 5
     if state.hardfork >= 12:  # 6
         # Since hardfork 12 blocks have a size limit, voted on by the witnesses.
         most = state.props.maximum_block_size
@@ -117,29 +117,29 @@ def apply_beginning(state: State, block: SignedBlock, count: int, skip: int, *, 
             witness=witness.owner,
         )
     for trx in block.transactions[:count]:  # 10
-        apply_transaction(state, trx, skip)
+        apply_transaction(state, trx, skip_flags)
         here.trx_in_block += 1
 
 
-def apply_block(state: State, block: SignedBlock, skip: int = Skip.NOTHING) -> None:
+def apply_block(state: State, block: SignedBlock, skip_flags: int = Skip.NOTHING) -> None:
     """Apply a block or raise a refusal. After a refusal the caller undoes partial changes."""
-    apply_beginning(state, block, len(block.transactions), skip)
-    here = state.here
+    apply_beginning(state, block, len(block.transactions), skip_flags)
+    here = state.position
     here.trx_in_block, here.op_in_trx, here.virtual_op = NO_TRANSACTION, 0, 0
     # Up to here rules see the number and the time of the block before, from here on those of this one.
-    update_global_data(state, block, skip)  # 11
+    update_global_data(state, block, skip_flags)  # 11
     for step in STEPS:
         step(state, block)
     for listener in state.listeners.after_block:  # 39
         listener(state, block)
 
 
-def require_merkle_root(state: State, block: SignedBlock, skip: int) -> None:
+def require_merkle_root(state: State, block: SignedBlock, skip_flags: int) -> None:
     """Refuse unless the transactions have the merkle root in the header.
 
     The public chain accepted eight blocks with a wrong root; EXCEPTION_BLOCKS has the roots of their transactions.
     """
-    if skip & Skip.MERKLE_CHECK:
+    if skip_flags & Skip.MERKLE_CHECK:
         return
     root = merkle_root(block.transactions)
     if root != block.transaction_merkle_root:
@@ -154,7 +154,7 @@ def require_merkle_root(state: State, block: SignedBlock, skip: int) -> None:
         )
 
 
-def require_header(state: State, block: SignedBlock, skip: int) -> Witness:
+def require_header(state: State, block: SignedBlock, skip_flags: int) -> Witness:
     """Refuse unless the block follows the head and is signed by the witness scheduled for its slot. Return that witness."""
     props = state.props
     require(block.previous == props.head_block_id, condition="head_block_id() == next_block.previous")
@@ -165,10 +165,10 @@ def require_header(state: State, block: SignedBlock, skip: int) -> Witness:
         blocknum=block.number,
     )
     witness = state.witness(block.witness)
-    if not skip & Skip.WITNESS_SIGNATURE:
+    if not skip_flags & Skip.WITNESS_SIGNATURE:
         key = state.wire.block_signer(block, canonical_rule(state))
         require(key == witness.signing_key, condition="next_block.validate_signee( witness.signing_key )")
-    if not skip & Skip.WITNESS_SCHEDULE_CHECK:
+    if not skip_flags & Skip.WITNESS_SCHEDULE_CHECK:
         slot = slot_at_time(state, block.timestamp)
         require(slot > 0, condition="slot_num > 0")
         scheduled = scheduled_witness(state, slot)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any, Generic, TypeVar
 
 from state.chain.blocks import require_merkle_root
-from state.chain.forks import BranchBlock
+from state.chain.fork_database import BranchBlock
 from state.chain.skip import Skip
 from state.operations.mining import Pow, Pow2
 from state.operations.witnesses import WitnessSetProperties, WitnessUpdate
@@ -25,7 +25,7 @@ from state.tables import State
 RowT = TypeVar("RowT", bound=Row)
 
 
-class Signers:
+class SignerHistory:
     """The signing keys and rounds of witnesses at each reversible block of the main branch.
 
     They are read from the journal when a fork block first needs them. Each journal record is read once, so a call costs only the writes
@@ -34,21 +34,23 @@ class Signers:
 
     def __init__(self, state: State) -> None:
         self._state = state
-        self._keys = _Past(state.witnesses, "signing_key")
-        self._rounds = _Past(state.witness_schedules, "current_shuffled_witnesses")
+        self._keys = _FieldHistory(state.witnesses, "signing_key")
+        self._rounds = _FieldHistory(state.witness_schedules, "current_shuffled_witnesses")
 
     def undone(self, mark: int) -> None:
         """Forget the journal records after the position `mark`. Call it when the journal is undone to there."""
         self._keys.undone(mark)
         self._rounds.undone(mark)
 
-    def require(self, block: SignedBlock, parent_time: int, branch: list[BranchBlock], mark: int, skip: int, has_changes: bool) -> None:
+    def require(
+        self, block: SignedBlock, parent_time: int, branch: list[BranchBlock], mark: int, skip_flags: int, has_changes: bool
+    ) -> None:
         """Refuse a block that can't be applied on its branch, with the checks and texts of applying it, in the same order.
 
         `branch` has the blocks between the main branch and this block. `mark` is the journal position after the last common block, 0 if
         there is none. `has_changes` says that blocks have edits. These can change anything, so the slot's witness can't be predicted.
         """
-        require_merkle_root(self._state, block, skip)
+        require_merkle_root(self._state, block, skip_flags)
         require(
             parent_time < block.timestamp,
             condition="head_block_time() < next_block.timestamp",
@@ -58,11 +60,11 @@ class Signers:
         keys = self._keys_of(block.witness, branch, mark)
         if not keys:
             raise UnknownKey
-        if not skip & Skip.WITNESS_SIGNATURE:
+        if not skip_flags & Skip.WITNESS_SIGNATURE:
             # Any canonical form is accepted, because hardfork 20 changes the rule and the branch can be on its other side.
             key = self._state.wire.block_signer(block, Canonical.non_canonical)
             require(key in keys, condition="next_block.validate_signee( witness.signing_key )")
-        if not skip & Skip.WITNESS_SCHEDULE_CHECK and not has_changes:
+        if not skip_flags & Skip.WITNESS_SCHEDULE_CHECK and not has_changes:
             self._require_turn(block, parent_time, branch, mark)
 
     def keys_since(self, mark: int) -> Iterator[tuple[str, bytes]]:
@@ -137,7 +139,7 @@ def _key_given(operation: Operation, codecs: Codecs) -> Iterator[tuple[str, byte
             yield operation.work.input.worker_account, operation.new_owner_key
 
 
-class _Past(Generic[RowT]):
+class _FieldHistory(Generic[RowT]):
     """History of one field of a table: the values replaced by reversible writes."""
 
     def __init__(self, table: Table[RowT], field: str) -> None:
@@ -165,10 +167,10 @@ class _Past(Generic[RowT]):
 
     def _read_on(self) -> None:
         journal = self._table.journal
-        start = journal.mark() - len(journal)
+        start = journal.position() - len(journal)
         while self._writes and self._writes[0][0] < start:
             self._writes.popleft()
         for position, row, old in self._table.writes_since(self._read):
             if old is None or self._field in old:
                 self._writes.append((position, row, old or {}))
-        self._read = journal.mark()
+        self._read = journal.position()

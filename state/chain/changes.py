@@ -51,7 +51,7 @@ def changes_of(chain: Chain, number: int, most: int) -> tuple[list[RowChange], i
     """
     begin, end = session_of(chain, number)
     journal = chain.state.journal
-    count = journal.mark() - begin
+    count = journal.position() - begin
     text = "too much has been written since block ${number}: ${count} records, and ${max} are read at most"
     require(count <= RECORDS_MAX, text, condition="records <= max", number=number, count=count, max=RECORDS_MAX)
     changed = [touched for touched in _touched(chain.state, begin, end) if _is_changed(touched)]
@@ -60,7 +60,7 @@ def changes_of(chain: Chain, number: int, most: int) -> tuple[list[RowChange], i
 
 def changes_since(state: State, mark: int) -> Iterator[RowChange]:
     """Yield the rows changed since a journal position, as `changes_of` does. The state must not change during the iteration."""
-    return (_change(touched) for touched in _touched(state, mark, state.journal.mark()) if _is_changed(touched))
+    return (_change(touched) for touched in _touched(state, mark, state.journal.position()) if _is_changed(touched))
 
 
 def session_of(chain: Chain, number: int) -> tuple[int, int]:
@@ -77,7 +77,7 @@ def session_of(chain: Chain, number: int) -> tuple[int, int]:
     place = number - first
     if place + 1 < len(marks):
         return marks[place][1], marks[place + 1][1]
-    return marks[place][1], chain.state.journal.mark() if chain.pending_mark is None else chain.pending_mark
+    return marks[place][1], chain.state.journal.position() if chain.pending_position is None else chain.pending_position
 
 
 def tables_of(state: State) -> Iterator[tuple[str, Table[Any]]]:
@@ -93,7 +93,7 @@ def _touched(state: State, begin: int, end: int) -> Iterable[_Touched]:
     """Read the journal records of a block and those after it. Return the rows that the block wrote."""
     undo: dict[int, tuple[Table[Any], str, str]] = {}
     for name, table in tables_of(state):
-        if not table.is_deferred:  # a table that still loads has no writes
+        if not table.is_loading:  # a table that still loads has no writes
             for kind, function in zip((CREATED, REMOVED, CHANGED), table.undo_functions, strict=True):
                 undo.setdefault(id(function), (table, name, kind))
     found: dict[int, _Touched] = {}

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from state.chain.chain import Chain
-from state.chain.edits import GiveKey, ScheduleHardfork
 from state.chain.skip import TRUSTED, Skip
 from state.chain.slots import scheduled_witness, slot_at_time, slot_time
+from state.chain.state_edits import ScheduleHardfork, SetSigningKey
 from state.protocol.constants import COIN_BLOCK_INTERVAL, DAY_SECONDS, TIME_MAX
 from state.protocol.errors import require
 from state.protocol.keys.keys import public_key, secret_from_wif
@@ -20,7 +20,9 @@ GENERATED_TIME_MAX = TIME_MAX - 60 * DAY_SECONDS
 NEVER_SKIPPED = Skip.FORK_DB | Skip.WITNESS_SIGNATURE | Skip.TRANSACTION_DUPE_CHECK
 
 
-def generate_blocks(chain: Chain, key: str, count: int, skip: int = Skip.NOTHING, missed: int = 0, edit: bool = True) -> Iterator[None]:
+def generate_blocks(
+    chain: Chain, key: str, count: int, skip_flags: int = Skip.NOTHING, missed: int = 0, edit: bool = True
+) -> Iterator[None]:
     """Produce blocks with a private key (WIF), one per step, each `missed` slots after the first possible slot.
 
     The node can serve other clients between two steps. If a scheduled witness signs with another key, `edit` sets its key to this
@@ -31,7 +33,7 @@ def generate_blocks(chain: Chain, key: str, count: int, skip: int = Skip.NOTHING
     if count == 0 or not key:
         return
     require_bounded(count)
-    skip &= ~NEVER_SKIPPED
+    skip_flags &= ~NEVER_SKIPPED
     secret = secret_from_wif(key)
     signing_key = public_key(secret)
     state = chain.state
@@ -43,8 +45,8 @@ def generate_blocks(chain: Chain, key: str, count: int, skip: int = Skip.NOTHING
         if state.witness(name).signing_key != signing_key:
             if not edit:
                 return
-            give_key(chain, name, signing_key, skip)
-        chain.generate_block(when, name, secret, skip)
+            set_signing_key(chain, name, signing_key, skip_flags)
+        chain.generate_block(when, name, secret, skip_flags)
         yield
 
 
@@ -71,9 +73,9 @@ def schedule_hardfork(chain: Chain, number: int) -> None:
         chain.edit(ScheduleHardfork(number), TRUSTED)
 
 
-def give_key(chain: Chain, name: str, signing_key: bytes, skip: int) -> None:
+def set_signing_key(chain: Chain, name: str, signing_key: bytes, skip_flags: int) -> None:
     """Set a witness's signing key by an edit of the head block."""
-    chain.edit(GiveKey(name, signing_key), skip | TRUSTED)
+    chain.edit(SetSigningKey(name, signing_key), skip_flags | TRUSTED)
 
 
 def blocks_until(state: State, time: int) -> int:

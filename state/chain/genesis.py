@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from state.chain.hardforks import report_version, set_hardfork
 from state.effects.subsidies import subsidy_params, witness_params
+from state.protocol.authority import Authority, key_authority
 from state.protocol.constants import (
     COIN_DEFAULT_ACCOUNT_SUBSIDY_BUDGET,
     COIN_DEFAULT_ACCOUNT_SUBSIDY_DECAY,
@@ -16,7 +17,6 @@ from state.protocol.constants import (
     COIN_SBD_STOP_PERCENT_HF14,
     COIN_TEMP_ACCOUNT,
 )
-from state.protocol.keys.authority import Authority, key_authority
 from state.protocol.spec import ChainSpec, GenesisAccount
 from state.protocol.values.asset import COIN, NULL_PRICE, SBD, Asset, Price, convert
 from state.protocol.values.integers import UINT128_MAX
@@ -52,7 +52,7 @@ def new_state(spec: ChainSpec, prepare: Callable[[State], None] = lambda state: 
     if spec.genesis.hardfork:
         set_hardfork(state, spec.genesis.hardfork, apply_now=True)
         report_version(state, spec.genesis.hardfork)
-    state.journal.cut(state.journal.mark())
+    state.journal.commit(state.journal.position())
     return state
 
 

@@ -23,9 +23,10 @@ from state.effects.curves import (
     quadratic,
 )
 from state.effects.nai import replenish_pool
-from state.effects.notices import announce, complete
+from state.effects.operation_events import announce, complete
 from state.effects.votes import adjust_witness_vote
 from state.effects.voting import post_fund
+from state.protocol.authority import Authority, key_authority
 from state.protocol.constants import (
     COIN_100_PERCENT,
     COIN_FEED_HISTORY_WINDOW,
@@ -39,7 +40,6 @@ from state.protocol.constants import (
     TIME_MAX,
 )
 from state.protocol.errors import UnknownHardfork, require
-from state.protocol.keys.authority import Authority, key_authority
 from state.protocol.keys.keys import public_key_from_text
 from state.protocol.transaction import SignedBlock
 from state.protocol.values.integers import WORD16, WORD128

@@ -21,7 +21,7 @@ OPERATION_SIZE = 650  # bytes of memory of an operation and its effects
 POSTPONED_MAX = 5  # transactions of one account; the reference has this limit for all accounts together
 
 
-Held = tuple[int, str]
+HeldSizes = tuple[int, str]
 """The memory of a pending transaction in bytes, and the account that it counts for."""
 
 
@@ -48,7 +48,7 @@ class Pending(Sequence[SignedTransaction]):
     def __getitem__(self, at: int | slice) -> SignedTransaction | list[SignedTransaction]:
         return self._transactions[at]
 
-    def append(self, trx: SignedTransaction, held: Held | None = None) -> None:
+    def append(self, trx: SignedTransaction, held: HeldSizes | None = None) -> None:
         """Add a transaction without checking for room. `held` is the result of `require_room` for it."""
         size, account = held or held_by(trx)
         self._transactions.append(trx)
@@ -59,7 +59,7 @@ class Pending(Sequence[SignedTransaction]):
         """Whether one more transaction of `size` bytes of memory fits, the reserve included."""
         return self.size + size <= PENDING_SIZE_MAX + KEPT_SIZE
 
-    def require_room(self, trx: SignedTransaction) -> Held:
+    def require_room(self, trx: SignedTransaction) -> HeldSizes:
         """Return a transaction's memory and account. Refuse it if the account would exceed the free memory and can't use the reserve."""
         size, account = held_by(trx)
         held = self._sizes.get(account, 0) + size
@@ -114,7 +114,7 @@ class FairOrder:
         self._is_taken = True
 
 
-def held_by(trx: SignedTransaction) -> Held:
+def held_by(trx: SignedTransaction) -> HeldSizes:
     """Return the memory of a pending transaction in bytes, and the account that it counts for."""
     return held_size(trx), first_signer(trx)
 

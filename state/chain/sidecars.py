@@ -4,14 +4,14 @@ from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
-from state.chain.edits import WRITTEN, Edit
+from state.chain.state_edits import WRITTEN, StateEdit
 from state.protocol.transaction import SignedBlock, block_number
 
 ACCEPTED_MAX = 1 << 20  # transactions accepted through impersonation; the oldest are forgotten
 
-Edits = dict[bytes, tuple[Edit, ...]]
+Edits = dict[bytes, tuple[StateEdit, ...]]
 Positions = tuple[int, ...]
-EditListener = Callable[[bytes, Edit], None]
+EditListener = Callable[[bytes, StateEdit], None]
 """Called with a block's id and the edit added to the block."""
 
 _DECODER = msgspec.msgpack.Decoder(tuple[dict[bytes, tuple[WRITTEN, ...]], dict[bytes, Positions]])
@@ -33,7 +33,7 @@ class BlockSidecars:
         self.on_dropped: list[Callable[[list[bytes]], None]] = []
         self.on_restored: list[Callable[[int], None]] = []
 
-    def edits_of(self, block_id: bytes) -> tuple[Edit, ...]:
+    def edits_of(self, block_id: bytes) -> tuple[StateEdit, ...]:
         """Return the edits of a block in order."""
         return self.edits.get(block_id, ())
 
@@ -45,7 +45,7 @@ class BlockSidecars:
         """Return the positions of a block's transactions accepted through impersonation."""
         return self._accepted.get(block_id, ())
 
-    def add(self, block_id: bytes, edits: Iterable[Edit]) -> None:
+    def add(self, block_id: bytes, edits: Iterable[StateEdit]) -> None:
         """Add edits to a block without calling listeners."""
         if added := tuple(edits):
             self.edits[block_id] = (*self.edits_of(block_id), *added)

@@ -7,7 +7,8 @@ Source: block-processing.md §2.8-§2.11.
 from collections.abc import Iterable
 
 from state.chain.skip import Skip
-from state.effects.notices import notify
+from state.effects.operation_events import notify
+from state.protocol.authorization.signatures_check import LIMITS, NO_LIMITS, Lookups, require_only_posting, verify
 from state.protocol.constants import (
     COIN_MAX_TIME_UNTIL_EXPIRATION,
     COIN_PROTECTION_HARDFORK_TIME231,
@@ -26,7 +27,6 @@ from state.protocol.errors import (
     require,
 )
 from state.protocol.keys.signatures import Canonical
-from state.protocol.keys.signing import LIMITS, NO_LIMITS, Lookups, require_only_posting, verify
 from state.protocol.operation import Needed, Operation
 from state.protocol.transaction import ZERO_ID, SignedTransaction
 from state.protocol.work import BYTES_OF_UNIT, KEY_UNITS, ONE_TRANSACTION, TooMuchWork
@@ -174,13 +174,13 @@ def is_signed_by_own_key(state: State, operation: Operation, key: bytes, members
     return False
 
 
-def require_in_time(state: State, trx: SignedTransaction, skip: int) -> None:
+def require_in_time(state: State, trx: SignedTransaction, skip_flags: int) -> None:
     """Refuse unless the reference block is on this chain and the expiration is within the next hour.
 
     The reference block binds a transaction to a fork. Only 32 bits of its id are compared. A missing block summary counts as zeros, so
     a prefix of 0 passes there.
     """
-    if not skip & Skip.TAPOS_CHECK:
+    if not skip_flags & Skip.TAPOS_CHECK:
         summary = state.block_summaries.by_slot.get(trx.ref_block_num)
         block_id = ZERO_ID if summary is None else summary.block_id
         if int.from_bytes(block_id[4:8], "little") != trx.ref_block_prefix:
@@ -195,25 +195,25 @@ def require_in_time(state: State, trx: SignedTransaction, skip: int) -> None:
         raise TransactionExpired("", now=now, trx_exp=trx.expiration)
 
 
-def apply_transaction(state: State, trx: SignedTransaction, skip: int = Skip.NOTHING) -> None:
+def apply_transaction(state: State, trx: SignedTransaction, skip_flags: int = Skip.NOTHING) -> None:
     """Apply a transaction or raise a refusal. After a refusal the caller undoes partial changes."""
-    here = state.here
+    here = state.position
     here.trx_id = trx.id
     here.virtual_op = 0
     here.edit_steps = EDIT_STEPS_MAX
     state.work.spend(trx.size // BYTES_OF_UNIT + KEY_UNITS * len(trx.signatures), "bytes and signatures")
     is_impersonated = False
     try:
-        if not skip & Skip.VALIDATE:
+        if not skip_flags & Skip.VALIDATE:
             validate_transaction(state, trx)
-        if not skip & Skip.TRANSACTION_DUPE_CHECK:
+        if not skip_flags & Skip.TRANSACTION_DUPE_CHECK:
             if state.transactions.by_trx_id.get(trx.id) is not None:
                 raise Refused("Duplicate transaction check failed", condition=DUPLICATE_CONDITION, trx_id=trx.id.hex())
-        if not skip & (Skip.TRANSACTION_SIGNATURES | Skip.AUTHORITY_CHECK):
+        if not skip_flags & (Skip.TRANSACTION_SIGNATURES | Skip.AUTHORITY_CHECK):
             is_impersonated = verify_authority(state, trx)
         if state.props.head_block_number > 0:
-            require_in_time(state, trx, skip)
-        if not skip & Skip.TRANSACTION_DUPE_CHECK:
+            require_in_time(state, trx, skip_flags)
+        if not skip_flags & Skip.TRANSACTION_DUPE_CHECK:
             state.transactions.insert(TransactionRecord(trx_id=trx.id, expiration=trx.expiration))
         for listener in state.listeners.before_transaction:
             listener(state, trx)
@@ -231,7 +231,7 @@ def apply_transaction(state: State, trx: SignedTransaction, skip: int = Skip.NOT
 def apply_operations(state: State, trx: SignedTransaction) -> None:
     """Apply the operations in order. A refusal gets the index of its operation."""
     for index, operation in enumerate(trx.operations):
-        state.here.op_in_trx = index
+        state.position.op_in_trx = index
         try:
             apply_operation(state, operation)
         except ChainError as error:

@@ -1,8 +1,8 @@
 """Creating accounts and changing their authorities. Source: operations.md §2.4, §2.13."""
 
+from state.protocol.authority import Authority
 from state.protocol.constants import COIN_100_PERCENT, COIN_MAX_AUTHORITY_MEMBERSHIP, COIN_TEMP_ACCOUNT
 from state.protocol.errors import require
-from state.protocol.keys.authority import Authority
 from state.tables import State
 from state.tables.accounts import Account, AccountAuthority, AccountMetadata, OwnerHistory
 

@@ -7,7 +7,7 @@ Source: operations.md §2.5, §2.7, §2.8; block-processing.md §3.2.
 
 from state.effects.arithmetic import narrowed, share
 from state.effects.mana import update_manabar
-from state.effects.notices import emit
+from state.effects.operation_events import emit
 from state.effects.smt_balances import adjust_token_balance, adjust_token_rewards, adjust_token_supply, create_token_vesting, token_balance
 from state.effects.tokens import symbol_text
 from state.effects.votes import propagate

@@ -13,7 +13,7 @@ from state.effects.balances import (
 )
 from state.effects.escrow import give_back_escrow
 from state.effects.mana import regenerated, used
-from state.effects.notices import emit
+from state.effects.operation_events import emit
 from state.effects.orders import cancel_order
 from state.effects.votes import propagate
 from state.protocol.constants import COIN_100_PERCENT, TIME_MAX

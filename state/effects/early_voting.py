@@ -6,7 +6,7 @@ from state.effects.arithmetic import share
 from state.effects.comments import payout_time
 from state.effects.curves import SQUARE_ROOT, curve_value, early_curation, quadratic
 from state.effects.mana import wrapped
-from state.effects.voting import LEFT_OVER, changed_vote, note_late_vote, post_fund, require_changeable
+from state.effects.voting import LEFT_OVER, changed_vote, post_fund, record_late_vote, require_changeable
 from state.protocol.constants import (
     COIN_100_PERCENT,
     COIN_MIN_VOTE_INTERVAL_SEC,
@@ -31,7 +31,7 @@ def cast_early_vote(state: State, voter: Account, comment: Comment, weight: int)
     Two kinds of conditions stand apart in eras: what a vote may weigh, and whether it may still raise a payout.
     """
     if state.hardfork >= 12 and payout_time(state, comment) == TIME_MAX:
-        note_late_vote(state, voter, comment, weight)
+        record_late_vote(state, voter, comment, weight)
         return
     vote = state.comment_votes.by_comment_voter.get(comment.id, voter.id)
     left, size = spend_power(state, voter, weight)

@@ -20,7 +20,7 @@ def interpret(state: State, operation: Any) -> None:
     interpreter = state.interpreters.get(operation.id)
     if interpreter is None:
         return
-    mark = state.journal.mark()
+    mark = state.journal.position()
     try:
         interpreter(state, operation)
     except ChainError:

@@ -5,7 +5,7 @@ Prices compare as products of their amounts, without division. The order that wa
 
 from state.effects.balances import adjust_balance
 from state.effects.mana import wrapped
-from state.effects.notices import emit
+from state.effects.operation_events import emit
 from state.protocol.constants import COIN_LIQUIDITY_TIMEOUT_SEC, COIN_MIN_LIQUIDITY_REWARD_PERIOD_SEC
 from state.protocol.values.asset import COIN, Asset, Price
 from state.protocol.values.integers import WORD128

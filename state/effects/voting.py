@@ -35,7 +35,7 @@ def cast_vote(state: State, voter: Account, comment: Comment, weight: int) -> No
     All conditions come before the first change, in the reference's order, which decides the text of a refusal.
     """
     if comment.cashout_time == TIME_MAX:
-        note_late_vote(state, voter, comment, weight)
+        record_late_vote(state, voter, comment, weight)
         return
     now = state.props.time
     if now >= comment.cashout_time:
@@ -68,7 +68,7 @@ def cast_vote(state: State, voter: Account, comment: Comment, weight: int) -> No
         change_vote(state, comment, vote, weight, rshares)
 
 
-def note_late_vote(state: State, voter: Account, comment: Comment, weight: int) -> None:
+def record_late_vote(state: State, voter: Account, comment: Comment, weight: int) -> None:
     """Store a vote on a comment that has been paid out: it costs no mana and changes nothing else."""
     vote = state.comment_votes.by_comment_voter.get(comment.id, voter.id)
     if vote is None:
@@ -232,7 +232,7 @@ def post_fund(state: State) -> RewardFund:
     return fund
 
 
-class ContentPot(NamedTuple):
+class ContentRewardPool(NamedTuple):
     """The funds that unpaid comments will share, in SBD if there is a median price, and the claims and curve that divide them."""
 
     worth: Asset
@@ -241,10 +241,10 @@ class ContentPot(NamedTuple):
     constant: int
 
 
-NO_POT = ContentPot(Asset(0, SBD), 0, QUADRATIC, 0)
+NO_REWARD_POOL = ContentRewardPool(Asset(0, SBD), 0, QUADRATIC, 0)
 
 
-def content_pot(state: State) -> ContentPot:
+def content_reward_pool(state: State) -> ContentRewardPool:
     """Return the pot as it is now. Before hardfork 17 it was one fund for all rewards, in the global properties."""
     if state.hardfork >= 17:
         fund = post_fund(state)
@@ -253,19 +253,19 @@ def content_pot(state: State) -> ContentPot:
         props = state.props
         balance, claims, curve, constant = props.total_reward_fund_coin, props.total_reward_shares2, QUADRATIC, CONTENT_CONSTANT
     price = state.feed.current_median_history
-    return ContentPot(Asset(balance) if price.is_null else convert(Asset(balance), price), claims, curve, constant)
+    return ContentRewardPool(Asset(balance) if price.is_null else convert(Asset(balance), price), claims, curve, constant)
 
 
-def payable_pot(state: State) -> ContentPot:
+def payable_reward_pool(state: State) -> ContentRewardPool:
     """Return the pot for what shows payouts and is never refused: an empty one while it can't be computed, or its balance is negative.
 
     The rules let the fund's balance become negative, and a negative amount has no worth at a price.
     """
     try:
-        pot = content_pot(state)
+        pot = content_reward_pool(state)
     except Refused:
-        return NO_POT
-    return NO_POT if pot.worth.amount < 0 else pot
+        return NO_REWARD_POOL
+    return NO_REWARD_POOL if pot.worth.amount < 0 else pot
 
 
 def sign(value: int) -> int:

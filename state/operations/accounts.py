@@ -10,6 +10,7 @@ from state.operations.checks import (
     require_json_metadata,
     require_no_extensions,
 )
+from state.protocol.authority import Authority
 from state.protocol.codec.kinds import AccountName, Codecs, Extensions, PublicKey, Text
 from state.protocol.constants import (
     COIN_ACCOUNT_SUBSIDY_PRECISION,
@@ -20,7 +21,6 @@ from state.protocol.constants import (
     COIN_NULL_ACCOUNT,
 )
 from state.protocol.errors import require
-from state.protocol.keys.authority import Authority
 from state.protocol.keys.keys import NULL_KEY
 from state.protocol.operation import Operation, operation
 from state.protocol.values.asset import COIN, VESTS, Asset

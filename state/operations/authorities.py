@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from state.effects.accounts import require_accounts, require_members, require_size, update_owner
 from state.operations.checks import require_account_name, require_json_metadata, require_optional_account_name
+from state.protocol.authority import Authority
 from state.protocol.codec.kinds import AccountName, Bool, Codecs, Extensions, PublicKey, Text
 from state.protocol.constants import COIN_TEMP_ACCOUNT
 from state.protocol.errors import Refused, UnknownKey, require
-from state.protocol.keys.authority import Authority
 from state.protocol.keys.keys import NULL_KEY
 from state.protocol.operation import Needed, Operation, operation
 from state.tables import State

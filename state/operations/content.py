@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar
 
 from msgspec import Struct
 
+from state.effects.body_patch import WorkBudget, edited
 from state.effects.comments import (
     comment_of,
     count_descendant,
@@ -19,7 +20,6 @@ from state.effects.comments import (
     require_same_parent,
 )
 from state.effects.early_voting import cast_early_vote
-from state.effects.edits import Steps, edited
 from state.effects.voting import cast_vote
 from state.operations.checks import require_account_name, require_optional_account_name, require_permlink, require_valid_json
 from state.protocol.codec.kinds import AccountName, Bool, ChainVariant, Codecs, Int16, Many, Pairs, Share, SymbolKind, Text, UInt16, Variant
@@ -144,9 +144,9 @@ class Comment(Operation, frozen=True):
         state.accounts.modify(author, last_post_edit=now)
         content = state.comment_contents.by_comment.find(comment.id)
         # All edits of a transaction share the work that they may take.
-        steps = Steps(state.here.edit_steps)
-        changes = {"body": edited(content.body, self.body, steps)}
-        state.here.edit_steps = steps.left
+        budget = WorkBudget(state.position.edit_steps)
+        changes = {"body": edited(content.body, self.body, budget)}
+        state.position.edit_steps = budget.left
         if self.title:
             changes["title"] = self.title
         if self.json_metadata:

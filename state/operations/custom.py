@@ -6,10 +6,10 @@ from typing import Annotated
 
 from state.effects.interpreters import interpret
 from state.operations import checks
+from state.protocol.authority import Authority
 from state.protocol.codec.kinds import Codecs, CustomId, Data, Many, Names, Text, UInt16
 from state.protocol.constants import COIN_CUSTOM_OP_DATA_MAX_LENGTH, COIN_CUSTOM_OP_ID_MAX_LENGTH, COIN_MAX_AUTHORITY_MEMBERSHIP
 from state.protocol.errors import Refused, require
-from state.protocol.keys.authority import Authority
 from state.protocol.operation import Needed, Operation, operation
 from state.protocol.values import text
 from state.tables import State

@@ -14,6 +14,8 @@ from state.effects.balances import adjust_balance, adjust_supply, create_vesting
 from state.effects.mining_rewards import pow_reward
 from state.operations import checks
 from state.operations.chain_properties import LegacyChainProperties, PowChainProperties, require_chain_properties
+from state.protocol import pow as work
+from state.protocol.authority import key_authority
 from state.protocol.codec.kinds import (
     AccountName,
     Codecs,
@@ -36,8 +38,6 @@ from state.protocol.codec.kinds import (
 )
 from state.protocol.constants import COIN_MAX_WITNESSES, COIN_MIN_BLOCK_SIZE_LIMIT, COIN_START_MINER_VOTING_BLOCK
 from state.protocol.errors import Refused, require
-from state.protocol.keys import pow as work
-from state.protocol.keys.authority import key_authority
 from state.protocol.keys.keys import NULL_KEY
 from state.protocol.keys.signatures import SIGNATURE_SIZE, Canonical, recover
 from state.protocol.operation import Needed, Operation, operation

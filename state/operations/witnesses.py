@@ -13,6 +13,7 @@ from state.effects.votes import adjust_witness_vote, clear_witness_votes, own_an
 from state.operations.chain_properties import LegacyChainProperties, require_chain_properties
 from state.operations.checks import require_account_name, require_optional_account_name, require_url
 from state.operations.witness_properties import KEY, WitnessProperties, check_properties, read_properties, signing_key
+from state.protocol.authority import Authority, key_authority
 from state.protocol.codec.kinds import (
     AccountName,
     Blob,
@@ -32,7 +33,6 @@ from state.protocol.constants import (
     COIN_SOFT_MAX_BLOCK_SIZE,
 )
 from state.protocol.errors import Refused, require
-from state.protocol.keys.authority import Authority, key_authority
 from state.protocol.keys.keys import NULL_KEY
 from state.protocol.operation import Needed, Operation, operation
 from state.protocol.values.asset import COIN, SBD, Asset, Price

@@ -10,7 +10,7 @@ from state.operations.mining import Pow, Pow2
 from state.plugins.plugin import Plugin
 from state.protocol.virtual import Hardfork
 from state.store import Row, Table, Unique
-from state.store.parts import Part, tables
+from state.store.serializers import SnapshotPart, tables
 from state.tables import State
 from state.tables.accounts import AccountAuthority
 
@@ -150,9 +150,9 @@ def keys_of(row: AccountAuthority) -> Keys:
     return frozenset(key for authority in (row.owner, row.active, row.posting) for key, _ in authority.key_auths)
 
 
-def parts(state: State, kept: AccountByKey) -> dict[str, Part]:
+def parts(state: State, kept: AccountByKey) -> dict[str, SnapshotPart]:
     """Return the snapshot parts of the data."""
     return tables(kept, "references")
 
 
-ACCOUNT_BY_KEY = Plugin("account_by_key", AccountByKey, install, serves=("account_by_key_api",), parts=parts, passing=("_before",))
+ACCOUNT_BY_KEY = Plugin("account_by_key", AccountByKey, install, serves=("account_by_key_api",), parts=parts, unsaved=("_before",))

@@ -7,20 +7,28 @@ from bisect import bisect_left
 from collections.abc import Iterable
 
 from state.chain.blocks import NO_TRANSACTION
-from state.plugins.places import Places, PlacesPart
+from state.plugins.operation_log import (
+    INDEX,
+    NO_BLOCK,
+    AccountOperationIndex,
+    AccountOperationIndexPart,
+    OperationLog,
+    OperationLogPart,
+    OperationRecord,
+)
 from state.plugins.plugin import Plugin
-from state.plugins.recorded import INDEX, NO_BLOCK, AccountEntries, EntriesPart, OperationRecord, Recorded, RecordedPart
+from state.plugins.transaction_index import TransactionIndex, TransactionIndexPart
 from state.protocol.constants import DAY_SECONDS
 from state.protocol.operation import OPERATIONS, Operation
 from state.protocol.transaction import SignedBlock
 from state.protocol.virtual import ProposalPay, SpsFund
-from state.store.parts import Part
+from state.store.serializers import SnapshotPart
 from state.tables import State
 
 ENTRIES_OF_UNIT = 4  # operations that one unit of work pays for
-# An account's entry is dropped when more than KEPT_ENTRIES are newer and it is more than KEPT_SECONDS older than the newest.
-KEPT_ENTRIES = 30
-KEPT_SECONDS = 30 * DAY_SECONDS
+# An account's entry is dropped when more than RETAINED_ENTRIES are newer and it is more than RETAINED_SECONDS older than the newest.
+RETAINED_ENTRIES = 30
+RETAINED_SECONDS = 30 * DAY_SECONDS
 
 FIRST_SEQUENCE = 1
 BLOCK_SHIFT = 32
@@ -37,9 +45,9 @@ class AccountHistory:
     """
 
     def __init__(self, state: State) -> None:
-        self.recorded = Recorded(state)
-        self.accounts = AccountEntries()
-        self.transactions = Places()
+        self.recorded = OperationLog(state)
+        self.accounts = AccountOperationIndex()
+        self.transactions = TransactionIndex()
         self._names = state.accounts.by_name.get
         self._record = state.journal.record
         # Bound once, since a new bound method in each undo record would cost memory and time.
@@ -67,7 +75,7 @@ class AccountHistory:
                 row = self._names(account)
                 entries = by_name[account if row is None else row.name] = array(INDEX)
             entries.append(index)
-            if not len(entries) % KEPT_ENTRIES:
+            if not len(entries) % RETAINED_ENTRIES:
                 full = accounts
         self._record((self._take_back, accounts, None))
         if full is not None:
@@ -170,19 +178,19 @@ def install(state: State) -> AccountHistory:
     return kept
 
 
-def dropped(recorded: Recorded, entries: "array[int]") -> int:
-    """Return how many of an account's entries are dropped, by the limits KEPT_ENTRIES and KEPT_SECONDS.
+def dropped(recorded: OperationLog, entries: "array[int]") -> int:
+    """Return how many of an account's entries are dropped, by the limits RETAINED_ENTRIES and RETAINED_SECONDS.
 
     This depends only on the entries, not on when memory was freed, so every node gives the same answers. A dropped entry stays
     dropped, since later entries only make it older.
     """
-    if len(entries) <= KEPT_ENTRIES + 1:
+    if len(entries) <= RETAINED_ENTRIES + 1:
         return 0
-    since = recorded.time_at(entries[-1]) - KEPT_SECONDS
-    return bisect_left(entries, since, hi=len(entries) - KEPT_ENTRIES - 1, key=recorded.time_at)
+    since = recorded.time_at(entries[-1]) - RETAINED_SECONDS
+    return bisect_left(entries, since, hi=len(entries) - RETAINED_ENTRIES - 1, key=recorded.time_at)
 
 
-def position(recorded: Recorded, block: int) -> int:
+def position(recorded: OperationLog, block: int) -> int:
     """Return the index of the first record of a block, or the index where it would be."""
     return bisect_left(range(len(recorded)), block, key=recorded.block_at)
 
@@ -192,12 +200,12 @@ def in_order(records: Iterable[OperationRecord]) -> list[OperationRecord]:
     return sorted(records, key=lambda record: (record.block, record.trx_in_block, record.virtual_op))
 
 
-def parts(state: State, kept: AccountHistory) -> dict[str, Part]:
+def parts(state: State, kept: AccountHistory) -> dict[str, SnapshotPart]:
     """Return the snapshot parts of the data."""
     return {
-        "recorded": RecordedPart(state, kept.recorded),
-        "accounts": EntriesPart(kept.accounts, kept.recorded, state.journal.reads),
-        "transactions": PlacesPart(kept.transactions),
+        "recorded": OperationLogPart(state, kept.recorded),
+        "accounts": AccountOperationIndexPart(kept.accounts, kept.recorded, state.journal.read_mode),
+        "transactions": TransactionIndexPart(kept.transactions),
     }
 
 
@@ -207,5 +215,5 @@ ACCOUNT_HISTORY = Plugin(
     install,
     serves=("account_history_api",),
     parts=parts,
-    passing=("_names", "_record", "_take_back", "_put_back", "_forget"),
+    unsaved=("_names", "_record", "_take_back", "_put_back", "_forget"),
 )

@@ -15,8 +15,8 @@ from state.protocol.errors import require
 from state.protocol.values.asset import COIN, SBD, Asset
 from state.protocol.values.integers import INT64_MAX
 from state.protocol.virtual import FillOrder
-from state.store import History, Lists, Ordered, Row, Table
-from state.store.parts import ListsPart, Part, tables
+from state.store import AppendList, AppendLists, Ordered, Row, Table
+from state.store.serializers import ListsPart, SnapshotPart, tables
 from state.tables import State
 from state.tables.market import LimitOrder
 
@@ -32,7 +32,7 @@ class Trade(Struct, frozen=True, gc=False, eq=False):
     operation: FillOrder
 
 
-class Side(NamedTuple):
+class BucketSide(NamedTuple):
     """One side of the trades of a bucket, in the smallest unit.
 
     `high` and `low` are the amounts of the trades with the highest and the lowest price, not the largest and the smallest amounts.
@@ -54,8 +54,8 @@ class Bucket(Row):
     open: int = 0
     seconds: int = 0
     symbol: int = SBD
-    coin: Side = Side(0, 0, 0, 0, 0)
-    non_coin: Side = Side(0, 0, 0, 0, 0)
+    coin: BucketSide = BucketSide(0, 0, 0, 0, 0)
+    non_coin: BucketSide = BucketSide(0, 0, 0, 0, 0)
 
 
 class Buckets(Table[Bucket]):
@@ -64,14 +64,14 @@ class Buckets(Table[Bucket]):
     by_open = Ordered("seconds", "open", unique=True)
 
 
-class Kept(Row):
+class BucketVolume(Row):
     """Volume of all retained buckets of the shortest size, in the smallest unit."""
 
     coin: int = 0
     non_coin: int = 0
 
 
-class Sums(Table[Kept]):
+class VolumeTotals(Table[BucketVolume]):
     """Table of one row, the sums."""
 
 
@@ -82,13 +82,13 @@ class MarketHistory:
     """
 
     def __init__(self, state: State) -> None:
-        self._log: Lists[None, Trade] = Lists(state.journal)
+        self._log: AppendLists[None, Trade] = AppendLists(state.journal)
         self.buckets = Buckets(state.journal)
-        self._sums = Sums(state.journal)
-        self.kept = self._sums.insert(Kept())
+        self._sums = VolumeTotals(state.journal)
+        self.kept = self._sums.insert(BucketVolume())
 
     @property
-    def trades(self) -> History[Trade]:
+    def trades(self) -> AppendList[Trade]:
         """All trades, oldest first."""
         return self._log.get(None)
 
@@ -110,7 +110,7 @@ class MarketHistory:
 
     def _open_bucket(self, start: int, seconds: int, coin: int, other: Asset) -> None:
         amount = other.amount
-        coins, others = Side(coin, coin, coin, coin, coin), Side(amount, amount, amount, amount, amount)
+        coins, others = BucketSide(coin, coin, coin, coin, coin), BucketSide(amount, amount, amount, amount, amount)
         self.buckets.insert(Bucket(open=start, seconds=seconds, symbol=other.symbol, coin=coins, non_coin=others))
         self._keep(seconds, coin, amount)
 
@@ -232,12 +232,12 @@ def require_price(coin: int, other: int) -> int:
     return coin
 
 
-def with_trade(side: Side, amount: int, is_high: bool, is_low: bool) -> Side:
+def with_trade(side: BucketSide, amount: int, is_high: bool, is_low: bool) -> BucketSide:
     """Return a side of a bucket with one more trade added."""
-    return Side(amount if is_high else side.high, amount if is_low else side.low, side.open, amount, side.volume + amount)
+    return BucketSide(amount if is_high else side.high, amount if is_low else side.low, side.open, amount, side.volume + amount)
 
 
-def parts(state: State, kept: MarketHistory) -> dict[str, Part]:
+def parts(state: State, kept: MarketHistory) -> dict[str, SnapshotPart]:
     """Return the snapshot parts of the data."""
     return {"_log": ListsPart(kept._log, None, Trade)} | tables(kept, "buckets", "_sums")
 
@@ -253,6 +253,6 @@ MARKET_HISTORY = Plugin(
     install,
     serves=("market_history_api",),
     parts=parts,
-    passing=("kept",),
-    restored=restored,
+    unsaved=("kept",),
+    on_restored=restored,
 )

@@ -5,15 +5,15 @@ from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
 
-from state.store.parts import Part
-from state.store.rows import Keeping
+from state.store.rows import Copying
+from state.store.serializers import SnapshotPart
 from state.tables import State
 
-Kept = TypeVar("Kept")
+Data = TypeVar("Data")
 Event = TypeVar("Event")
 
 
-def no_parts(state: State, kept: Any) -> dict[str, Part]:
+def no_parts(state: State, kept: Any) -> dict[str, SnapshotPart]:
     """Return no snapshot parts."""
     return {}
 
@@ -27,7 +27,7 @@ def nothing_to_do(kept: Any) -> None:
     """Leave restored data as it is."""
 
 
-class Plugin(Struct, Generic[Kept], frozen=True):
+class Plugin(Struct, Generic[Data], frozen=True):
     """A plugin, generic in the type of its data: `FOLLOW: Plugin[FollowIndex]`.
 
     `name` is its name in chain specs, `--enable` and `--disable`. `install(state)` creates its tables on a state at genesis,
@@ -38,7 +38,7 @@ class Plugin(Struct, Generic[Kept], frozen=True):
     precede it in the registry, so that they are installed first.
 
     `parts(state, data)` returns the snapshot parts by attribute. A name with a slash belongs to another plugin that holds the same
-    data when enabled. `passing` are the attributes that a snapshot leaves out: values computed from the others, values that last for
+    data when enabled. `unsaved` are the attributes that a snapshot leaves out: values computed from the others, values that last for
     one operation or block, and values set by the installation. `restored(data)` is called when the parts are in place, also after
     the chain has returned to a savepoint in memory.
 
@@ -46,16 +46,16 @@ class Plugin(Struct, Generic[Kept], frozen=True):
     """
 
     name: str
-    keeps: type[Kept]
-    install: Callable[[State], Kept]
+    keeps: type[Data]
+    install: Callable[[State], Data]
     serves: tuple[str, ...] = ()
     uses: tuple["Plugin[Any]", ...] = ()
-    parts: Callable[[State, Kept], dict[str, Part]] = no_parts
-    passing: tuple[str, ...] = ()
-    restored: Callable[[Kept], None] = nothing_to_do
-    ahead: Callable[[State, Kept], Sequence[Callable[[], object]]] = no_reads
+    parts: Callable[[State, Data], dict[str, SnapshotPart]] = no_parts
+    unsaved: tuple[str, ...] = ()
+    on_restored: Callable[[Data], None] = nothing_to_do
+    warm_up_reads: Callable[[State, Data], Sequence[Callable[[], object]]] = no_reads
 
-    def sections(self, state: State) -> dict[str, Part]:
+    def sections(self, state: State) -> dict[str, SnapshotPart]:
         """Return the snapshot parts of the plugin's data, by full name."""
         return {name if "/" in name else f"{self.name}/{name}": part for name, part in self.parts(state, self.of(state)).items()}
 
@@ -64,15 +64,15 @@ class Plugin(Struct, Generic[Kept], frozen=True):
         kept = self.install(state)
         assert isinstance(kept, self.keeps), f"{self.name} must keep a {self.keeps.__name__}"
         state.plugins[self.name] = kept
-        parts: list[Part] = []
+        parts: list[SnapshotPart] = []
 
-        def keeping() -> Keeping:
+        def keeping() -> Copying:
             # Created once, since that reads declarations, and only on demand, since few chains need them.
             if not parts:
                 parts.extend(self.parts(state, kept).values())
             put_back = []
             for part in parts:
-                put_back.append((yield from part.keeping()))
+                put_back.append((yield from part.copying()))
 
             def all_back() -> None:
                 for each in put_back:
@@ -81,25 +81,25 @@ class Plugin(Struct, Generic[Kept], frozen=True):
             return all_back
 
         state.keepers.append(keeping)
-        state.on_put_back.append(lambda: self.restored(kept))
+        state.on_restored.append(lambda: self.on_restored(kept))
 
     def is_on(self, state: State) -> bool:
         """Whether the plugin is enabled on this state."""
         return self.name in state.plugins
 
-    def of(self, state: State) -> Kept:
+    def of(self, state: State) -> Data:
         """Return the plugin's data on this state. The plugin must be enabled."""
         # `enable` has checked the type, so reads need no check.
-        kept: Kept = state.plugins[self.name]
+        kept: Data = state.plugins[self.name]
         return kept
 
-    def find(self, state: State) -> Kept | None:
+    def find(self, state: State) -> Data | None:
         """Return the plugin's data on this state, or None if the plugin isn't enabled."""
-        kept: Kept | None = state.plugins.get(self.name)
+        kept: Data | None = state.plugins.get(self.name)
         return kept
 
 
-def bound(listener: Callable[[State, Kept, Event], None], kept: Kept) -> Callable[[State, Event], None]:
+def bound(listener: Callable[[State, Data, Event], None], kept: Data) -> Callable[[State, Event], None]:
     """Return a listener of (state, event) that calls `listener(state, kept, event)`.
 
     With `Plugin.of` instead, the modules with the rules would import the declaration, which imports them.

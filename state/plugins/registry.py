@@ -34,7 +34,7 @@ assert all(used in DECLARED[:place] for place, plugin in enumerate(DECLARED) for
 def enable(state: State, names: Iterable[str]) -> None:
     """Install the named plugins on a state at genesis, in the order of the registry.
 
-    Other names are ignored: a chain spec also enables optional groups of RPC methods, which have no data. node/plugins.py
+    Other names are ignored: a chain spec also enables optional groups of RPC methods, which have no data. node/specs/plugins.py
     refuses unknown names.
     """
     wanted = set(names)

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import Any
 
-from state.plugins.places import Places, PlacesPart
 from state.plugins.plugin import Plugin
+from state.plugins.transaction_index import TransactionIndex, TransactionIndexPart
 from state.protocol.constants import COIN_BLOCK_INTERVAL, COIN_MAX_TIME_UNTIL_EXPIRATION
 from state.protocol.transaction import ID_BYTES, SignedBlock, SignedTransaction
-from state.store.parts import DictPart, Part
+from state.store.serializers import DictPart, SnapshotPart
 from state.tables import State
 
 BLOCK_DEPTH = 64_000
@@ -40,7 +40,7 @@ class TransactionStatus:
 
     def __init__(self, state: State) -> None:
         self.depth = BLOCK_DEPTH + MARGIN
-        self.block_of = Places()
+        self.block_of = TransactionIndex()
         self.by_block: dict[int, bytes] = {}
         self.waiting: dict[bytes, bool] = {}
         self._is_in_block = False
@@ -133,10 +133,10 @@ def install(state: State) -> TransactionStatus:
     return kept
 
 
-def parts(state: State, kept: TransactionStatus) -> dict[str, Part]:
+def parts(state: State, kept: TransactionStatus) -> dict[str, SnapshotPart]:
     """Return the snapshot parts of the data."""
     return {
-        "block_of": PlacesPart(kept.block_of),
+        "block_of": TransactionIndexPart(kept.block_of),
         "by_block": DictPart(kept.by_block, int, bytes),
         "waiting": DictPart(kept.waiting, bytes, bool),
     }
@@ -148,5 +148,5 @@ TRANSACTION_STATUS = Plugin(
     install,
     serves=("transaction_status_api",),
     parts=parts,
-    passing=("depth", "_is_in_block", "_record", "_undo_enter", "_undo_place", "_undo_drop", "_undo_begin"),
+    unsaved=("depth", "_is_in_block", "_record", "_undo_enter", "_undo_place", "_undo_drop", "_undo_begin"),
 )

@@ -13,6 +13,8 @@ from typing import Annotated, Any, ClassVar, TypeVar
 
 from msgspec import Struct
 
+from state.protocol.authority import Authority
+from state.protocol.codec.code_generator import struct_packer
 from state.protocol.codec.fields import kind_of_field, wire_fields
 from state.protocol.codec.kinds import (
     NO_SUCH_TYPE,
@@ -33,9 +35,7 @@ from state.protocol.codec.kinds import (
     unpack_length,
     variant_tag,
 )
-from state.protocol.codec.straight import struct_packer
 from state.protocol.errors import Refused, require
-from state.protocol.keys.authority import Authority
 from state.protocol.values.convert import to_array, to_text
 
 OPERATIONS: dict[int, type[Operation]] = {}

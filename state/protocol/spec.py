@@ -1,6 +1,6 @@
 """`ChainSpec`, the definition of a chain: names, symbols, constants and genesis.
 
-`node/specs.py` reads it from TOML (`genesis/*.toml`). Constants that are the same on every chain are in constants.py.
+`node/specs/builder.py` reads it from TOML (`genesis/*.toml`). Constants that are the same on every chain are in constants.py.
 Sources: state-objects.md §1.1, §12, §15; block-processing.md §1.1, Appendix C "M versus T".
 """
 

@@ -9,14 +9,14 @@ from contextlib import contextmanager
 from msgspec import MsgspecError, Struct, msgpack
 
 from state.chain.chain import Chain
-from state.chain.checkpoints import blocks_between
-from state.chain.edits import read_edit, write_edit
-from state.chain.moves import Move
+from state.chain.head_change import HeadChange
+from state.chain.savepoints import blocks_between
 from state.chain.skip import TRUSTED, Skip
+from state.chain.state_edits import read_edit, write_edit
 from state.protocol.errors import ChainError
 from state.protocol.transaction import ZERO_ID, SignedTransaction
-from state.snapshot.image import Head, Open, restore
-from state.store.columns import Unreadable
+from state.snapshot.image import Open, SnapshotHeader, restore
+from state.store.columns import CorruptColumn
 
 # Checks to skip for blocks and transactions that the dumped chain has already checked. Of the flags that a block was applied with, only
 # KEPT_FLAGS matters: it decides whether the state has records of the block's transactions.
@@ -24,7 +24,7 @@ CHECKED = TRUSTED | Skip.UNDO_HISTORY_CHECK
 KEPT_FLAGS = Skip.TRANSACTION_DUPE_CHECK
 
 
-class Reversible(Struct, frozen=True, array_like=True):
+class ReversibleBlock(Struct, frozen=True, array_like=True):
     """A reversible block with its state edits and its relevant skip flags."""
 
     packed: bytes
@@ -32,29 +32,29 @@ class Reversible(Struct, frozen=True, array_like=True):
     skip: int
 
 
-class Rest(Struct, frozen=True):
+class ChainTail(Struct, frozen=True):
     """The part of a chain after its last irreversible block.
 
     `popped` are transactions of popped blocks. `accepted` are the ids of transactions accepted through impersonation.
     """
 
-    blocks: list[Reversible]
+    blocks: list[ReversibleBlock]
     pending: list[bytes]
     popped: list[bytes]
     accepted: list[bytes]
 
 
-def rest_of(chain: Chain) -> bytes:
-    """Encode the part of a chain after its last irreversible block (`Rest`)."""
+def chain_tail(chain: Chain) -> bytes:
+    """Encode the part of a chain after its last irreversible block (`ChainTail`)."""
     wire, accepted = chain.state.wire, chain.state.impersonated.accepted
     blocks, transactions = [], [*chain.pending, *chain.popped]
     for number, _, skip in chain.reversible:
         block = chain.block_by_number(number)
         assert block is not None, "a reversible block is on the main branch"
         edits = [write_edit(edit) for edit in chain.sidecars.edits_of(block.id)]
-        blocks.append(Reversible(wire.pack_block(block), edits, skip & KEPT_FLAGS))
+        blocks.append(ReversibleBlock(wire.pack_block(block), edits, skip & KEPT_FLAGS))
         transactions += block.transactions
-    rest = Rest(
+    rest = ChainTail(
         blocks=blocks,
         pending=[wire.pack_transaction(trx) for trx in chain.pending],
         popped=[wire.pack_transaction(trx) for trx in chain.popped],
@@ -66,12 +66,12 @@ def rest_of(chain: Chain) -> bytes:
 @contextmanager
 def rewound(chain: Chain) -> Iterator[None]:
     """Rewind a chain to its last irreversible block, and restore it afterwards."""
-    now = chain.checkpoint()
+    now = chain.savepoint()
     try:
         chain.rewind()
         yield
     finally:
-        chain.return_to(now)
+        chain.restore(now)
 
 
 @contextmanager
@@ -80,33 +80,33 @@ def one_move(chain: Chain) -> Iterator[None]:
 
     If state edits have changed, it also calls the listeners of restored sidecars.
     """
-    before, listeners = chain.branch(), chain.on_moved
+    before, listeners = chain.branch(), chain.on_head_change
     edits, on_restored = chain.sidecars.edits.copy(), chain.sidecars.on_restored
-    chain.on_moved, chain.sidecars.on_restored = [], []
+    chain.on_head_change, chain.sidecars.on_restored = [], []
     try:
-        with chain.settled.without_log():
+        with chain.irreversible_blocks.without_log():
             yield
     finally:
-        chain.on_moved, chain.sidecars.on_restored = listeners, on_restored
+        chain.on_head_change, chain.sidecars.on_restored = listeners, on_restored
         chain.sidecars.compare(edits)
         popped, applied, same = blocks_between(before, chain.branch(), chain.state.wire)
         if popped or applied:
-            chain.settled.call(listeners, Move(popped, applied), same)
+            chain.irreversible_blocks.call(listeners, HeadChange(popped, applied), same)
 
 
-def restore_all(chain: Chain, head: Head, open_section: Open, blocks: list[bytes], rest: bytes) -> None:
-    """Restore a dump. `blocks` are all blocks up to the head of the snapshot, `rest` is a result of `rest_of`.
+def restore_all(chain: Chain, head: SnapshotHeader, open_section: Open, blocks: list[bytes], rest: bytes) -> None:
+    """Restore a dump. `blocks` are all blocks up to the head of the snapshot, `rest` is a result of `chain_tail`.
 
     Raises Unreadable and leaves the chain unchanged if the dump is invalid.
     """
-    now, state = chain.checkpoint(), chain.state
+    now, state = chain.savepoint(), chain.state
     with one_move(chain):
         try:
             require_linked(chain, head, blocks)
-            found = msgpack.decode(rest, type=Rest)
+            found = msgpack.decode(rest, type=ChainTail)
             # The old chain is not undone: the checkpoint holds all of it.
             chain.clear_pending()
-            state.journal.cut(state.journal.mark())
+            state.journal.commit(state.journal.position())
             older = dict(enumerate(blocks, 1)).get
             for deferred in restore(chain, head, open_section, older):
                 deferred.finish()
@@ -117,29 +117,29 @@ def restore_all(chain: Chain, head: Head, open_section: Open, blocks: list[bytes
                 chain.plan_edits(block.id, [read_edit(edit) for edit in each.edits])
                 chain.push_block(block, CHECKED | each.skip & KEPT_FLAGS)
                 if state.props.head_block_id != block.id:
-                    raise Unreadable(f"its block {block.number} doesn't extend the previous block")
+                    raise CorruptColumn(f"its block {block.number} doesn't extend the previous block")
             chain.put_pending(read_transactions(chain, found.pending), read_transactions(chain, found.popped), CHECKED)
         except ChainError as error:
-            chain.return_to(now)
-            raise Unreadable(f"its content is refused: {error.message(state.spec.spell)}") from None
+            chain.restore(now)
+            raise CorruptColumn(f"its content is refused: {error.message(state.spec.spell)}") from None
         except (MsgspecError, ValueError) as error:
-            chain.return_to(now)
-            raise Unreadable(str(error)) from None
+            chain.restore(now)
+            raise CorruptColumn(str(error)) from None
         except BaseException:
-            chain.return_to(now)
+            chain.restore(now)
             raise
 
 
-def require_linked(chain: Chain, head: Head, blocks: list[bytes]) -> None:
+def require_linked(chain: Chain, head: SnapshotHeader, blocks: list[bytes]) -> None:
     """Raise Unreadable unless the blocks form a chain from block 1 to the block of the snapshot."""
     wire, last = chain.state.wire, ZERO_ID
     for number, packed in enumerate(blocks, 1):
         block, end = wire.unpack_block(packed)
         if block.previous != last or end != len(packed):
-            raise Unreadable(f"its block {number} doesn't extend the previous block")
+            raise CorruptColumn(f"its block {number} doesn't extend the previous block")
         last = block.id
     if last.hex() != head.block_id or len(blocks) != head.number:
-        raise Unreadable(f"its blocks don't end with block {head.number}")
+        raise CorruptColumn(f"its blocks don't end with block {head.number}")
 
 
 def read_transactions(chain: Chain, packed: list[bytes]) -> list[SignedTransaction]:

@@ -14,9 +14,9 @@ from state.operations.smt.types import SmtCappedGenerationPolicy
 from state.plugins.registry import PLUGINS
 from state.protocol.errors import ChainError
 from state.protocol.transaction import ExampleOptionalAction, ExampleRequiredAction, SignedBlock
-from state.store.columns import Special, Unreadable
-from state.store.deferred import Deferred
-from state.store.parts import Install, Part, TablePart
+from state.store.columns import CorruptColumn, Special
+from state.store.lazy.background_load import BackgroundLoad
+from state.store.serializers import Install, SnapshotPart, TablePart
 from state.tables import State
 
 # Raise this with every change of what a block does to the state or to a plugin's data. Snapshots of other versions are not used.
@@ -43,7 +43,7 @@ Older = Callable[[int], bytes | None]
 """Returns the bytes of an irreversible block by number, or None."""
 
 
-class Head(Struct, frozen=True, kw_only=True):
+class SnapshotHeader(Struct, frozen=True, kw_only=True):
     """Header of a snapshot: its block (number 0, without a block, at genesis) and the chain data that is not in tables.
 
     `is_changed_by_hand`: the state contains changes by debugging methods, which are in no block, so a replay gives another state.
@@ -62,9 +62,9 @@ class Head(Struct, frozen=True, kw_only=True):
     edits: int = 0
 
 
-def parts_of(state: State) -> dict[str, Part]:
+def parts_of(state: State) -> dict[str, SnapshotPart]:
     """Return the parts of a snapshot of this state, by section name."""
-    found: dict[str, Part] = {
+    found: dict[str, SnapshotPart] = {
         f"{CONSENSUS}/{name}": TablePart(table, SPECIAL.get(name), is_deferred=name in DEFERRED) for name, table in state.tables()
     }
     for name in state.plugins:
@@ -72,10 +72,10 @@ def parts_of(state: State) -> dict[str, Part]:
     return found
 
 
-def head_of(chain: Chain) -> Head:
+def head_of(chain: Chain) -> SnapshotHeader:
     """Return the snapshot header of a chain that is rewound to its last irreversible block (`Chain.rewind`)."""
     state, block = chain.state, chain.head
-    return Head(
+    return SnapshotHeader(
         number=state.props.head_block_number,
         block_id=state.props.head_block_id.hex(),
         time=state.props.time,
@@ -84,57 +84,57 @@ def head_of(chain: Chain) -> Head:
         hardfork_times=tuple(state.hardfork_times),
         is_changed_by_hand=chain.is_changed_by_hand,
         plugins=tuple(state.plugins),
-        edits=chain.settled_edits,
+        edits=chain.irreversible_edits,
     )
 
 
-def restore(chain: Chain, head: Head, open_section: Open, older: Older) -> list[Deferred]:
+def restore(chain: Chain, head: SnapshotHeader, open_section: Open, older: Older) -> list[BackgroundLoad]:
     """Restore a snapshot into a chain without pending transactions or reversible changes; `older` returns blocks before it.
 
     Raises Unreadable and changes nothing if the snapshot is invalid.
 
-    Returns the background loads of large tables that few rules read. Call `Deferred.advance` between other work; the first access to
+    Returns the background loads of large tables that few rules read. Call `BackgroundLoad.advance` between other work; the first access to
     such a table finishes its load.
     """
     state = chain.state
     assert not len(state.journal), "the state has reversible changes"
     block = block_of(state, head)
     if len(head.hardfork_times) != len(state.hardfork_times):
-        raise Unreadable(f"it has {len(head.hardfork_times) - 1} hardforks instead of {len(state.hardfork_times) - 1}")
+        raise CorruptColumn(f"it has {len(head.hardfork_times) - 1} hardforks instead of {len(state.hardfork_times) - 1}")
     parts = parts_of(state)
     before = {name: list(part.dump()) for name, part in parts.items()}
     installs = [part.read(open_section(name)) for name, part in parts.items()]
     try:
         left = _install(state, installs)
         if state.props.head_block_id.hex() != head.block_id or state.props.head_block_number != head.number:
-            raise Unreadable("its state is that of another block")
-    except (ChainError, Unreadable, StopIteration, TypeError) as error:
+            raise CorruptColumn("its state is that of another block")
+    except (ChainError, CorruptColumn, StopIteration, TypeError) as error:
         # Clashing rows are only found when they are installed.
         for deferred in _install(state, [part.read(iter(before[name])) for name, part in parts.items()]):
             deferred.finish()
-        raise Unreadable(str(error)) from None
+        raise CorruptColumn(str(error)) from None
     state.hardfork_times[:] = head.hardfork_times
     chain.start_at(block, older, is_changed_by_hand=head.is_changed_by_hand, settled_edits=head.edits)
     return left
 
 
-def block_of(state: State, head: Head) -> SignedBlock | None:
+def block_of(state: State, head: SnapshotHeader) -> SignedBlock | None:
     """Return the block of a snapshot, None at genesis. Raises Unreadable."""
     if not head.number and not head.block:
         return None
     try:
         block, end = state.wire.unpack_block(head.block)
     except ChainError as error:
-        raise Unreadable(f"its block can't be read: {error.message(state.spec.spell)}") from None
+        raise CorruptColumn(f"its block can't be read: {error.message(state.spec.spell)}") from None
     if end != len(head.block) or (block.id.hex(), block.number, block.timestamp) != (head.block_id, head.number, head.time):
-        raise Unreadable("its block doesn't match its header")
+        raise CorruptColumn("its block doesn't match its header")
     return block
 
 
-def _install(state: State, installs: Iterable[Install]) -> list[Deferred]:
+def _install(state: State, installs: Iterable[Install]) -> list[BackgroundLoad]:
     """Install all parts, refresh the references to single rows, and return the background loads."""
     left = [deferred for install in installs if (deferred := install()) is not None]
     state.find_single_rows()
     for name, kept in state.plugins.items():
-        PLUGINS[name].restored(kept)
+        PLUGINS[name].on_restored(kept)
     return left

@@ -42,30 +42,30 @@ against indices; the tests call it after each step of random walks.
 
 from state.store.due import Due
 from state.store.grouped import Grouped
-from state.store.journal import Journal, Session
-from state.store.keys import Part, Where
-from state.store.lazy import LazyOrder
-from state.store.lists import History, Lists
-from state.store.noted import Noted
+from state.store.journal import Journal, UndoSession
+from state.store.keys import ComputedKey, Where
+from state.store.lazy.dirty import DirtyRows
+from state.store.lazy.order import LazyOrder
+from state.store.lists import AppendList, AppendLists
 from state.store.ordered import Ordered, OrderedIndex
 from state.store.rows import Row
 from state.store.table import Table
 from state.store.unique import Unique, UniqueIndex
 
 __all__ = [
+    "AppendList",
+    "AppendLists",
+    "ComputedKey",
+    "DirtyRows",
     "Due",
     "Grouped",
-    "History",
     "Journal",
     "LazyOrder",
-    "Lists",
-    "Noted",
     "Ordered",
     "OrderedIndex",
-    "Part",
     "Row",
-    "Session",
     "Table",
+    "UndoSession",
     "Unique",
     "UniqueIndex",
     "Where",

@@ -25,7 +25,7 @@ Special = dict[str, Any]
 """Actual types of the fields that a class declares as Any, by field."""
 
 
-class Unreadable(ValueError):
+class CorruptColumn(ValueError):
     """Raised for bytes that can't be decoded as the expected values."""
 
 
@@ -67,7 +67,7 @@ class Column:
     def _unpack(self, data: bytes | Raw, count: int) -> tuple[list[Any], bool]:
         """Return the values and False, or the single value of a constant column and True."""
         if not 0 <= count <= COUNT_MAX:
-            raise Unreadable(f"a column of {count} values")
+            raise CorruptColumn(f"a column of {count} values")
         kind, payload = _PAIR.decode(data)
         if kind == CONSTANT:
             return _counted(self._simple(*_PAIR.decode(payload)), 1), True
@@ -77,7 +77,7 @@ class Column:
             packed, places = _CHOSEN.decode(payload)
             choices = self._simple(*_PAIR.decode(packed))
             if places and not 0 <= min(places) <= max(places) < len(choices):
-                raise Unreadable("a column refers to a choice that doesn't exist")
+                raise CorruptColumn("a column refers to a choice that doesn't exist")
             values = [choices[place] for place in places]
         else:
             values = self._simple(kind, payload)
@@ -90,7 +90,7 @@ class Column:
         if kind == WIDE:
             values: list[Any] = convert(_WIDE.decode(payload), self._many)
             return values
-        raise Unreadable(f"a column of unknown kind {kind}")
+        raise CorruptColumn(f"a column of unknown kind {kind}")
 
 
 class Structs:
@@ -111,7 +111,7 @@ class Structs:
         """Decode the structs."""
         packed = msgpack.decode(data, type=list[Raw])
         if len(packed) != len(self._columns):
-            raise Unreadable(f"{len(packed)} columns instead of {len(self._columns)}")
+            raise CorruptColumn(f"{len(packed)} columns instead of {len(self._columns)}")
         columns = [column.iterate(part, count) for column, part in zip(self._columns, packed, strict=True)]
         return list(islice(map(self._make, *columns), count))
 
@@ -161,7 +161,7 @@ def narrowed(code: int, data: memoryview) -> Any:
         return bytes(data).decode("utf-8", "surrogatepass")
     if code == INTEGER:
         return int(bytes(data))
-    raise Unreadable(f"unknown extension type {code}")
+    raise CorruptColumn(f"unknown extension type {code}")
 
 
 _WIDE: msgpack.Decoder[list[Any]] = msgpack.Decoder(list[Any], ext_hook=narrowed)
@@ -188,5 +188,5 @@ def _choices(values: list[Any]) -> dict[Any, int]:
 
 def _counted(values: list[Any], count: int) -> list[Any]:
     if len(values) != count:
-        raise Unreadable(f"a column has {len(values)} values instead of {count}")
+        raise CorruptColumn(f"a column has {len(values)} values instead of {count}")
     return values

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from operator import attrgetter
 from typing import Generic, TypeVar, overload
 
-from state.store.rows import PutBack, Row, Rows
+from state.store.rows import Restore, Row, RowSource
 from state.store.unique import index_of
 
 RowT = TypeVar("RowT", bound=Row)
@@ -23,7 +23,7 @@ class Due:
     @overload
     def __get__(self, table: None, owner: type) -> "Due": ...
     @overload
-    def __get__(self, table: Rows[RowT], owner: type) -> "DueIndex[RowT]": ...
+    def __get__(self, table: RowSource[RowT], owner: type) -> "DueIndex[RowT]": ...
     def __get__(self, table: object, owner: type) -> object:
         """Return the declaration (see `Unique.__get__`)."""
         return self if table is None else index_of(table, self)
@@ -57,7 +57,7 @@ class DueIndex(Generic[RowT]):
             del rows_at[times.pop(0)]
         return []
 
-    def enter(self, row: RowT) -> None:
+    def insert(self, row: RowT) -> None:
         """Insert a row. Only the table calls this. A time that can't be compared raises and changes nothing."""
         time = self.entry(row)
         try:
@@ -65,11 +65,11 @@ class DueIndex(Generic[RowT]):
         except KeyError:
             self._new_time(time)[row.id] = row
 
-    def leave(self, row: RowT) -> None:
+    def remove(self, row: RowT) -> None:
         """Remove a row. Only the table calls this."""
         del self._rows_at[self.entry(row)][row.id]
 
-    def move(self, old: int, new: int, row: RowT) -> None:
+    def update(self, old: int, new: int, row: RowT) -> None:
         """Change the time of a row. Only the table calls this, also to revert it if another index refuses the row."""
         rows = self._rows_at.get(new)
         (self._new_time(new) if rows is None else rows)[row.id] = row
@@ -83,7 +83,7 @@ class DueIndex(Generic[RowT]):
             self._rows_at.setdefault(self.entry(row), {})[row.id] = row
         self._times.extend(sorted(self._rows_at))
 
-    def keep(self) -> PutBack:
+    def copy(self) -> Restore:
         """Copy the index and return a function that restores the copy. Only the table calls this."""
         kept = {time: rows.copy() for time, rows in self._rows_at.items()}
 

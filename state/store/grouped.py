@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from operator import attrgetter
 from typing import Any, Generic, TypeVar, overload
 
-from state.store.rows import PutBack, Row, Rows
+from state.store.rows import Restore, Row, RowSource
 from state.store.unique import index_of
 
 RowT = TypeVar("RowT", bound=Row)
@@ -19,7 +19,7 @@ class Grouped:
     @overload
     def __get__(self, table: None, owner: type) -> "Grouped": ...
     @overload
-    def __get__(self, table: Rows[RowT], owner: type) -> "GroupedIndex[RowT]": ...
+    def __get__(self, table: RowSource[RowT], owner: type) -> "GroupedIndex[RowT]": ...
     def __get__(self, table: object, owner: type) -> object:
         """Return the declaration (see `Unique.__get__`)."""
         return self if table is None else index_of(table, self)
@@ -45,26 +45,26 @@ class GroupedIndex(Generic[RowT]):
         """Return the rows with this value in arbitrary order, as a new list."""
         return self._groups.get(value, [])[:]
 
-    def enter(self, row: RowT) -> None:
+    def insert(self, row: RowT) -> None:
         """Insert a row. Only the table calls this."""
         self._put(self.entry(row), row)
 
-    def leave(self, row: RowT) -> None:
+    def remove(self, row: RowT) -> None:
         """Remove a row. Only the table calls this."""
-        self._leave(self.entry(row), row)
+        self._remove_from(self.entry(row), row)
 
-    def move(self, old: Any, new: Any, row: RowT) -> None:
+    def update(self, old: Any, new: Any, row: RowT) -> None:
         """Change the value of a row. Only the table calls this, also to revert it if another index refuses the row."""
         self._put(new, row)
-        self._leave(old, row)
+        self._remove_from(old, row)
 
     def restore(self, rows: dict[int, RowT], ids: list[int] | None = None) -> None:
         """Replace all rows. Only the table calls this."""
         self._groups.clear()
         for row in rows.values():
-            self.enter(row)
+            self.insert(row)
 
-    def keep(self) -> PutBack:
+    def copy(self) -> Restore:
         """Copy the index and return a function that restores the copy. Only the table calls this."""
         kept = {value: group.copy() for value, group in self._groups.items()}
 
@@ -89,7 +89,7 @@ class GroupedIndex(Generic[RowT]):
         except KeyError:
             self._groups[value] = [row]
 
-    def _leave(self, value: Any, row: RowT) -> None:
+    def _remove_from(self, value: Any, row: RowT) -> None:
         group = self._groups[value]
         if group[-1] is row:  # The common case: its insertion is undone.
             group.pop()

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from state.store.slices import Reads
+from state.store.lazy.incremental import ReadMode
 
 Undo = Callable[[Any, Any], None]
 Record = tuple[Undo, Any, Any]
@@ -15,18 +15,18 @@ def nothing() -> None:
 
 
 class Journal:
-    """Undo journal: reverts every write since the last `cut`.
+    """Undo journal: reverts every write since the last `commit`.
 
     A write appends one record `(undo, subject, data)`; undoing it calls `undo(subject, data)`. Positions count all records ever
     written, so they stay valid when older records are cut. The journal holds the writes of all reversible blocks; the caller bounds
-    it by calling `cut` at each irreversible block.
+    it by calling `commit` at each irreversible block.
     """
 
-    def __init__(self, reads: Reads | None = None) -> None:
+    def __init__(self, read_mode: ReadMode | None = None) -> None:
         # The read mode of all tables. It is kept here because the journal is the only object that they share.
-        self.reads = reads or Reads()
+        self.read_mode = read_mode or ReadMode()
         self._records: list[Record] = []
-        self._cut = 0
+        self._committed = 0
         # Called after every UNDO_CHUNK undone records, and while a copy of the state is restored: points to interrupt a long job.
         self.on_undone: Callable[[], None] = nothing
         # The write path: a bound C function, which tables and lists keep. `_records` must therefore stay the same object.
@@ -36,21 +36,21 @@ class Journal:
         """Return how many writes can still be undone."""
         return len(self._records)
 
-    def mark(self) -> int:
-        """Return the position after the newest write, for `undo` and `cut`."""
-        return self._cut + len(self._records)
+    def position(self) -> int:
+        """Return the position after the newest write, for `undo` and `commit`."""
+        return self._committed + len(self._records)
 
-    def since(self, mark: int) -> Iterator[tuple[int, Record]]:
-        """Yield the writes since `mark` with their positions, oldest first, without those that were cut."""
-        records, cut = self._records, self._cut
-        for i in range(max(mark - cut, 0), len(records)):
+    def since(self, position: int) -> Iterator[tuple[int, Record]]:
+        """Yield the writes since `position` with their positions, oldest first, without those that were cut."""
+        records, cut = self._records, self._committed
+        for i in range(max(position - cut, 0), len(records)):
             yield cut + i, records[i]
 
-    def undo(self, mark: int) -> None:
-        """Undo all writes since `mark`, newest first. Values, indices and id counters become exactly what they were then."""
+    def undo(self, position: int) -> None:
+        """Undo all writes since `position`, newest first. Values, indices and id counters become exactly what they were then."""
         records = self._records
-        count = self.mark() - mark
-        assert 0 <= count <= len(records), f"position {mark} is not between the last cut and the end"
+        count = self.position() - position
+        assert 0 <= count <= len(records), f"position {position} is not between the last cut and the end"
         pop = records.pop
         while count > 0:
             for _ in range(min(count, UNDO_CHUNK)):
@@ -60,49 +60,49 @@ class Journal:
             if count > 0:
                 self.on_undone()
 
-    def cut(self, mark: int) -> None:
-        """Drop the records before `mark`; those writes become permanent. A position that is already cut changes nothing."""
-        count = mark - self._cut
-        assert count <= len(self._records), f"position {mark} is beyond the end"
+    def commit(self, position: int) -> None:
+        """Drop the records before `position`; those writes become permanent. A position that is already cut changes nothing."""
+        count = position - self._committed
+        assert count <= len(self._records), f"position {position} is beyond the end"
         if count > 0:
             del self._records[:count]
-            self._cut = mark
+            self._committed = position
 
-    def keep(self) -> Callable[[], None]:
+    def copy(self) -> Callable[[], None]:
         """Copy the journal and return a function that restores the copy, with its positions. Rows are not part of the copy.
 
         Records never change, so copying the list is enough.
         """
-        records, cut = self._records.copy(), self._cut
+        records, cut = self._records.copy(), self._committed
 
         def put_back() -> None:
             self._records[:] = records
-            self._cut = cut
+            self._committed = cut
 
         return put_back
 
-    def subjects(self) -> Iterator[Any]:
+    def touched_objects(self) -> Iterator[Any]:
         """Yield the subjects of all records without data, such as rows inserted or removed, once per record."""
         return (subject for _, subject, data in self._records if data is None)
 
-    def session(self) -> "Session":
+    def session(self) -> "UndoSession":
         """Return a context manager that undoes the writes of its block if the block raises. The exception propagates."""
-        return Session(self)
+        return UndoSession(self)
 
 
-class Session:
+class UndoSession:
     """Undo session: see `Journal.session`. Sessions nest. Don't cut the journal beyond the start of an open session."""
 
-    __slots__ = ("_journal", "_mark")
+    __slots__ = ("_journal", "_position")
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
-        self._mark = 0
+        self._position = 0
 
     def __enter__(self) -> int:
-        self._mark = mark = self._journal.mark()
+        self._position = mark = self._journal.position()
         return mark
 
     def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
         if kind is not None:
-            self._journal.undo(self._mark)
+            self._journal.undo(self._position)

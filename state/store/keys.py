@@ -8,7 +8,7 @@ Bound = Callable[[Entry], Entry]
 Where = tuple[Callable[..., object], *tuple[str, ...]]
 
 
-class Part:
+class ComputedKey:
     """Computed part of a sort key: a pure `function` of the values of `fields`, in that order.
 
     Results must be totally ordered. `descending` reverses the order and requires integers.
@@ -39,17 +39,17 @@ class _Top:
 TOP = _Top()
 
 
-def is_descending(part: str | Part) -> bool:
+def is_descending(part: str | ComputedKey) -> bool:
     """Whether greater values of this part sort first."""
-    return part.descending if isinstance(part, Part) else part.startswith("-")
+    return part.descending if isinstance(part, ComputedKey) else part.startswith("-")
 
 
-def fields_of(part: str | Part) -> tuple[str, ...]:
+def fields_of(part: str | ComputedKey) -> tuple[str, ...]:
     """Return the fields that a part reads."""
-    return part.fields if isinstance(part, Part) else (part.removeprefix("-"),)
+    return part.fields if isinstance(part, ComputedKey) else (part.removeprefix("-"),)
 
 
-def entry_function(parts: tuple[str | Part, ...], where: Where | None) -> Callable[[Any], Entry | None]:
+def entry_function(parts: tuple[str | ComputedKey, ...], where: Where | None) -> Callable[[Any], Entry | None]:
     """Return the function from a row to its entry in an ordered index, or to None if `where` excludes the row.
 
     An entry is a tuple of the parts (descending ones negated), the id as a tie-breaker, and the row, which is never compared because
@@ -65,7 +65,7 @@ def entry_function(parts: tuple[str | Part, ...], where: Where | None) -> Callab
     return function
 
 
-def bound_function(parts: tuple[str | Part, ...]) -> Bound:
+def bound_function(parts: tuple[str | ComputedKey, ...]) -> Bound:
     """Return the function from a prefix of declared values to a prefix of entries: it negates descending parts."""
     signs = tuple(is_descending(part) for part in parts)
     if not any(signs):
@@ -81,7 +81,7 @@ def _same(prefix: Entry) -> Entry:
     return prefix
 
 
-def _term(part: str | Part, name: str, names: dict[str, Any]) -> str:
+def _term(part: str | ComputedKey, name: str, names: dict[str, Any]) -> str:
     sign = "-" if is_descending(part) else ""
     if isinstance(part, str):
         return f"{sign}row.{part.removeprefix('-')}"

@@ -4,9 +4,9 @@ from collections.abc import Hashable, Iterator, Sequence
 from itertools import islice
 from typing import Generic, TypeVar, overload
 
-from state.store.deferred import Deferrable
 from state.store.journal import Journal
-from state.store.rows import KEPT_SLICE, Keeping
+from state.store.lazy.background_load import BackgroundLoadable
+from state.store.rows import COPY_CHUNK, Copying
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -14,8 +14,8 @@ V = TypeVar("V")
 SPENT_MIN = 32  # Dropped values at the front of a list from which on compacting it is worthwhile.
 
 
-class History(Sequence[V]):
-    """The values of one key, oldest first: a live view that only `Lists` writes.
+class AppendList(Sequence[V]):
+    """The values of one key, oldest first: a live view that only `AppendLists` writes.
 
     Values are numbered from 0 in the order of appending. `first` is the number of the oldest retained value, so value number `s` is
     at position `s - first`. Access by position is O(1); a slice is a new list.
@@ -52,12 +52,12 @@ class History(Sequence[V]):
         return self._values[self._spent + at if at >= 0 else at]
 
 
-class Lists(Deferrable, Generic[K, V]):
+class AppendLists(BackgroundLoadable, Generic[K, V]):
     """An append-only list per key. The caller that appends bounds it with `drop_front` or documents its bound."""
 
     def __init__(self, journal: Journal) -> None:
-        self._histories: dict[K, History[V]] = {}
-        self._none: History[V] = History()
+        self._histories: dict[K, AppendList[V]] = {}
+        self._none: AppendList[V] = AppendList()
         self._record = journal.record
         # Bound once: a fresh bound method in each record would cost memory and time.
         self._take_back = self._unappend
@@ -71,7 +71,7 @@ class Lists(Deferrable, Generic[K, V]):
         """Yield all keys that ever got a value, oldest first."""
         return iter(self._histories)
 
-    def get(self, key: K) -> History[V]:
+    def get(self, key: K) -> AppendList[V]:
         """Return the list of a key, empty if there is none."""
         return self._histories.get(key, self._none)
 
@@ -79,7 +79,7 @@ class Lists(Deferrable, Generic[K, V]):
         """Append a value and return its number."""
         history = self._histories.get(key)
         if history is None:
-            history = self._histories[key] = History()
+            history = self._histories[key] = AppendList()
         values = history._values
         number = history.first + len(values) - history._spent
         values.append(value)
@@ -103,16 +103,16 @@ class Lists(Deferrable, Generic[K, V]):
     def restore(self, histories: dict[K, tuple[int, list[V]]]) -> None:
         """Replace all lists. `histories` has, by key, the number of the oldest value and the values. The journal must be empty.
 
-        Works while the object is loading (`state.store.deferred`).
+        Works while the object is loading (`state.store.lazy.background_load`).
         """
-        kept = self.parked()["_histories"]
+        kept = self.raw_attributes()["_histories"]
         kept.clear()
         for key, (first, values) in histories.items():
-            history: History[V] = History()
+            history: AppendList[V] = AppendList()
             history.first, history._values = first, values
             kept[key] = history
 
-    def keeping(self) -> Keeping:
+    def copying(self) -> Copying:
         """Copy all lists in steps, and return a function that restores the copy into the same objects.
 
         The caller must also restore the journal.
@@ -120,11 +120,11 @@ class Lists(Deferrable, Generic[K, V]):
         histories, kept = self._histories, []
         for place, (key, history) in enumerate(list(histories.items()), 1):
             kept.append((key, history, history.first, history._spent, history._values.copy()))
-            if place % KEPT_SLICE == 0:
+            if place % COPY_CHUNK == 0:
                 yield
 
         def put_back() -> None:
-            self.abandon()
+            self.cancel_load()
             histories.clear()
             for key, history, first, spent, values in kept:
                 history.first, history._spent = first, spent
@@ -142,12 +142,12 @@ class Lists(Deferrable, Generic[K, V]):
             assert history.next > 0, "a list that never had a value"
             assert history._spent <= max(SPENT_MIN, len(history._values) // 2), "too many spent values are retained"
 
-    def _unappend(self, key: K, history: History[V]) -> None:
+    def _unappend(self, key: K, history: AppendList[V]) -> None:
         history._values.pop()
         if not history.next:
             del self._histories[key]
 
-    def _undrop(self, history: History[V], dropped: list[V]) -> None:
+    def _undrop(self, history: AppendList[V], dropped: list[V]) -> None:
         """Undo a `drop_front`: reuse the spent values if they are still in the list, else take them from the record."""
         history.first -= len(dropped)
         if history._spent >= len(dropped):

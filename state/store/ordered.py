@@ -4,30 +4,30 @@ from collections.abc import Callable, Iterator
 from typing import Any, Generic, NoReturn, TypeVar, overload
 
 from state.store.entries import Entries
-from state.store.keys import TOP, Entry, Part, Where, bound_function, entry_function, fields_of
-from state.store.lazy import LET_GO_MIN, LazyOrder
-from state.store.rows import PutBack, Row, Rows
-from state.store.slices import SLICE, Reads
+from state.store.keys import TOP, ComputedKey, Entry, Where, bound_function, entry_function, fields_of
+from state.store.lazy.incremental import CHUNK_ROWS, ReadMode
+from state.store.lazy.order import RELEASED_ROWS_MIN, LazyOrder
+from state.store.rows import Restore, Row, RowSource
 from state.store.unique import UniqueIndex, index_of
 
 RowT = TypeVar("RowT", bound=Row)
-UNREAD = -1  # In `changed` of a lazy index: stands for all rows inserted since the last read, those with ids from `unread` on.
+UNREAD = -1  # In `dirty` of a lazy index: stands for all rows inserted since the last read, those with ids from `unread` on.
 SPARSE_SHARE = 8  # If fewer than one id in SPARSE_SHARE has a row, the rows are walked instead of the ids.
 
 
 class Ordered:
     """Declaration of an `OrderedIndex`.
 
-    A part is a field name (ascending), `"-field"` (descending, integers only) or a computed `Part`. Rows with equal parts are ordered
-    by id. With `unique` such rows are refused; then all parts are fields, and the index also finds rows by them, like `Unique`.
-    `where=(function, "field", ...)` excludes the rows for which the function of these fields is false. `lazy` is for an index written
-    far more often than read: changed rows are sorted in at the next read. The keys of a lazy unique index are always up to date.
+    A part is a field name (ascending), `"-field"` (descending, integers only) or a computed `ComputedKey`. Rows with equal parts are
+    ordered by id. With `unique` such rows are refused; then all parts are fields, and the index also finds rows by them, like `Unique`.
+    `where=(function, "field", ...)` excludes the rows for which the function of these fields is false. `lazy` is for an index written far
+    more often than read: changed rows are sorted in at the next read. The keys of a lazy unique index are always up to date.
     """
 
-    def __init__(self, *parts: str | Part, where: Where | None = None, unique: bool = False, lazy: bool = False) -> None:
+    def __init__(self, *parts: str | ComputedKey, where: Where | None = None, unique: bool = False, lazy: bool = False) -> None:
         if not parts:
             raise TypeError("Ordered needs a part")
-        if unique and (where or any(isinstance(part, Part) for part in parts)):
+        if unique and (where or any(isinstance(part, ComputedKey) for part in parts)):
             raise TypeError("a unique index can't have a where clause or computed parts")
         self.parts = parts
         self.where = where
@@ -41,7 +41,7 @@ class Ordered:
     @overload
     def __get__(self, table: None, owner: type) -> "Ordered": ...
     @overload
-    def __get__(self, table: Rows[RowT], owner: type) -> "OrderedIndex[RowT]": ...
+    def __get__(self, table: RowSource[RowT], owner: type) -> "OrderedIndex[RowT]": ...
     def __get__(self, table: object, owner: type) -> object:
         """Return the declaration (see `Unique.__get__`)."""
         return self if table is None else index_of(table, self)
@@ -60,38 +60,38 @@ class OrderedIndex(Generic[RowT]):
     `keys` as a separate index.
     """
 
-    def __init__(self, declared: Ordered, rows: dict[int, RowT], reads: Reads, next_id: Callable[[], int]) -> None:
+    def __init__(self, declared: Ordered, rows: dict[int, RowT], read_mode: ReadMode, next_id: Callable[[], int]) -> None:
         self.entry = declared.entry
         self.lazy = declared.lazy
         self.keys: UniqueIndex[RowT] | None = UniqueIndex(declared.fields) if declared.unique else None
         self.get, self.find = (self.keys.get, self.keys.find) if self.keys else (no_key, no_key)
-        self._lazily = LazyOrder(self._entry_at, reads=reads) if declared.lazy else None
+        self._lazily = LazyOrder(self._entry_at, read_mode=read_mode) if declared.lazy else None
         # Lazy indices only: ids not yet sorted in. UNREAD stands for the rows inserted since the last read, with ids from `unread` on.
         # These are often most of the table, and a set takes up to 64 bytes per id.
-        self.changed: set[int] = self._lazily.changed if self._lazily else set()
+        self.dirty: set[int] = self._lazily.dirty if self._lazily else set()
         self.unread = 0
         # The list of the lazy order itself: incremental reads fill it in place.
-        self._order = self._lazily.settled() if self._lazily else Entries()
+        self._order = self._lazily.refreshed() if self._lazily else Entries()
         self._rows = rows
-        self._reads, self._next_id = reads, next_id
+        self._read_mode, self._next_id = read_mode, next_id
         self._bound = declared.bound
         self._version = 0
 
     def __len__(self) -> int:
-        return len(self._settled())
+        return len(self._refreshed())
 
     def __iter__(self) -> Iterator[RowT]:
         """Yield all rows in order."""
-        return self._walk(iter(self._settled()))
+        return self._walk(iter(self._refreshed()))
 
     def __reversed__(self) -> Iterator[RowT]:
         """Yield all rows, last first."""
-        return self._walk(reversed(self._settled()))
+        return self._walk(reversed(self._refreshed()))
 
     def first(self) -> RowT | None:
         """Return the first row, or None."""
-        if self.changed:
-            self._settle()
+        if self.dirty:
+            self._refresh()
         # Not `[0]`, which sortedcontainers implements in Python: every block reads the first row of a dozen indices.
         lists = self._order._lists
         row: RowT | None = lists[0][0][-1] if lists else None
@@ -99,47 +99,47 @@ class OrderedIndex(Generic[RowT]):
 
     def last(self) -> RowT | None:
         """Return the last row, or None."""
-        if self.changed:
-            self._settle()
+        if self.dirty:
+            self._refresh()
         lists = self._order._lists
         return lists[-1][-1][-1] if lists else None
 
     def starting(self, *prefix: Any) -> Iterator[RowT]:
         """Yield the rows from the first one not below the prefix (lower bound)."""
-        return self._walk(self._settled().irange(self._bound(prefix)))
+        return self._walk(self._refreshed().irange(self._bound(prefix)))
 
     def after(self, *prefix: Any) -> Iterator[RowT]:
         """Yield the rows beyond all those with the prefix (upper bound)."""
-        return self._walk(self._settled().irange((*self._bound(prefix), TOP)))
+        return self._walk(self._refreshed().irange((*self._bound(prefix), TOP)))
 
     def equal(self, *prefix: Any) -> Iterator[RowT]:
         """Yield the rows whose key starts with the prefix."""
         bound = self._bound(prefix)
-        return self._walk(self._settled().irange(bound, (*bound, TOP)))
+        return self._walk(self._refreshed().irange(bound, (*bound, TOP)))
 
     def before(self, *prefix: Any) -> Iterator[RowT]:
         """Yield the rows below the prefix in reverse order."""
-        return self._walk(self._settled().irange(None, self._bound(prefix), inclusive=(True, False), reverse=True))
+        return self._walk(self._refreshed().irange(None, self._bound(prefix), inclusive=(True, False), reverse=True))
 
     def position(self, *prefix: Any) -> int:
         """Return the number of rows below the prefix."""
-        return int(self._settled().bisect_left(self._bound(prefix)))
+        return int(self._refreshed().bisect_left(self._bound(prefix)))
 
-    def enter(self, row: RowT) -> None:
+    def insert(self, row: RowT) -> None:
         """Insert a row, unless `where` excludes it. Only the table calls this."""
         entry = self.entry(row)
         if entry is not None:
             self._version += 1
             self._order.add(entry)
 
-    def leave(self, row: RowT) -> None:
+    def remove(self, row: RowT) -> None:
         """Remove a row. Only the table calls this."""
         entry = self.entry(row)
         if entry is not None:
             self._version += 1
             self._order.remove(entry)
 
-    def move(self, old: Entry | None, new: Entry | None, row: RowT) -> None:
+    def update(self, old: Entry | None, new: Entry | None, row: RowT) -> None:
         """Replace the entry of a row; None means not in the index. Only the table calls this.
 
         The new entry is added first: if it can't be compared with the others, nothing has changed yet.
@@ -168,14 +168,14 @@ class OrderedIndex(Generic[RowT]):
             ordered = map(rows.__getitem__, ids) if ids and len(ids) == len(rows) and rows.keys() == set(ids) else rows.values()
             self._order = Entries([entry for entry in map(self.entry, ordered) if entry is not None])
 
-    def let_go(self, least: int = LET_GO_MIN) -> None:
+    def release(self, least: int = RELEASED_ROWS_MIN) -> None:
         """Free the memory of a lazy index that nobody reads. The next read sorts all rows. Only the table calls this."""
-        if self._lazily is not None and self._lazily.let_go(least, self._next_id() - self.unread):
+        if self._lazily is not None and self._lazily.release(least, self._next_id() - self.unread):
             self._version += 1
             self._order = self._lazily.restore((UNREAD,))
             self.unread = 0
 
-    def keep(self) -> PutBack:
+    def copy(self) -> Restore:
         """Copy the order and return a function that restores the copy. Only the table calls this, not for lazy indices."""
         entries, version = list(self._order), self._version
 
@@ -192,21 +192,21 @@ class OrderedIndex(Generic[RowT]):
         """Verify order, membership, `where`, uniqueness and the changes of a lazy index; for tests. Applies no changes."""
         if self._lazily is not None:
             self._lazily.check()
-            assert not rows or max(rows) < self.unread or UNREAD in self.changed, "inserted rows are not marked as unread"
-            missing = [row_id for row_id in rows if row_id < self.unread and row_id not in self.changed and not self._lazily.holds(row_id)]
+            assert not rows or max(rows) < self.unread or UNREAD in self.dirty, "inserted rows are not marked as unread"
+            missing = [row_id for row_id in rows if row_id < self.unread and row_id not in self.dirty and not self._lazily.contains(row_id)]
             assert all(self.entry(rows[row_id]) is None for row_id in missing), "a row was missed"
             known = {UNREAD, *rows}
-            assert all(row_id in known or self._lazily.holds(row_id) for row_id in self.changed), "changed rows that never existed"
+            assert all(row_id in known or self._lazily.contains(row_id) for row_id in self.dirty), "changed rows that never existed"
             return
         self._order._check()
         expected = [entry for row in rows.values() if (entry := self.entry(row)) is not None]
         assert list(self._order) == sorted(expected), "rows are missing, extra, or out of order"
-        assert not self.changed, "only a lazy index tracks changes"
+        assert not self.dirty, "only a lazy index tracks changes"
 
-    def _settled(self) -> Any:
+    def _refreshed(self) -> Any:
         """Return the order with all changes applied."""
-        if self.changed:
-            self._settle()
+        if self.dirty:
+            self._refresh()
         return self._order
 
     def _walk(self, entries: Iterator[Entry]) -> Iterator[RowT]:
@@ -214,39 +214,39 @@ class OrderedIndex(Generic[RowT]):
 
     def _steps(self, entries: Iterator[Entry], version: int) -> Iterator[RowT]:
         """Yield the rows of entries. Raises RuntimeError if the index has changed since the call, since `entries` reads its live lists."""
-        self._demand_unchanged(version)
+        self._require_unchanged(version)
         for entry in entries:
             yield entry[-1]
-            if self._version != version or self.changed:
-                self._demand_unchanged(version)
+            if self._version != version or self.dirty:
+                self._require_unchanged(version)
 
-    def _demand_unchanged(self, version: int) -> None:
-        if self._version != version or self.changed:
+    def _require_unchanged(self, version: int) -> None:
+        if self._version != version or self.dirty:
             raise RuntimeError("the index changed during an iteration")
 
-    def _settle(self) -> None:
+    def _refresh(self) -> None:
         """Apply the changes of a lazy index. Ends all iterations in progress."""
         assert self._lazily is not None, "only a lazy index tracks changes"
         self._version += 1
-        if UNREAD in self.changed:
-            self._reads.require_slice(self._next_id() - self.unread, self._lazily.settle_some)
-            while UNREAD in self.changed:
-                self._note_unread()
-        self._order = self._lazily.settled()
+        if UNREAD in self.dirty:
+            self._read_mode.raise_if_large(self._next_id() - self.unread, self._lazily.refresh_chunk)
+            while UNREAD in self.dirty:
+                self._mark_unread()
+        self._order = self._lazily.refreshed()
 
-    def _note_unread(self) -> None:
+    def _mark_unread(self) -> None:
         """Mark one chunk of the rows inserted since the last read as changed. UNREAD stays while there are more."""
         begin, end, rows = self.unread, self._next_id(), self._rows
-        self.changed.discard(UNREAD)
+        self.dirty.discard(UNREAD)
         if end - begin > SPARSE_SHARE * len(rows):
-            self.changed.update([row_id for row_id in rows if row_id >= begin])
+            self.dirty.update([row_id for row_id in rows if row_id >= begin])
             self.unread = end
             return
-        self.unread = min(end, begin + SLICE)
+        self.unread = min(end, begin + CHUNK_ROWS)
         # The id objects of the rows, not those of the range: these would be new objects, held by the order.
-        self.changed.update([row.id for row_id in range(begin, self.unread) if (row := rows.get(row_id)) is not None])
+        self.dirty.update([row.id for row_id in range(begin, self.unread) if (row := rows.get(row_id)) is not None])
         if self.unread < end:
-            self.changed.add(UNREAD)
+            self.dirty.add(UNREAD)
 
     def _entry_at(self, row_id: int) -> Entry | None:
         """Return the entry of the row with this id, or None if it doesn't exist or is excluded.
@@ -257,7 +257,7 @@ class OrderedIndex(Generic[RowT]):
         if row is not None:
             return self.entry(row)
         if row_id == UNREAD:
-            self._note_unread()
+            self._mark_unread()
         return None
 
 

@@ -40,30 +40,30 @@ def shared(texts: tuple[str, ...]) -> tuple[str, ...]:
     return texts
 
 
-PutBack = Callable[[], None]
+Restore = Callable[[], None]
 """Restores a copy. Can be called any number of times, whatever has changed since."""
 
 
-Keeping = Generator[None, None, PutBack]
+Copying = Generator[None, None, Restore]
 """The steps of copying something; returns the function that restores the copy. The original must not change between the steps."""
-PUT_BACK_SLICE = 1000  # rows restored between two pauses
-KEPT_SLICE = 10_000  # rows or lists copied in one step (at most 30 ms)
+RESTORE_CHUNK = 1000  # rows restored between two pauses
+COPY_CHUNK = 10_000  # rows or lists copied in one step (at most 30 ms)
 
 
-def keeping_values(rows: list[Any], pause: Callable[[], None]) -> Generator[None, None, Callable[[], list[Any]]]:
+def copying_values(rows: list[Any], pause: Callable[[], None]) -> Generator[None, None, Callable[[], list[Any]]]:
     """Copy the values of rows in steps. The returned function restores them and returns the rows that it changed.
 
-    That function calls `pause` after every PUT_BACK_SLICE rows.
+    That function calls `pause` after every RESTORE_CHUNK rows.
     """
     kept: list[tuple[Any, ...]] = []
-    for begin in range(0, len(rows), KEPT_SLICE):
-        kept += map(astuple, rows[begin : begin + KEPT_SLICE])
+    for begin in range(0, len(rows), COPY_CHUNK):
+        kept += map(astuple, rows[begin : begin + COPY_CHUNK])
         yield
 
     def put_back() -> list[Any]:
         changed = []
-        for begin in range(0, len(rows), PUT_BACK_SLICE):
-            end = begin + PUT_BACK_SLICE
+        for begin in range(0, len(rows), RESTORE_CHUNK):
+            end = begin + RESTORE_CHUNK
             for row, old in zip(rows[begin:end], kept[begin:end], strict=True):
                 now = astuple(row)
                 if now != old:
@@ -80,7 +80,7 @@ def keeping_values(rows: list[Any], pause: Callable[[], None]) -> Generator[None
 Value = TypeVar("Value")
 
 
-def at_once(steps: Generator[None, None, Value]) -> Value:
+def run_steps(steps: Generator[None, None, Value]) -> Value:
     """Run a generator to its end and return its result."""
     while True:
         try:
@@ -93,7 +93,7 @@ def at_once(steps: Generator[None, None, Value]) -> Value:
 RowT_co = TypeVar("RowT_co", bound=Row, covariant=True)
 
 
-class Rows(Protocol[RowT_co]):
+class RowSource(Protocol[RowT_co]):
     """A source of rows of one type: the view of a table that the declaration of an index needs.
 
     It gives the type checker the row type, so that `accounts.by_name` is an index of accounts.

@@ -6,13 +6,13 @@ from types import FunctionType
 from typing import Any, ClassVar, Generic, TypeVar, get_args
 
 from state.protocol.errors import NotUnique, UnknownKey
-from state.store.deferred import Deferrable
 from state.store.due import Due, DueIndex
 from state.store.grouped import Grouped, GroupedIndex
 from state.store.journal import Journal
-from state.store.lazy import LET_GO_MIN
+from state.store.lazy.background_load import BackgroundLoadable
+from state.store.lazy.order import RELEASED_ROWS_MIN
 from state.store.ordered import UNREAD, Ordered, OrderedIndex
-from state.store.rows import SHARED, SHARED_MAX, Keeping, Row, keeping_values, more_shared
+from state.store.rows import SHARED, SHARED_MAX, Copying, Row, copying_values, more_shared
 from state.store.unique import Unique, UniqueIndex
 
 RESTORE_CLASH = "two rows have the same key"
@@ -23,13 +23,13 @@ RowT = TypeVar("RowT", bound=Row)
 Declared = Unique | Ordered | Due | Grouped
 Loose = DueIndex[RowT] | GroupedIndex[RowT]  # always up to date, without a total order of rows
 Changes = dict[str, Any]
-Move = tuple[Any, Any, Any]  # an index, the old and the new entry of a row; None means not in the index
+IndexUpdate = tuple[Any, Any, Any]  # an index, the old and the new entry of a row; None means not in the index
 Readers = tuple[tuple[Any, ...], tuple[Any, ...]]  # the eager and the lazy indices that read a field
 
 NO_READERS: Readers = ((), ())
 
 
-class Table(Deferrable, Generic[RowT]):
+class Table(BackgroundLoadable, Generic[RowT]):
     """Rows of one type, by id and by the indices that the subclass declares as class attributes.
 
         class Accounts(Table[Account]):
@@ -72,11 +72,11 @@ class Table(Deferrable, Generic[RowT]):
             setattr(self, name, self._bind(declared))
         # Parts of the indices that each write needs, cached: they stay the same objects for the life of the table.
         self._by_key = [(keys.entry, keys.by_key) for keys in self._keys]
-        self._notes = [index.changed.add for index in self._lazy]
+        self._dirty_rows = [index.dirty.add for index in self._lazy]
         # `get(id)` returns the row or None. It is bound to the dict, which therefore must stay the same object.
         self.get: Callable[[int], RowT | None] = self._rows.get
         self._watched = frozenset(self._readers)
-        self._moved_by = frozenset(field for field, (eager, _) in self._readers.items() if eager)
+        self._updated_by = frozenset(field for field, (eager, _) in self._readers.items() if eager)
         self._record = journal.record
         # Bound once: a fresh bound method in each record would cost memory and time.
         self._undo_insert, self._undo_remove, self._undo_modify = self._uninsert, self._unremove, self._unmodify
@@ -133,7 +133,7 @@ class Table(Deferrable, Generic[RowT]):
                 following = more_shared(following)
         self.next_id = following
         self._version += 1
-        for note in self._notes:
+        for note in self._dirty_rows:
             note(UNREAD)
         self._record((self._undo_insert, row, None))
         return row
@@ -179,9 +179,9 @@ class Table(Deferrable, Generic[RowT]):
 
         This takes a small part of the time of single inserts. Lazy indices are sorted at the next read. The others are sorted fastest if
         `orders` is the result of that method for these rows; wrong orders are harmless. Works while the table is loading
-        (`state.store.deferred`).
+        (`state.store.lazy.background_load`).
         """
-        own = self.parked()
+        own = self.raw_attributes()
         rows: dict[int, RowT] = own["_rows"]
         rows.clear()
         for keys in own["_keys"]:
@@ -203,26 +203,26 @@ class Table(Deferrable, Generic[RowT]):
         own["next_id"], own["_in_order"] = next_id, True
         own["_version"] += 1
 
-    def keeping(self) -> Keeping:
+    def copying(self) -> Copying:
         """Copy all rows and indices in steps, and return a function that restores the copy into the same row objects.
 
         Restoring is not journaled; the caller must restore the journal with the tables, and copy the removed rows to which only the
-        journal refers (`keeping_values`). A table that is still loading is loaded first.
+        journal refers (`copying_values`). A table that is still loading is loaded first.
         """
         rows, next_id = self._rows.copy(), self.next_id
         is_in_order = self._in_order
         yield
-        values = yield from keeping_values(list(rows.values()), lambda: self.journal.on_undone())
+        values = yield from copying_values(list(rows.values()), lambda: self.journal.on_undone())
         keys, orders = [], []
         for index in self._keys:
             keys.append((index.by_key, index.by_key.copy()))
             yield
         for order in self._orders:
-            orders.append(order.keep())
+            orders.append(order.copy())
             yield
 
         def put_back() -> None:
-            self.abandon()
+            self.cancel_load()
             # In place: other objects hold bound methods of these dictionaries.
             _replace(self._rows, rows)
             values()
@@ -237,11 +237,11 @@ class Table(Deferrable, Generic[RowT]):
 
         return put_back
 
-    def let_go(self, least: int = LET_GO_MIN) -> None:
+    def release_indices(self, least: int = RELEASED_ROWS_MIN) -> None:
         """Free the memory of lazy indices with more than `least` changes since their last read. Call it periodically."""
-        if not self.is_deferred:
+        if not self.is_loading:
             for order in self._lazy:
-                order.let_go(least)
+                order.release(least)
 
     def writes_since(self, mark: int) -> Iterator[tuple[int, RowT, Changes | None]]:
         """Yield the insertions and modifications since a position of the journal, oldest first.
@@ -279,7 +279,7 @@ class Table(Deferrable, Generic[RowT]):
             self._orders.append(loose)
             readers = (loose,), ()
         else:
-            index = order = OrderedIndex(declared, self._rows, self.journal.reads, lambda: self.next_id)
+            index = order = OrderedIndex(declared, self._rows, self.journal.read_mode, lambda: self.next_id)
             keys = order.keys
             own = (keys,) if keys else ()
             readers = (own, (order,)) if order.lazy else ((*own, order), ())
@@ -299,14 +299,14 @@ class Table(Deferrable, Generic[RowT]):
                     raise NotUnique(INSERT_CLASH)
                 done += 1
             for order in self._orders:
-                order.enter(row)
+                order.insert(row)
                 done += 1
         except BaseException:
             # Undo the completed insertions, unique indices first.
             for key, by_key in self._by_key[:done]:
                 del by_key[key(row)]
             for order in self._orders[: max(0, done - len(self._by_key))]:
-                order.leave(row)
+                order.remove(row)
             raise
 
     def _shift(self, row: RowT, changes: Changes) -> None:
@@ -322,18 +322,18 @@ class Table(Deferrable, Generic[RowT]):
         continue. A lazy index only records the id, at the very end, when nothing can fail.
         """
         assert "id" not in changes, "the table assigns ids"
-        if self._moved_by.isdisjoint(changes):
+        if self._updated_by.isdisjoint(changes):
             # Only lazy indices read these fields, so no entry has to be computed.
             _exchange(row, changes)
             row_id, readers = row.id, self._readers
             for field, old in changes.items():
                 if field in readers and getattr(row, field) != old:
                     for index in readers[field][1]:
-                        index.changed.add(row_id)
+                        index.dirty.add(row_id)
             return
         eager, lazy = self._touched(row, changes)
         entered = [(index, index.entry(row)) for index in eager]
-        moves: list[Move] = []
+        moves: list[IndexUpdate] = []
         _exchange(row, changes)
         try:
             for index, old in entered:
@@ -347,7 +347,7 @@ class Table(Deferrable, Generic[RowT]):
             _exchange(row, changes)
             raise
         for index in lazy:
-            index.changed.add(row.id)
+            index.dirty.add(row.id)
 
     def _touched(self, row: RowT, changes: Changes) -> Readers:
         """Return the indices that read a field whose value changes, each once.
@@ -368,7 +368,7 @@ class Table(Deferrable, Generic[RowT]):
         for key, by_key in self._by_key:
             del by_key[key(row)]
         for order in self._orders:
-            order.leave(row)
+            order.remove(row)
         del self._rows[row_id]
         self._version += 1
         for lazy in self._lazy:
@@ -388,7 +388,7 @@ class Table(Deferrable, Generic[RowT]):
             self._in_order = False
         rows[row_id] = row
         self._version += 1
-        for note in self._notes:
+        for note in self._dirty_rows:
             note(row_id)
 
     def _unmodify(self, row: RowT, old: Changes) -> None:
@@ -413,13 +413,13 @@ class Table(Deferrable, Generic[RowT]):
             self._in_order = True
 
     def _steps(self, version: int) -> Iterator[RowT]:
-        self._demand_unchanged(version)
+        self._require_unchanged(version)
         for row in self._rows.values():
             yield row
             if self._version != version:
-                self._demand_unchanged(version)
+                self._require_unchanged(version)
 
-    def _demand_unchanged(self, version: int) -> None:
+    def _require_unchanged(self, version: int) -> None:
         if self._version != version:
             raise RuntimeError("the table changed during an iteration")
 
@@ -467,14 +467,14 @@ def _restore(row: Row, changes: Changes, missing: str) -> None:
         setattr(row, field, old)
 
 
-def _perform(moves: list[Move], row: Row) -> None:
+def _perform(moves: list[IndexUpdate], row: Row) -> None:
     """Make all moves, or none if an entry can't be compared with its neighbours."""
     done = 0
     try:
         for index, old, new in moves:
-            index.move(old, new, row)
+            index.update(old, new, row)
             done += 1
     except BaseException:
         for index, old, new in moves[:done]:
-            index.move(new, old, row)
+            index.update(new, old, row)
         raise

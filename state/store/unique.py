@@ -6,7 +6,7 @@ from operator import attrgetter
 from typing import Any, Generic, TypeVar, overload
 
 from state.protocol.errors import UnknownKey
-from state.store.rows import Row, Rows
+from state.store.rows import Row, RowSource
 
 RowT = TypeVar("RowT", bound=Row)
 
@@ -22,7 +22,7 @@ class Unique:
     @overload
     def __get__(self, table: None, owner: type) -> "Unique": ...
     @overload
-    def __get__(self, table: Rows[RowT], owner: type) -> "UniqueIndex[RowT]": ...
+    def __get__(self, table: RowSource[RowT], owner: type) -> "UniqueIndex[RowT]": ...
     def __get__(self, table: object, owner: type) -> object:
         """Return the declaration from a class, and the index from a table.
 
@@ -48,7 +48,7 @@ class UniqueIndex(Generic[RowT]):
         self.by_key: dict[Any, RowT] = {}
         self.get, self.find = lookups(self.by_key, fields)
 
-    def move(self, old: Any, new: Any, row: RowT) -> None:
+    def update(self, old: Any, new: Any, row: RowT) -> None:
         """Replace the key of a row; None means not in the index. Only the table calls this."""
         if new is not None:
             self.by_key[new] = row

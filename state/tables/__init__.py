@@ -4,6 +4,6 @@ To add a table, declare its row type and table in one of the modules, and add a 
 digest and the checks of the store then include it.
 """
 
-from state.tables.state import Coordinates, Listeners, State
+from state.tables.state import Listeners, OperationPosition, State
 
-__all__ = ["Coordinates", "Listeners", "State"]
+__all__ = ["Listeners", "OperationPosition", "State"]

@@ -1,9 +1,9 @@
 """Accounts and the rows that belong to them: metadata, authorities, recovery, delegations, routes. Source: state-objects.md §4."""
 
+from state.protocol.authority import Authority
 from state.protocol.constants import TIME_MAX
-from state.protocol.keys.authority import Authority
 from state.protocol.keys.keys import NULL_KEY
-from state.store import Ordered, Part, Row, Table, Unique
+from state.store import ComputedKey, Ordered, Row, Table, Unique
 
 
 def vote_weight(own: int, received: int, delegated: int) -> int:
@@ -106,7 +106,7 @@ class Accounts(Table[Account]):
     by_proxy = Ordered("proxy", "name", lazy=True)
     by_next_vesting_withdrawal = Ordered("next_vesting_withdrawal", "name", lazy=True)
     by_due_withdrawal = Ordered("next_vesting_withdrawal", "name", where=(is_withdrawing, "next_vesting_withdrawal"))
-    by_vote_weight = Ordered(Part(vote_weight, *VESTS_FIELDS, descending=True), lazy=True)  # only the social index reads it
+    by_vote_weight = Ordered(ComputedKey(vote_weight, *VESTS_FIELDS, descending=True), lazy=True)  # only the social index reads it
 
 
 class AccountMetadata(Row):

@@ -4,7 +4,7 @@ Source: state-objects.md §7.
 """
 
 from state.protocol.values.asset import NULL_PRICE, Price, price_key
-from state.store import Ordered, Part, Row, Table
+from state.store import ComputedKey, Ordered, Row, Table
 
 
 def sell_price_key(price: Price) -> tuple[int, int, int]:
@@ -28,7 +28,7 @@ class LimitOrders(Table[LimitOrder]):
     """Open orders."""
 
     by_expiration = Ordered("expiration")
-    by_price = Ordered(Part(sell_price_key, "sell_price"))
+    by_price = Ordered(ComputedKey(sell_price_key, "sell_price"))
     by_account = Ordered("seller", "orderid", unique=True, lazy=True)
 
 

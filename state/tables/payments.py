@@ -1,7 +1,7 @@
 """Pending payments: escrows and withdrawals from savings. Source: state-objects.md §7.3, §7.4."""
 
 from state.protocol.values.asset import Asset
-from state.store import Ordered, Part, Row, Table
+from state.store import ComputedKey, Ordered, Row, Table
 
 
 class Escrow(Row):
@@ -35,7 +35,7 @@ class Escrows(Table[Escrow]):
     """All escrows."""
 
     by_from_id = Ordered("from_", "escrow_id", unique=True)
-    by_ratification_deadline = Ordered(Part(both, "to_approved", "agent_approved"), "ratification_deadline")
+    by_ratification_deadline = Ordered(ComputedKey(both, "to_approved", "agent_approved"), "ratification_deadline")
 
 
 class SavingsWithdraw(Row):

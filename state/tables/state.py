@@ -14,7 +14,7 @@ from state.protocol.spec import ChainSpec
 from state.protocol.transaction import ZERO_ID, SignedBlock, SignedTransaction, Wire
 from state.protocol.work import Work
 from state.store import Journal, Table
-from state.store.rows import Keeping
+from state.store.rows import Copying
 from state.tables import accounts, content, globals, market, payments, proposals, smt, witnesses
 
 ACCEPTED_MAX = 100_000
@@ -27,7 +27,7 @@ def no_operations(number: int, index: int, size: int) -> tuple[bytes, tuple[Oper
     raise AssertionError("the state belongs to no chain with blocks")
 
 
-class Coordinates(Struct):
+class OperationPosition(Struct):
     """Position of the operation that is being applied (block-processing.md §7.1). Listeners store it."""
 
     trx_id: bytes = ZERO_ID
@@ -64,7 +64,7 @@ class Listeners:
         self.before_transaction: list[Callable[[Any, SignedTransaction], None]] = []
         self.after_transaction: list[Callable[[Any, SignedTransaction], None]] = []
         self.irreversible: list[Callable[[Any, int], None]] = []
-        # Around a state edit of the VESTS or authorities of an account (state/chain/edits.py), with the account's name.
+        # Around a state edit of the VESTS or authorities of an account (state/chain/state_edits.py), with the account's name.
         self.before_edit: list[Callable[[Any, str], None]] = []
         self.after_edit: list[Callable[[Any, str], None]] = []
         self._operations: tuple[list[tuple[Any, type | None]], list[tuple[Any, type | None]]] = ([], [])
@@ -159,7 +159,7 @@ class State:
         self.spec = spec
         self.wire = Wire(spec)
         self.journal = journal = Journal()
-        self.here = Coordinates()
+        self.position = OperationPosition()
         self.work = Work()
         self.wire.codecs.spend = self.work.spend
         self.journal.on_undone = lambda: self.work.undo(UNDO_UNITS)
@@ -180,8 +180,8 @@ class State:
         self.plugins: dict[str, Any] = {}
         self.interpreters: dict[str, Callable[[Any, Any], None]] = {}
         # For in-memory copies of the state: functions that copy the data of plugins, and functions called after everything is restored.
-        self.keepers: list[Callable[[], Keeping]] = []
-        self.on_put_back: list[Callable[[], None]] = []
+        self.keepers: list[Callable[[], Copying]] = []
+        self.on_restored: list[Callable[[], None]] = []
 
         self.global_properties = globals.GlobalPropertiesTable(journal)
         self.accounts = accounts.Accounts(journal)
@@ -264,11 +264,11 @@ class State:
         """Yield the names and tables in the order of `__init__`."""
         return ((name, value) for name, value in vars(self).items() if isinstance(value, Table))
 
-    def let_go(self, number: int) -> None:
+    def release_indices(self, number: int) -> None:
         """Free the memory of unread orders every BLOCKS_BETWEEN_LOOKS blocks. Call it when block `number` becomes irreversible."""
         if not number % BLOCKS_BETWEEN_LOOKS:
             for _, table in self.tables():
-                table.let_go()
+                table.release_indices()
 
     def pushing(self) -> Pushing:
         """Return a context manager for pushing a transaction, during which the rules for new transactions apply."""

@@ -11,18 +11,18 @@ from functools import cache
 
 from msgspec import Struct
 
-from node.failures import NodeError
 from node.history.apply import TRUST_OWN
 from node.history.resume import resume
+from node.runtime.errors import NodeError
 from node.snapshots.folder import FOLDER_NAME as SNAPSHOTS
 from node.snapshots.folder import folder_of, save
 from node.storage.datafolder import DataFolder
-from node.storage.specfile import SPEC_NAME
+from node.storage.spec_copy import SPEC_NAME
 from state.chain.digest import state_digest
 from state.protocol.errors import ChainError
 from state.protocol.transaction import SignedBlock
 from tests.attack.power import FOLDER, at_block_1, tree
-from tests.helpers.logs import capture_logs
+from tests.helpers.log_capture import capture_logs
 from tests.helpers.nodes import DEV, dev_chain, make_block, transfer
 from tests.helpers.simulated_disk import SimulatedDisk
 

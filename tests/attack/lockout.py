@@ -120,7 +120,9 @@ class Watcher:
         client = Client(self._node)
         shown = client.ask("GET", "/metrics")[1].decode()
         client.close()
-        found = [re.search(rf"^coind_loop_turn_longest_{name} (\S+)$", shown, re.MULTILINE) for name in ("seconds", "processor_seconds")]
+        found = [
+            re.search(rf"^coind_loop_iteration_longest_{name} (\S+)$", shown, re.MULTILINE) for name in ("seconds", "processor_seconds")
+        ]
         first, second = (0.0 if each is None else float(each[1]) for each in found)
         self._turns = max(self._turns[0], first), max(self._turns[1], second)
 

@@ -12,13 +12,13 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from node.failures import NodeError
 from node.history.apply import TRUST_OWN
-from node.processor import Processor
+from node.processor.processor import Processor
+from node.runtime.errors import NodeError
 from node.storage.datafolder import DataFolder
 from state.chain.chain import Chain
 from state.chain.digest import state_digest
-from state.chain.moves import Move
+from state.chain.head_change import HeadChange
 from state.protocol.transaction import ZERO_ID, SignedBlock, Wire
 from tests.helpers.nodes import DEV, dev_chain, make_block, transfer
 from tests.helpers.simulated_disk import SimulatedDisk, Stopped
@@ -50,7 +50,7 @@ def block_1() -> Chain:
 def at_block_1() -> Chain:
     """The same chain every time, taken back to its first block: making a new one takes longer than all the rest."""
     chain = block_1()
-    chain.on_moved.clear()
+    chain.on_head_change.clear()
     while chain.state.props.head_block_number > 1:
         chain.pop_block()
     chain.clear_pending()
@@ -141,20 +141,20 @@ class Story:
         self.counts["starts"] += 1
         self.after_kill, self.after_power = [node.head], [node.head]
 
-        def begin(move: Move) -> None:
+        def begin(move: HeadChange) -> None:
             """Note what may be found while a move is written: a switch is one step, and blocks are not."""
             ids = [node.head] if move.popped else [block.id for block in move.applied]
             self.after_kill += ids
             self.after_power += ids
 
-        def done(move: Move) -> None:
+        def done(move: HeadChange) -> None:
             if not node.processor.failure:
                 self.after_kill = [node.head]
                 self.after_power = [node.head] if move.popped else self.after_power
                 self.counts["switches" if move.popped else "blocks"] += 1
 
-        node.chain.on_moved.insert(0, begin)
-        node.chain.on_moved.append(done)
+        node.chain.on_head_change.insert(0, begin)
+        node.chain.on_head_change.append(done)
         return node
 
     def end(self) -> None:

@@ -19,8 +19,8 @@ from itertools import repeat
 from pathlib import Path
 from typing import Any
 
-from rpc.service.allowance import ALLOWANCE_UNITS, DEBT_UNITS_MAX, FORGIVEN_PER_SECOND, LEFT_UNITS_MIN
-from rpc.service.method import VALUES_MAX
+from rpc.declare.method import VALUES_MAX
+from rpc.jsonrpc.allowance import ALLOWANCE_UNITS, DEBT_UNITS_MAX, FORGIVEN_PER_SECOND, LEFT_UNITS_MIN
 from state.protocol.keys.keys import derive_secret
 from state.protocol.keys.signatures import Canonical, sign
 from state.protocol.transaction import Wire
@@ -215,7 +215,7 @@ def attacked(node: Node, name: str, seconds: float) -> dict[str, int]:
         attackers.wait()
     refused = sum(map(float, re.findall(r"^coind_refused_work_units_total{.*} (\S+)$", shown, re.MULTILINE)))
     (limited,) = map(float, re.findall(r"^coind_clients_limited (\S+)$", shown, re.MULTILINE))
-    (longest,) = map(float, re.findall(r"^coind_loop_turn_longest_processor_seconds (\S+)$", shown, re.MULTILINE))
+    (longest,) = map(float, re.findall(r"^coind_loop_iteration_longest_processor_seconds (\S+)$", shown, re.MULTILINE))
     named = len(re.findall("allowance of refused work", node.errors.read_text("utf-8", "replace")))
     figures = {
         "health_max_ms": round(max(seen.health) * 1000),

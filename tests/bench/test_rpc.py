@@ -1,10 +1,10 @@
 """What bench.rpc measures: whole replies, or it says that they are not."""
 
 from bench.rpc import Question, answered, beside, made_up, questions, rows_of
-from node.clock import ChainClock
-from node.driving.driver import Driver
-from node.processor import Processor
-from node.service import new_service
+from node.app.service import new_service
+from node.devchain.devchain import DevChain
+from node.processor.processor import Processor
+from node.runtime.clock import ChainClock
 from state.plugins.registry import PLUGINS
 
 HALF = Question("", "", [], rows=100, reference=41)
@@ -12,7 +12,7 @@ HALF = Question("", "", [], rows=100, reference=41)
 
 def test_the_chain_without_a_file_fills_every_reply() -> None:
     chain = made_up()
-    service = new_service(chain, Processor(chain), Driver(chain, ChainClock()), tuple(PLUGINS))
+    service = new_service(chain, Processor(chain), DevChain(chain, ChainClock()), tuple(PLUGINS))
     asked = list(questions(chain))
     assert {question.rows for question in asked} >= {1, 20, 50, 100, 1000}
     for question in asked:

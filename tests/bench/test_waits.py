@@ -6,8 +6,8 @@ import pytest
 
 from bench import waits
 from bench.waits import CALLS, Node, filled, large_bodies, request
-from node.ahead import read_ahead
-from rpc.service.caller import LOCAL
+from node.monitoring.warm_up import warm_up
+from rpc.caller import LOCAL
 from state.operations.content import Vote
 
 POSTS = 120
@@ -20,10 +20,10 @@ def voted(node: Node, number: int) -> None:
 
 @pytest.fixture
 def _small_slices(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("state.store.slices", "state.store.lazy", "state.plugins.social.posts.view"):
-        monkeypatch.setattr(f"{module}.SLICE", 3)
-    monkeypatch.setattr("state.plugins.tags.view.COMMENTS_SLICE", 2)
-    monkeypatch.setattr("state.plugins.social.communities.lists.COUNTED_SLICE", 4)
+    for module in ("state.store.lazy.incremental", "state.store.lazy.order", "state.plugins.social.ranked_posts"):
+        monkeypatch.setattr(f"{module}.CHUNK_ROWS", 3)
+    monkeypatch.setattr("state.plugins.tags.view.COMMENTS_CHUNK", 2)
+    monkeypatch.setattr("state.plugins.social.communities.lists.COUNTED_CHUNK", 4)
 
 
 @pytest.mark.usefixtures("_small_slices")
@@ -31,7 +31,7 @@ def _small_slices(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_calls_in_slices_are_answered_as_at_once(is_ahead: bool) -> None:
     sliced, whole = filled(POSTS), filled(POSTS)
     if is_ahead:
-        await read_ahead(sliced.site.state)
+        await warm_up(sliced.site.state)
     waited = 0
     for method, params in CALLS:
         body = request(method, params)

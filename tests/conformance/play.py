@@ -17,14 +17,14 @@ import trio
 
 import rpc.api  # noqa: F401 - fills METHODS
 import state.operations  # noqa: F401 - fills the registry
-from node.clock import ChainClock
-from node.driving.driver import Driver
-from node.specs import load_spec
-from rpc.explorer.series import Series
-from rpc.service.caller import LOCAL
-from rpc.service.encoding import scrubbed
-from rpc.service.envelope import Service
-from rpc.service.method import METHODS
+from node.devchain.devchain import DevChain
+from node.runtime.clock import ChainClock
+from node.specs.builder import load_spec
+from rpc.caller import LOCAL
+from rpc.declare.method import METHODS
+from rpc.explorer.supply_history import SupplyHistory
+from rpc.json.encoding import scrubbed
+from rpc.jsonrpc.dispatch import Service
 from state.chain.chain import Chain
 from state.chain.digest import state_digest
 from state.chain.genesis import new_state
@@ -32,8 +32,8 @@ from state.plugins.registry import PLUGINS, enable
 from state.protocol.errors import ChainError
 from state.protocol.transaction import SignedBlock, frames
 from tests.conformance import run
-from tests.helpers.api import DirectProcessor
-from tests.helpers.called import watched
+from tests.helpers.api import StubProcessor
+from tests.helpers.method_coverage import watched
 
 CASES = Path(__file__).parent / "cases"
 
@@ -48,7 +48,7 @@ SERVED_HERE = ("account_history_api.enum_virtual_ops",)
 class Player:
     """A chain at genesis, with the named plugins, and the events of a case, in the order of their steps."""
 
-    def __init__(self, folder: Path, plugins: Iterable[str] = PLUGINS, processor: type[DirectProcessor] = DirectProcessor) -> None:
+    def __init__(self, folder: Path, plugins: Iterable[str] = PLUGINS, processor: type[StubProcessor] = StubProcessor) -> None:
         self.folder = folder
         self.chain = Chain(new_state(load_spec("steem-testnet"), prepare=lambda state: enable(state, plugins)))
         self.wire = self.chain.state.wire
@@ -66,8 +66,8 @@ class Player:
             state=self.chain.state,
             chain=self.chain,
             processor=processor(self.chain),
-            driver=Driver(self.chain, ChainClock()),
-            series=Series(self.chain),
+            devchain=DevChain(self.chain, ChainClock()),
+            series=SupplyHistory(self.chain),
         )
         self.served = set(self.service.method_names)
 

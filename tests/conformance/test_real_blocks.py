@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import state.operations  # noqa: F401 - fills the registry
-from node.specs import load_spec
+from node.specs.builder import load_spec
 from state.protocol.keys.keys import public_key_text
 from state.protocol.keys.signatures import Canonical, recover
 from state.protocol.operation import SMT_TAGS

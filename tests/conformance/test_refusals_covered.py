@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from node.specs import load_spec
+from node.specs.builder import load_spec
 from tests.conftest import CASES, case_names, read_json_lines
 from tests.helpers import refusals as refusal_sites
-from tests.helpers.refusals import GAP, Site, sites, sites_of
+from tests.helpers.refusals import GAP, RefusalSite, sites, sites_of
 from tests.helpers.sources import Source, sources
 
 END = "\1"  # of a recorded text
@@ -24,7 +24,7 @@ HERE = ("tests/conformance/test_refusals_covered.py", "tests/helpers/refusals.py
 
 # Refusals that nothing can bring about, by what they say; each has the reason.
 UNREACHABLE: dict[str, str] = {
-    "chain.producing.assemble_block: fc::raw::pack_size(pending_block) <= COIN_MAX_BLOCK_SIZE": (
+    "chain.production.assemble_block: fc::raw::pack_size(pending_block) <= COIN_MAX_BLOCK_SIZE": (
         "what goes into a block fits maximum_block_size, which is never greater"
     ),
     "effects.early_voting.cast_early_vote: Cannot vote with 0 rshares.": (
@@ -89,7 +89,7 @@ def is_asserted(said: str, texts: tuple[str, ...]) -> bool:
     return any(longest in text or any(text in piece for piece in pieces) for text in texts)
 
 
-def is_covered(site: Site) -> bool:
+def is_covered(site: RefusalSite) -> bool:
     """Whether a refusal happens somewhere."""
     return is_recorded(site.said, recorded()) or is_asserted(site.said, asserted())
 

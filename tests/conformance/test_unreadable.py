@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import state.operations  # noqa: F401 - fills the registry
-from node.specs import load_spec
+from node.specs.builder import load_spec
 from state.protocol.errors import BadCast, ChainError
 from state.protocol.transaction import Wire
 from tests.conftest import CASES, case_names, read_json_lines

@@ -18,7 +18,7 @@ from typing import Any
 import trio
 from msgspec import structs
 
-from node.memory import collect_in_portions, keep_what_is_loaded
+from node.runtime.memory import collect_in_portions, freeze_loaded_objects
 from state.protocol.work import UNITS_MAX
 from tests.dearest.blocks import search_blocks
 from tests.dearest.bodies import bodies
@@ -170,7 +170,7 @@ def main() -> None:
     logging.disable(logging.WARNING)  # time goes back here
     collect_in_portions()
     world = World()
-    keep_what_is_loaded()
+    freeze_loaded_objects()
     fine = trio.run(run, world, arguments)
     sys.stdout.flush()
     os._exit(0 if fine else 1)  # taking the chain apart takes a second

@@ -145,14 +145,14 @@ DUE: dict[str, Callable[[World], None]] = {
 
 async def search_blocks(world: World, only: str, most: float = TOO_LONG) -> bool:
     """Measure each kind of block; returns whether none took too long."""
-    moment = world.chain.checkpoint()
+    moment = world.chain.savepoint()
     found: list[Found[None]] = []
     begun = time.monotonic()
 
     async def tried(kind: str, prepare: Callable[[World], int]) -> None:
         size = prepare(world)
         cost = await made(world)
-        world.chain.return_to(moment)
+        world.chain.restore(moment)
         found.append(Found(f"{kind}, {size:,} bytes" if size else kind, None, b"", cost, 0))
         if cost.longest > most:
             print(line(found[-1]), flush=True)
@@ -172,7 +172,7 @@ async def search_blocks(world: World, only: str, most: float = TOO_LONG) -> bool
 
 async def made(world: World) -> Cost:
     """Return what it costs to make the next block as the producer does."""
-    return await measured(world, lambda: world.processor.make_block(world.driver.make_block))
+    return await measured(world, lambda: world.processor.make_block(world.devchain.make_block))
 
 
 def fill(world: World, recipe: Recipe) -> int:

@@ -9,8 +9,8 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 import msgspec
 from msgspec import Struct
 
-from rpc.service.arguments import Among, AnyOf, Limit, is_query
-from rpc.service.method import METHODS, Method, Parameter
+from rpc.declare.arguments import AnyOf, MaxValue, OneOfNames, is_query
+from rpc.declare.method import METHODS, Method, Parameter
 from state.operations.custom import Custom, CustomBinary
 from state.operations.transfers import Transfer
 from state.protocol.codec.fields import kind_of_hint
@@ -133,9 +133,9 @@ class Calls:
         draw = self.draw
         marks = getattr(annotation, "__metadata__", ())
         for mark in marks:
-            if isinstance(mark, Limit):
+            if isinstance(mark, MaxValue):
                 return draw.choice((mark.maximum, mark.maximum, mark.maximum, 1, mark.maximum + 1))
-            if isinstance(mark, Among):
+            if isinstance(mark, OneOfNames):
                 return draw.choice(mark.names)
             if isinstance(mark, AnyOf):
                 return self.of(draw.choice(mark.annotations), name)

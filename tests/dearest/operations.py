@@ -6,6 +6,7 @@ from typing import Any
 
 from msgspec import Struct, structs
 
+from state.protocol.authority import Authority, key_authority
 from state.protocol.codec.fields import wire_fields
 from state.protocol.codec.kinds import (
     AssetKind,
@@ -31,7 +32,6 @@ from state.protocol.codec.kinds import (
 )
 from state.protocol.codec.kinds.containers import ordered, pair_key, sort_key
 from state.protocol.errors import ChainError
-from state.protocol.keys.authority import Authority, key_authority
 from state.protocol.keys.keys import public_key, secret_from_seed
 from state.protocol.operation import OPERATIONS, Operation
 from state.protocol.transaction import OPERATION, SignedTransaction

@@ -22,7 +22,7 @@ from state.operations.rewards import ClaimRewardBalance
 from state.operations.transfers import CancelTransferFromSavings, Transfer, TransferFromSavings, TransferToSavings
 from state.operations.vesting import DelegateVestingShares, SetWithdrawVestingRoute, TransferToVesting, WithdrawVesting
 from state.operations.witnesses import AccountWitnessProxy, AccountWitnessVote, FeedPublish, WitnessSetProperties, WitnessUpdate
-from state.protocol.keys.authority import key_authority
+from state.protocol.authority import key_authority
 from state.protocol.operation import Operation
 from state.protocol.values.asset import COIN, SBD, VESTS, Asset, Price
 from tests.dearest.genes import Counting, Gene

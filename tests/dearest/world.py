@@ -11,16 +11,16 @@ from unittest.mock import patch
 from msgspec import Struct
 
 from bench.waits import settle
-from node.clock import ChainClock, Patience
-from node.driving.driver import Driver
-from node.processor import REAPPLY_MILLISECONDS_MAX, Processor
-from node.service import new_service
-from node.specs import load_spec
-from rpc.explain.budget import Purse
+from node.app.service import new_service
+from node.devchain.devchain import DevChain
+from node.processor.processor import REAPPLY_MILLISECONDS_MAX, Processor
+from node.runtime.clock import ChainClock, TimeLimit
+from node.specs.builder import load_spec
+from rpc.explain.budget import SharedBudget
 from rpc.explain.explainer import Explainer
-from rpc.service.envelope import Service
-from rpc.service.turns import Gate
-from state.chain import producing
+from rpc.jsonrpc.dispatch import Service
+from rpc.jsonrpc.scheduler import ReadGate
+from state.chain import production
 from state.chain.chain import Chain
 from state.chain.genesis import new_state
 from state.chain.slots import scheduled_witness, slot_time
@@ -35,8 +35,8 @@ from state.operations.vesting import DelegateVestingShares, SetWithdrawVestingRo
 from state.operations.witnesses import AccountWitnessProxy, AccountWitnessVote, WitnessUpdate
 from state.plugins.registry import PLUGINS, enable
 from state.plugins.social.plugin import COMMUNITIES, register
+from state.protocol.authority import Authority, key_authority
 from state.protocol.constants import COIN_MIN_BLOCK_SIZE_LIMIT, COIN_SOFT_MAX_BLOCK_SIZE
-from state.protocol.keys.authority import Authority, key_authority
 from state.protocol.keys.keys import public_key, secret_from_seed, secret_from_wif
 from state.protocol.keys.signatures import sign
 from state.protocol.operation import Operation
@@ -76,8 +76,8 @@ class World:
     def __init__(self, sizes: Sizes = FULL) -> None:
         spec = load_spec("testnet")
         self.sizes = sizes
-        patience = Patience(REAPPLY_MILLISECONDS_MAX)
-        self.chain = Chain(new_state(spec, lambda state: enable(state, PLUGINS)), patience.is_over)
+        time_limit = TimeLimit(REAPPLY_MILLISECONDS_MAX)
+        self.chain = Chain(new_state(spec, lambda state: enable(state, PLUGINS)), time_limit.is_over)
         self.state = self.chain.state
         self.producer = secret_from_wif(spec.witness_keys[0])
         self._serial = 0
@@ -92,12 +92,12 @@ class World:
         self._fill()
         clock = ChainClock(lambda: self.state.head_time * 1000)
         self.explainer = Explainer(self.chain, lambda: self.state.head_time)
-        gate = Gate()
-        self.processor = Processor(self.chain, clock=clock, gate=gate, patience=patience)
-        self.driver = Driver(self.chain, clock, [self.producer])
+        gate = ReadGate()
+        self.processor = Processor(self.chain, clock=clock, gate=gate, time_limit=time_limit)
+        self.devchain = DevChain(self.chain, clock, [self.producer])
         plugins = (*spec.plugins, *PLUGINS)
         shared: Any = {"explainer": self.explainer, "gate": gate, "allowances": self.processor.allowances}
-        self.service: Service = new_service(self.chain, self.processor, self.driver, plugins, **shared)
+        self.service: Service = new_service(self.chain, self.processor, self.devchain, plugins, **shared)
 
     @property
     def names(self) -> list[str]:
@@ -125,7 +125,7 @@ class World:
         """Let nothing wait, and let clients and explanations have all that a quiet time allows."""
         self.chain.clear_pending()
         self.processor.allowances._buckets.clear()
-        self.explainer._purse = Purse()
+        self.explainer._shared_budget = SharedBudget()
 
     def transaction(
         self, operations: tuple[Operation, ...], secrets: tuple[bytes, ...] = (SECRET,), lifetime: int = 60
@@ -153,7 +153,7 @@ class World:
         for work in (self._governance, self._market, self._posts, self._social, self._due):
             for operations in work(state, sizes):
                 self.apply(operations)
-        state.journal.cut(state.journal.mark())
+        state.journal.commit(state.journal.position())
         self._long_history()
         settle(self)  # type: ignore[arg-type]
 
@@ -254,7 +254,7 @@ class World:
         for i in range(self.sizes.large // count):
             self._transfers("", count, 61 + i)
         # No block that this node makes has so many operations, but one from elsewhere may.
-        with patch.object(producing, "BLOCK_UNITS_MAX", NEVER):
+        with patch.object(production, "BLOCK_UNITS_MAX", NEVER):
             self.produce()
         self.state.set_props(maximum_block_size=COIN_MIN_BLOCK_SIZE_LIMIT * 2)
 

@@ -8,9 +8,9 @@ import tempfile
 from contextlib import closing, redirect_stdout
 from pathlib import Path
 
-from node.data.sql.macros import MACROS
-from node.data.sql.opening import open_export
-from node.data.sql.shell import answer
+from node.research.sql.connection import open_export
+from node.research.sql.macros import MACROS
+from node.research.sql.shell import answer
 from tests.conftest import ROOT
 from tests.helpers.exported import Question, exported, questions
 

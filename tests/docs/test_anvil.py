@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from rpc.service.method import METHODS
+from rpc.declare.method import METHODS
 from tests.conftest import ROOT
 from tests.helpers.commands import coind
 

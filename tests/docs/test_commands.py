@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from node.commands.app import app
+from node.cli.app import app
 from node.version import VERSION
-from rpc.service.method import METHODS
+from rpc.declare.method import METHODS
 from tests.conftest import ROOT
 
 SOURCES = [*sorted((ROOT / "docs").rglob("*.md")), *sorted(ROOT.glob("*.md"))]

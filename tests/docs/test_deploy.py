@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import yaml  # type: ignore[import-untyped]
 
-from node.commands.app import app
-from node.commands.sources import UNNAMED, options_of, variable_of
-from node.failures import Status
+from node.cli.app import app
+from node.cli.option_sources import UNNAMED, options_of, variable_of
+from node.runtime.errors import Status
 from tests.conftest import ROOT
 
 DEPLOY = ROOT / "docs" / "deploy"
@@ -121,7 +121,7 @@ def test_the_unit_is_bound_and_restarts_only_where_that_may_help() -> None:
 def test_alerts_ask_for_metrics_that_there_are() -> None:
     groups = yaml.safe_load((DEPLOY / "alerts.yaml").read_text("utf-8"))["groups"]
     rules = [rule for group in groups for rule in group["rules"]]
-    source = "".join((ROOT / "node" / place / "metrics.py").read_text("utf-8") for place in ("watch", "relay"))
+    source = "".join((ROOT / "node" / place / "metrics.py").read_text("utf-8") for place in ("monitoring", "replicas/relay"))
     declared_names = set(re.findall(r'"(coind_\w+)"', source))
     named = {name for rule in rules for name in re.findall(r"\bcoind_\w+", rule["expr"])}
     assert {name.removesuffix("_total") for name in named} <= declared_names

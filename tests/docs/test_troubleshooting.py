@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from node.commands import running
+from node.cli import run_options
 from tests.conftest import ROOT
 from tests.helpers.commands import coind
 
@@ -35,7 +35,7 @@ WRONG = {
 
 def sources() -> str:
     """The texts of the program, with strings that go on in the next line put together."""
-    files = [*(path for part in ("node", "state", "rpc", "bin") for path in (ROOT / part).rglob("*.py")), ROOT / "bin" / "ready.sh"]
+    files = [*(path for part in ("node", "state", "rpc", "bin") for path in (ROOT / part).rglob("*.py")), ROOT / "bin" / "ensure_venv.sh"]
     text = "\n".join(path.read_text(encoding="utf-8") for path in files)
     return re.sub(r'"\n\s*f?"', "", text)
 
@@ -54,7 +54,7 @@ def test_a_mistake_leads_to_its_message(
     file.write_text("colour = 'red'\n", encoding="utf-8")
     words = [str(file) if word == "FILE" else word for word in command.split()]
     monkeypatch.chdir(ROOT)
-    monkeypatch.setattr(running, "configure_logs", lambda *_, **__: None)
+    monkeypatch.setattr(run_options, "configure_logs", lambda *_, **__: None)
     done = coind(capsys, *words)
     pattern = ".*".join(re.escape(piece) for piece in message.split("..."))
     assert message in MESSAGES

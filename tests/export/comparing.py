@@ -13,14 +13,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import trio
 
-from node.data.export.collecting import KEYS, ORDER, Dataset
-from node.data.export.running import Export, Wanted
-from node.data.names import names_of
-from node.specs import load_spec
+from node.research.columns.column_buffer import KEYS, ORDER, Dataset
+from node.research.columns.names import names_of
+from node.research.export.run import Export, ExportOptions
+from node.specs.builder import load_spec
 from node.storage.blockfile import BlockFile
 from rpc.api.history import get_ops_in_block
-from rpc.service.arguments import APPBASE
-from rpc.service.show import Show
+from rpc.declare.arguments import APPBASE
+from rpc.declare.record_encoder import RecordEncoder
 from state.chain.chain import Chain
 from state.chain.genesis import new_state
 from state.chain.skip import TRUSTED
@@ -43,13 +43,13 @@ def every_table() -> tuple[str, ...]:
     return tuple(names_of(new_state(load_spec(CHAIN), partial(enable, names=PLUGINS))))
 
 
-def wanted_of(source: Path, to: Path, **changes: Any) -> Wanted:
+def wanted_of(source: Path, to: Path, **changes: Any) -> ExportOptions:
     """What the tests export: a block log of the recordings' chain, trusted, with all tables."""
     given: dict[str, Any] = {"skip": TRUSTED, "tables": dict.fromkeys(every_table(), 0)}
-    return Wanted(spec=load_spec(CHAIN), source=source, to=to, **given | changes)
+    return ExportOptions(spec=load_spec(CHAIN), source=source, to=to, **given | changes)
 
 
-def exported(wanted: Wanted) -> Export:
+def exported(wanted: ExportOptions) -> Export:
     """Export something, to its end."""
     export = Export(wanted)
     assert trio.run(export.run)
@@ -107,7 +107,7 @@ class Reader:
 
 def compare_operations(reader: Reader, chain: Chain) -> Counter[str]:
     """Compare all operations with what `account_history_api.get_ops_in_block` says; returns how many there are of each kind."""
-    state, show, counts = chain.state, Show(chain.state.wire, APPBASE), Counter[str]()
+    state, show, counts = chain.state, RecordEncoder(chain.state.wire, APPBASE), Counter[str]()
     rows: dict[int, dict[Key, tuple[str, dict[str, Any]]]] = {}
     times = {row["block"]: row["time"] for row in reader.rows("blocks")}
     letters = {nai_text(symbol): text for symbol, text in state.wire.codecs.symbols.letters.items()}

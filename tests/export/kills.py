@@ -9,8 +9,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from node.data.export.running import Wanted
-from node.failures import Status
+from node.research.export.run import ExportOptions
+from node.runtime.errors import Status
 from tests.export.comparing import exported, wanted_of
 
 CHUNK_BLOCKS, TABLES_EVERY = 20, 30
@@ -25,7 +25,7 @@ class Kills(Struct):
     ranges: int = 0
 
 
-def small_chunks(source: Path, to: Path) -> Wanted:
+def small_chunks(source: Path, to: Path) -> ExportOptions:
     """An export with many chunks, and rows of tables in between."""
     return wanted_of(
         source, to, chunk_blocks=CHUNK_BLOCKS, tables={"accounts": TABLES_EVERY, "market_buckets": 0, "comments": TABLES_EVERY}
@@ -38,7 +38,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {name: path.read_bytes() for name, path in files.items() if not name.startswith(".")}
 
 
-def start(wanted: Wanted) -> int:
+def start(wanted: ExportOptions) -> int:
     """Export in a process of its own; returns its id. Its status is 0 when it came to the end."""
     child = os.fork()
     if child:
@@ -55,7 +55,7 @@ def start(wanted: Wanted) -> int:
 def kill_exports(source: Path, folder: Path, count: int, seed: int) -> Kills:
     """Export a file until so many processes were killed, and compare each export that comes to its end with an undisturbed one."""
     chance, done = random.Random(seed), Kills()
-    whole, torn = folder / "whole", folder / "torn"
+    whole, torn = folder / "end_to_end", folder / "torn"
     # This process starts no threads of Arrow's, as they would be missing in its children.
     began = time.monotonic()
     assert os.waitpid(start(small_chunks(source, whole)), 0)[1] == 0

@@ -9,7 +9,7 @@ import time
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from tests.helpers.sequences import FREE, Sequences
+from tests.helpers.model_state import FREE, Sequences
 
 EXAMPLES, STEPS = 100, 50
 SETTINGS = settings(

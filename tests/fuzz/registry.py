@@ -4,7 +4,7 @@ from tests.fuzz.target import Target
 
 WIRES = ("state.protocol", "state.operations")
 FILES = ("node.storage",)
-CONNECTIONS = ("rpc.service.transport", "hypercorn.protocol", "hypercorn.trio", "h11", "wsproto", "h2")
+CONNECTIONS = ("rpc.http", "hypercorn.protocol", "hypercorn.trio", "h11", "wsproto", "h2")
 
 # The shares add up to nearly 1000; what is left is the sequences of operations. Measured on one of two busy cores: 200 (WebSocket) to
 # 12,000 (keys) inputs a second; with these shares 10^7 inputs come to about an hour of one such core.
@@ -18,11 +18,11 @@ TARGETS: dict[str, Target] = {
         Target("rpc", "requests", 130, ("rpc",), is_json=True),
         Target("block_file", "files", 80, FILES, 8192),
         Target("block_log", "files", 50, FILES, 8192),
-        Target("specs", "files", 30, ("node.specs",)),
+        Target("specs", "files", 30, ("node.specs.builder",)),
         Target("snapshots", "snapshots", 20, ("node.snapshots.file",), 8192),
         Target("keys", "texts", 80, ("state.protocol.keys", "state.protocol.values"), 512),
         Target("signatures", "texts", 30, ("state.protocol.keys",), 128),
-        Target("edits", "texts", 40, ("state.effects.edits",)),
+        Target("edits", "texts", 40, ("state.effects.body_patch",)),
         Target("http", "connections", 12, CONNECTIONS),
         Target("http2", "connections", 6, CONNECTIONS),
         Target("websocket", "connections", 12, CONNECTIONS),

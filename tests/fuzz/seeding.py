@@ -8,7 +8,7 @@ from typing import Any
 
 import zstandard
 
-from node.specs import SPEC_FOLDER, load_spec
+from node.specs.builder import SPEC_FOLDER, load_spec
 from state.protocol.keys.keys import public_key, public_key_text, secret_from_seed, wif_from_secret
 from state.protocol.keys.signatures import Canonical, sign
 from state.protocol.transaction import OFFSET, Wire, frames

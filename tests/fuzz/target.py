@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 
 HERE = Path(__file__).parent
-SEEDS, FOUND = HERE / "seeds", HERE / "found"
+SEEDS, FOUND = HERE / "seeds", HERE / "regressions"
 # What atheris has found to reach new code; it is not in the repository, and later runs go on from it.
 CORPUS = HERE / "corpus"
 # Of processor time: no input of a few kilobytes may keep anybody waiting for longer.

@@ -8,31 +8,31 @@ import trio
 
 import rpc.api
 import state.operations
-from node.clock import ChainClock
-from node.driving.driver import Driver
-from node.known_chains import known_chains
-from node.specs import load_spec
+from node.devchain.devchain import DevChain
+from node.runtime.clock import ChainClock
+from node.specs.builder import load_spec
+from node.specs.known_chains import known_chains
+from rpc.caller import ANYBODY, LOCAL, Caller
+from rpc.declare.errors import PushFailed
+from rpc.declare.method import METHODS
 from rpc.explain.explainer import Explainer
-from rpc.explorer.series import Series
+from rpc.explorer.supply_history import SupplyHistory
+from rpc.jsonrpc.dispatch import Service
 from rpc.processor import Inclusion, Result
-from rpc.service.caller import ANYBODY, LOCAL, Caller
-from rpc.service.envelope import Service
-from rpc.service.method import METHODS
-from rpc.service.refusal import PushFailed
 from state.chain.chain import Chain
 from state.chain.genesis import new_state
 from state.chain.transactions import canonical_rule
 from state.plugins.registry import enable
+from state.protocol.authority import Authority, key_authority
 from state.protocol.errors import ChainError
-from state.protocol.keys.authority import Authority, key_authority
 from state.protocol.keys.keys import public_key, secret_from_seed, wif_from_secret
 from state.protocol.keys.signatures import sign
 from state.protocol.operation import Operation
 from state.protocol.transaction import SignedBlock, SignedTransaction
 from state.protocol.work import LOCAL_UNITS_MAX, UNITS_MAX
-from state.store.rows import at_once
+from state.store.rows import run_steps
 from state.tables.accounts import Account, AccountAuthority, AccountMetadata
-from tests.helpers.called import watched
+from tests.helpers.method_coverage import watched
 from tests.helpers.shapes import mismatches, shapes
 
 assert rpc.api
@@ -53,7 +53,7 @@ class Refusal(Exception):
         self.message: str = error["message"]
 
 
-class DirectProcessor:
+class StubProcessor:
     """Pushes at once. What waits for a block is told what `inclusion` says; files are never read, `files` notes them."""
 
     def __init__(self, chain: Chain) -> None:
@@ -80,12 +80,12 @@ class DirectProcessor:
         await self.push_transaction(trx, caller)
         return Inclusion(trx.id, self.inclusion.block_num, self.inclusion.trx_num, self.inclusion.expired)
 
-    async def push_blocks_from(self, path: str, count: int, skip: int) -> int:
+    async def push_blocks_from(self, path: str, count: int, skip_flags: int) -> int:
         """Note what was asked for."""
-        self.files.append((path, count, skip))
+        self.files.append((path, count, skip_flags))
         return count
 
-    async def take_steps(self, steps: Iterator[object]) -> int:
+    async def run_steps(self, steps: Iterator[object]) -> int:
         """Take them all at once."""
         return sum(1 for _ in steps)
 
@@ -95,19 +95,19 @@ class DirectProcessor:
 
     async def in_steps(self, work: Callable[[], Generator[None, None, Result]]) -> Result:
         """Take all steps at once."""
-        return at_once(work())
+        return run_steps(work())
 
 
-class Site:
+class ApiChain:
     """A chain at genesis with the named plugins, and its service. Without any named, it serves all methods."""
 
     def __init__(self, spec: str = "testnet", plugins: Sequence[str] | None = None) -> None:
         self.chain = Chain(new_state(load_spec(spec), prepare=lambda state: enable(state, plugins or ())))
         self.state = self.chain.state
         self.wire = self.state.wire
-        self.processor = DirectProcessor(self.chain)
+        self.processor = StubProcessor(self.chain)
         self.now = NOW
-        self.driver = Driver(self.chain, ChainClock(lambda: self.now * 1000), [INIT_SECRET])
+        self.devchain = DevChain(self.chain, ChainClock(lambda: self.now * 1000), [INIT_SECRET])
         self.service = Service(
             watched(METHODS.values()),
             wire=self.wire,
@@ -117,9 +117,9 @@ class Site:
             state=self.state,
             chain=self.chain,
             processor=self.processor,
-            driver=self.driver,
+            devchain=self.devchain,
             explainer=Explainer(self.chain, lambda: self.now, known_chains),
-            series=Series(self.chain).attach(),
+            series=SupplyHistory(self.chain).attach(),
         )
 
     def call(self, method: str, *params: Any, local: bool = True, **named: Any) -> Any:

@@ -9,9 +9,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from node.relay.history import Joiner
-from rpc.service.caller import LOCAL
-from tests.helpers.push import Pushing
+from node.replicas.relay.history import Joiner
+from rpc.caller import LOCAL
+from tests.helpers.push import PushClients
 
 Headers = dict[str, str]
 WRONG_LAST_SEQUENCE = {"code": 400, "err_code": 10071, "description": "wrong last sequence"}
@@ -237,9 +237,9 @@ async def broker_running(max_payload: int = 1 << 20) -> AsyncIterator[Broker]:
         broker.end_connections()
 
 
-def node_world() -> Pushing:
+def node_world() -> PushClients:
     """A chain that knows its operations."""
-    return Pushing("account_history")
+    return PushClients("account_history")
 
 
 class NodeServer:

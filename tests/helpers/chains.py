@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import structs
 
 import state.operations
-from node.specs import load_spec
+from node.specs.builder import load_spec
 from state.chain.chain import Chain
 from state.chain.digest import state_digest
 from state.chain.genesis import new_state
@@ -14,9 +14,9 @@ from state.chain.hardforks import set_hardfork
 from state.chain.skip import Skip
 from state.chain.transactions import apply_transaction
 from state.plugins.registry import enable
+from state.protocol.authority import Authority, key_authority
 from state.protocol.constants import VESTS_PER_COIN_SATOSHI
 from state.protocol.errors import ChainError
-from state.protocol.keys.authority import Authority, key_authority
 from state.protocol.keys.keys import public_key, secret_from_seed
 from state.protocol.operation import Operation
 from state.protocol.spec import MAIN_BUILD, ChainSpec
@@ -121,7 +121,7 @@ def push(chain: Chain, *operations: Operation) -> None:
 def apply(chain: Chain, *operations: Operation) -> None:
     """Apply operations as those of a block: no soft rules."""
     journal = chain.state.journal
-    mark = journal.mark()
+    mark = journal.position()
     try:
         apply_transaction(chain.state, transaction(chain, *operations), UNSIGNED | Skip.TRANSACTION_DUPE_CHECK)
     except ChainError:

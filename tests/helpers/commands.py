@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import pytest
 
-from node.commands.app import main
+from node.cli.app import main
 
 
 @dataclass(frozen=True)
-class Done:
+class CommandResult:
     """How a command has ended."""
 
     status: int
@@ -29,7 +29,7 @@ class Done:
         return {name.strip(): value.strip() for name, _, value in found}
 
 
-def coind(capsys: pytest.CaptureFixture[str], *words: str) -> Done:
+def coind(capsys: pytest.CaptureFixture[str], *words: str) -> CommandResult:
     """Run a command to its end."""
     capsys.readouterr()
     with pytest.MonkeyPatch.context() as patched:
@@ -39,4 +39,4 @@ def coind(capsys: pytest.CaptureFixture[str], *words: str) -> Done:
             warnings.simplefilter("ignore", UserWarning)
             status = main()
     captured = capsys.readouterr()
-    return Done(status, captured.out, captured.err)
+    return CommandResult(status, captured.out, captured.err)

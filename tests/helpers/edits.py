@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 
-from state.chain.edits import Edit
+from state.chain.state_edits import StateEdit
 from state.tables import State
 
 
-class ByFunction(Edit, frozen=True):
+class ByFunction(StateEdit, frozen=True):
     """A change of the state by a function."""
 
     change: Callable[[State], object]

@@ -6,8 +6,8 @@ from pathlib import Path
 import trio
 from msgspec import Struct
 
-from node.data.export.running import Export, Wanted
-from node.specs import load_spec
+from node.research.export.run import Export, ExportOptions
+from node.specs.builder import load_spec
 from state.chain.skip import TRUSTED
 from tests.conftest import ROOT
 
@@ -51,7 +51,7 @@ def questions() -> list[Question]:
 
 def exported(to: Path, source: Path = WORKLOAD) -> Export:
     """Export a block log into a folder; what is returned has the chain that was reached."""
-    done = Export(Wanted(spec=load_spec(CHAIN), source=source, to=to, tables=TABLES, skip=TRUSTED))
+    done = Export(ExportOptions(spec=load_spec(CHAIN), source=source, to=to, tables=TABLES, skip=TRUSTED))
     trio.run(done.run)
     # What a run has frozen, duckdb would report as leaked at the end of the process.
     gc.unfreeze()

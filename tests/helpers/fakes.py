@@ -5,22 +5,11 @@ import json
 from typing import Annotated, Any
 
 import rpc.api.jsonrpc  # noqa: F401 - it declares its methods
-from rpc.service.arguments import (
-    AccountName,
-    Bool,
-    Int32,
-    Limit,
-    Text,
-    Timestamp,
-    Title,
-    UInt32,
-    UInt64,
-    argument,
-)
-from rpc.service.caller import ANYBODY, LOCAL
-from rpc.service.envelope import Service
-from rpc.service.method import METHODS, Method, method
-from rpc.service.refusal import PushFailed
+from rpc.caller import ANYBODY, LOCAL
+from rpc.declare.arguments import AccountName, Bool, EnumTitle, Int32, MaxValue, Text, Timestamp, UInt32, UInt64, argument
+from rpc.declare.errors import PushFailed
+from rpc.declare.method import METHODS, Method, method
+from rpc.jsonrpc.dispatch import Service
 from state.protocol.errors import Refused, require
 from state.protocol.spec import TEST_BUILD, ChainSpec, Genesis
 from state.protocol.transaction import SignedTransaction, Wire
@@ -98,9 +87,9 @@ class Order(enum.Enum):
     by_withdraw_route = 12
 
 
-SortOrder = Annotated[Order, Title("coin::plugins::database_api::sort_order_type")]
-ListLimit = Annotated[UInt32, Limit(1000, condition="args.limit <= DATABASE_API_SINGLE_QUERY_LIMIT")]
-HistoryLimit = Annotated[UInt32, Limit(10000, "limit of ${l} is greater than maxmimum allowed", key="l")]
+SortOrder = Annotated[Order, EnumTitle("coin::plugins::database_api::sort_order_type")]
+ListLimit = Annotated[UInt32, MaxValue(1000, condition="args.limit <= DATABASE_API_SINGLE_QUERY_LIMIT")]
+HistoryLimit = Annotated[UInt32, MaxValue(10000, "limit of ${l} is greater than maxmimum allowed", key="l")]
 
 
 @method("database_api.get_version", registry=FAKES)
@@ -128,7 +117,7 @@ def list_accounts(results: Results, wire: Wire, /, start: Any, limit: ListLimit,
 
 
 @method("market_history_api.get_trade_history", registry=FAKES)
-def get_trade_history(results: Results, start: Timestamp, end: Timestamp, limit: Annotated[UInt32, Limit(1000)]) -> Any:
+def get_trade_history(results: Results, start: Timestamp, end: Timestamp, limit: Annotated[UInt32, MaxValue(1000)]) -> Any:
     """Times."""
     assert max(start, end) < 2**32
     assert limit <= 1000
@@ -168,7 +157,7 @@ def get_block(results: Results, block_num: UInt32) -> Any:
 
 
 @method("condenser_api.lookup_accounts", registry=FAKES)
-def lookup_accounts(results: Results, lower: AccountName, limit: Annotated[UInt32, Limit(1000, condition="limit <= 1000")]) -> Any:
+def lookup_accounts(results: Results, lower: AccountName, limit: Annotated[UInt32, MaxValue(1000, condition="limit <= 1000")]) -> Any:
     """A limit of another wording."""
     assert len(lower) <= 16
     assert limit <= 1000
@@ -176,7 +165,7 @@ def lookup_accounts(results: Results, lower: AccountName, limit: Annotated[UInt3
 
 
 @method("condenser_api.get_order_book", registry=FAKES)
-def get_order_book(results: Results, limit: Annotated[UInt32, Limit(500)] = 50) -> Any:
+def get_order_book(results: Results, limit: Annotated[UInt32, MaxValue(500)] = 50) -> Any:
     """An argument that may be left out."""
     assert 0 <= limit <= 500
     return results.next()

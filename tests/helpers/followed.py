@@ -7,11 +7,12 @@ from typing import Any
 
 import trio
 
-from node.driving.modes import BlockMode
-from node.failures import NodeError
-from node.following.starting import new_following
-from node.node import Settings, Site
-from node.processor import Processor
+from node.app.context import NodeContext
+from node.app.settings import Settings
+from node.devchain.block_modes import BlockMode
+from node.processor.processor import Processor
+from node.replicas.follow.setup import new_following
+from node.runtime.errors import NodeError
 from state.chain.chain import Chain
 from state.chain.digest import state_digest
 from state.protocol.spec import ChainSpec
@@ -22,27 +23,27 @@ NOW = 1_800_000_000_000
 Answer = Callable[[str, bytes], bytes]
 
 
-def new_site(spec: ChainSpec = DEV, *, is_producing: bool = False) -> Site:
+def new_site(spec: ChainSpec = DEV, *, is_producing: bool = False) -> NodeContext:
     """A node without its tasks, whose time stands still: nothing is left out for want of it."""
     mode = BlockMode("manual")
-    return Site(Settings(spec=spec, plugins=(), is_producing=is_producing, blocks=mode, clock=lambda: NOW, stopwatch=lambda: 0.0))
+    return NodeContext(Settings(spec=spec, plugins=(), is_producing=is_producing, blocks=mode, clock=lambda: NOW, stopwatch=lambda: 0.0))
 
 
 class Replica:
     """A node's parts that follow an address."""
 
     def __init__(self, url: str, spec: ChainSpec = DEV) -> None:
-        self.site = new_site(spec)
-        self.chain, self.processor = self.site.chain, Processor(self.site.chain)
+        self.context = new_site(spec)
+        self.chain, self.processor = self.context.chain, Processor(self.context.chain)
         self.failures: list[NodeError] = []
-        self.following = new_following(
+        self.replica = new_following(
             url,
             self.chain,
             self.processor,
-            begin_anew=self.site.driver.reset,
+            begin_anew=self.context.devchain.reset,
             failed=self.failures.append,
             is_trusting=False,
-            clock=self.site.clock,
+            clock=self.context.clock,
         )
 
     @property
@@ -62,7 +63,7 @@ async def replica_of(url: str, spec: ChainSpec = DEV) -> AsyncIterator[Replica]:
     replica = Replica(url, spec)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(replica.processor.run)
-        nursery.start_soon(replica.following.run)
+        nursery.start_soon(replica.replica.run)
         with trio.fail_after(20):
             yield replica
         nursery.cancel_scope.cancel()

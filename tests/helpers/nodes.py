@@ -9,7 +9,7 @@ import trio
 import zstandard
 
 import state.operations
-from node.specs import load_spec
+from node.specs.builder import load_spec
 from state.chain.chain import Chain
 from state.chain.genesis import new_state
 from state.chain.slots import scheduled_witness, slot_time

@@ -16,7 +16,7 @@ from state.effects.comments import require_depth
 from state.effects.delegations import lend
 from state.effects.early_voting import adjust_claims, cast_early_vote
 from state.effects.mana import used
-from state.effects.notices import announce
+from state.effects.operation_events import announce
 from state.effects.orders import adjust_liquidity
 from state.effects.rewards import add_vesting_reward
 from state.effects.votes import adjust_witness_vote, propagate
@@ -369,9 +369,9 @@ def reward_balance(state: State, start: int) -> None:
 
 def numbered(state: State, start: int) -> int:
     """A virtual operation takes the next number."""
-    state.here.virtual_op = start
+    state.position.virtual_op = start
     announce(state, Interest("alice"))
-    return state.here.virtual_op
+    return state.position.virtual_op
 
 
 def sbd_seconds(state: State, start: int) -> int:

@@ -5,7 +5,7 @@ from types import ModuleType
 from msgspec.structs import replace
 
 import state.operations  # noqa: F401 - fills the registry
-from node.specs import load_spec
+from node.specs.builder import load_spec
 from state.protocol.codec.codecs import ChainCodecs
 from state.protocol.operation import OPERATIONS, Operation, OperationKind
 from tests.conftest import VECTORS, read_json

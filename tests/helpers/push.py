@@ -10,26 +10,26 @@ import trio
 from wsproto import ConnectionType, WSConnection
 from wsproto.events import AcceptConnection, CloseConnection, Request, TextMessage
 
-from node.clock import ChainClock
-from node.driving.driver import Driver
-from node.processor import Processor
+from node.devchain.devchain import DevChain
+from node.processor.processor import Processor
+from node.runtime.clock import ChainClock
+from rpc.caller import LOCAL, Caller
+from rpc.declare.method import METHODS
 from rpc.explain.explainer import Explainer
-from rpc.explorer.series import Series
+from rpc.explorer.supply_history import SupplyHistory
+from rpc.http.asgi_app import PageReply, serve
+from rpc.jsonrpc.dispatch import Service
 from rpc.push.hub import Hub
 from rpc.push.session import Session
-from rpc.service.caller import LOCAL, Caller
-from rpc.service.envelope import Service
-from rpc.service.method import METHODS
-from rpc.service.transport.asgi import PageReply, serve
 from state.chain.chain import Chain
 from state.protocol.transaction import SignedBlock
-from tests.helpers.called import watched
+from tests.helpers.method_coverage import watched
 from tests.helpers.nodes import START, dev_chain, make_block, trio_clock
 
 START_MILLISECONDS = START * 1000
 
 
-class Pushing:
+class PushClients:
     """A chain with its hub and its service."""
 
     def __init__(self, *plugins: str) -> None:
@@ -46,9 +46,9 @@ class Pushing:
             state=self.chain.state,
             chain=self.chain,
             processor=self.processor,
-            driver=Driver(self.chain, ChainClock(trio_clock)),
+            devchain=DevChain(self.chain, ChainClock(trio_clock)),
             explainer=explainer,
-            series=Series(self.chain),
+            series=SupplyHistory(self.chain),
             work=self.chain.state.work,
             allowances=self.processor.allowances,
         )
@@ -91,9 +91,9 @@ class Pushing:
 
 
 @asynccontextmanager
-async def pushing(**options: Any) -> AsyncIterator[Pushing]:
+async def pushing(**options: Any) -> AsyncIterator[PushClients]:
     """A chain behind a real server."""
-    world = Pushing()
+    world = PushClients()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(world.processor.run)
         pages = {"/health": lambda: PageReply(b"{}")}

@@ -23,7 +23,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @dataclass(frozen=True)
-class Site:
+class RefusalSite:
     """One way to be refused: the function, and what is said, with a gap for each value; `line` is where."""
 
     place: str
@@ -45,7 +45,7 @@ class Scope:
 
 
 @cache
-def sites() -> tuple[Site, ...]:
+def sites() -> tuple[RefusalSite, ...]:
     """Every refusal of operations, effects and chain."""
     return tuple(site for source in rules() for site in sites_of(source))
 
@@ -55,7 +55,7 @@ def rules() -> tuple[Source, ...]:
     return tuple(source for source in sources("state") if source.path.startswith(RULES))
 
 
-def sites_of(source: Source) -> Iterator[Site]:
+def sites_of(source: Source) -> Iterator[RefusalSite]:
     """The refusals of one module."""
     for function, node in walk(source):
         call = refusal(node)
@@ -64,7 +64,7 @@ def sites_of(source: Source) -> Iterator[Site]:
         scope = Scope(source, function)
         place = f"{source.module.removeprefix('state.')}.{function.name if function else '<module>'}"
         for said in sorted(texts_of(call, scope)):
-            yield Site(place, said, call.func.lineno)
+            yield RefusalSite(place, said, call.func.lineno)
 
 
 def walk(source: Source) -> Iterator[tuple[Function | None, ast.AST]]:

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from state.protocol.authority import Authority
 from state.protocol.codec.codecs import ChainCodecs
 from state.protocol.errors import Refused
-from state.protocol.keys.authority import Authority
 from state.protocol.operation import Operation
 from tests.helpers.operations import CODECS, KIND, names_of, sample
 from tests.helpers.wire import TESTNET

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from state.chain.chain import Chain
-from state.snapshot.image import Head, head_of, parts_of, restore
+from state.snapshot.image import SnapshotHeader, head_of, parts_of, restore
 
-Image = tuple[Head, dict[str, list[bytes]]]
+Image = tuple[SnapshotHeader, dict[str, list[bytes]]]
 
 
 def image_of(chain: Chain) -> Image:

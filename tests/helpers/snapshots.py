@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
-from state.plugins.places import Places
-from state.plugins.recorded import ROW, AccountEntries, Recorded
-from state.store import Lists, Table
+from state.plugins.operation_log import ROW, AccountOperationIndex, OperationLog
+from state.plugins.transaction_index import TransactionIndex
+from state.store import AppendLists, Table
 from tests.conformance.play import Player
 
 
@@ -20,16 +20,16 @@ def snapshot(plugin: Any) -> dict[str, Any]:
         if isinstance(value, Table):
             value.check()
             found[name] = value.next_id, [repr(row) for row in value]
-        elif isinstance(value, Lists):
+        elif isinstance(value, AppendLists):
             value.check()
             found[name] = {key: (value.get(key).first, [repr(entry) for entry in value.get(key)]) for key in value}
         elif isinstance(value, dict):
             found[name] = dict(value)
-        elif isinstance(value, Recorded):
+        elif isinstance(value, OperationLog):
             found[name] = [*ROW.iter_unpack(value.rows)], bytes(value.virtual), [*value.held]
-        elif isinstance(value, Places):
+        elif isinstance(value, TransactionIndex):
             found[name] = dict(value)
-        elif isinstance(value, AccountEntries):
+        elif isinstance(value, AccountOperationIndex):
             found[name] = {account: (value.firsts.get(account, 0), [*entries]) for account, entries in value.by_name.items()}
     return found
 

@@ -9,7 +9,7 @@ from state.operations.content import Comment, Vote
 from state.operations.custom import CustomJson
 from state.protocol.values.asset import COIN, SBD, Asset, Price
 from state.tables import content
-from tests.helpers.api import NOW, Site
+from tests.helpers.api import NOW, ApiChain
 from tests.helpers.chains import NEWEST, add_account, apply, move_to
 
 PEOPLE = ("alice", "bob", "carol", "dave")
@@ -17,50 +17,50 @@ PLUGINS = ("account_history", "reputation", "follow", "tags")
 FIVE_MINUTES = 303
 
 
-def social_site(plugins: Sequence[str] = PLUGINS) -> Site:
+def social_site(plugins: Sequence[str] = PLUGINS) -> ApiChain:
     """Four accounts with stakes on a chain with all hardforks, whose fund holds 1,000 COIN for 10^15 claims at 0.25 SBD."""
-    site = Site(plugins=plugins)
-    state = site.state
+    api = ApiChain(plugins=plugins)
+    state = api.state
     set_hardfork(state, NEWEST, apply_now=True)
     state.set_props(head_block_number=1000, time=NOW)
     for name in PEOPLE:
         add_account(state, name, vesting_shares=10**15)
     state.reward_funds.modify(post_fund(state), reward_balance=1_000_000, recent_claims=10**15)
     state.feed_histories.modify(state.feed, current_median_history=Price(Asset(250, SBD), Asset(1000, COIN)))
-    return site
+    return api
 
 
 def post(
-    site: Site, author: str, permlink: str, *tags: str, parent: tuple[str, str] = ("", "life"), title: str = "", body: str = "text"
+    api: ApiChain, author: str, permlink: str, *tags: str, parent: tuple[str, str] = ("", "life"), title: str = "", body: str = "text"
 ) -> content.Comment:
     """A post, or a reply to `parent`; five minutes later than what was before."""
-    move_to(site.state, site.state.head_time + FIVE_MINUTES)
+    move_to(api.state, api.state.head_time + FIVE_MINUTES)
     metadata = json.dumps({"tags": tags}) if tags else ""
     fields = {"title": title or permlink, "body": body, "json_metadata": metadata}
-    apply(site.chain, Comment(parent_author=parent[0], parent_permlink=parent[1], author=author, permlink=permlink, **fields))
-    return site.state.comments.by_permlink.find(author, permlink)
+    apply(api.chain, Comment(parent_author=parent[0], parent_permlink=parent[1], author=author, permlink=permlink, **fields))
+    return api.state.comments.by_permlink.find(author, permlink)
 
 
-def vote(site: Site, voter: str, author: str, permlink: str, weight: int = 10_000) -> content.CommentVote:
+def vote(api: ApiChain, voter: str, author: str, permlink: str, weight: int = 10_000) -> content.CommentVote:
     """A vote, a block later."""
-    move_to(site.state, site.state.head_time + 3)
-    apply(site.chain, Vote(voter=voter, author=author, permlink=permlink, weight=weight))
-    state = site.state
+    move_to(api.state, api.state.head_time + 3)
+    apply(api.chain, Vote(voter=voter, author=author, permlink=permlink, weight=weight))
+    state = api.state
     votes = state.comment_votes.by_comment_voter
     return votes.find(state.comments.by_permlink.find(author, permlink).id, state.account(voter).id)
 
 
-def tell_follow(site: Site, actor: str, *operation: object) -> None:
+def tell_follow(api: ApiChain, actor: str, *operation: object) -> None:
     """A custom operation of the plugin that keeps blogs and feeds."""
-    move_to(site.state, site.state.head_time + 3)
-    apply(site.chain, CustomJson(required_posting_auths=(actor,), id="follow", json=json.dumps(operation)))
+    move_to(api.state, api.state.head_time + 3)
+    apply(api.chain, CustomJson(required_posting_auths=(actor,), id="follow", json=json.dumps(operation)))
 
 
-def follow(site: Site, follower: str, following: str, *what: str) -> None:
+def follow(api: ApiChain, follower: str, following: str, *what: str) -> None:
     """Somebody follows or ignores somebody."""
-    tell_follow(site, follower, "follow", {"follower": follower, "following": following, "what": what})
+    tell_follow(api, follower, "follow", {"follower": follower, "following": following, "what": what})
 
 
-def reblog(site: Site, account: str, author: str, permlink: str) -> None:
+def reblog(api: ApiChain, account: str, author: str, permlink: str) -> None:
     """Somebody shows somebody's post to his followers."""
-    tell_follow(site, account, "reblog", {"account": account, "author": author, "permlink": permlink})
+    tell_follow(api, account, "reblog", {"account": account, "author": author, "permlink": permlink})

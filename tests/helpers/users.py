@@ -5,7 +5,7 @@ from typing import Any
 
 import trio
 
-from tests.helpers.ways import WAYS, Here, Socket, Way, call, http1, result
+from tests.helpers.ways import WAYS, InProcessNode, Socket, Transport, call, http1, result
 
 ASYNC, SYNC = "broadcast_transaction", "broadcast_transaction_synchronous"
 
@@ -15,7 +15,7 @@ def request(method: str, params: Any, request_id: int = 1) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
 
 
-async def uses_each_way(owner: Here, port: int, processes: int) -> None:
+async def uses_each_way(owner: InProcessNode, port: int, processes: int) -> None:
     """A client does all of the below over each way in, and hears of blocks; the processes behind a port get connections in turns."""
     async with AsyncExitStack() as stack:
         ways = [await stack.enter_async_context(open_(port)) for open_ in WAYS for _ in range(processes)]
@@ -30,7 +30,7 @@ async def uses_each_way(owner: Here, port: int, processes: int) -> None:
             assert (await listening.notice())["kind"] == "blocks"
 
 
-async def broadcasts(owner: Here, way: Way) -> None:
+async def broadcasts(owner: InProcessNode, way: Transport) -> None:
     """A transaction is passed on, and what the owner says comes back, with its reason."""
     trx_id, trx = owner.transfer()
     assert await result(way, f"condenser_api.{ASYNC}", [trx]) == {}
@@ -39,13 +39,13 @@ async def broadcasts(owner: Here, way: Way) -> None:
     assert (error["code"], error["data"]["explain"]["rule"]) == (-32000, "duplicate_transaction")
 
 
-def trx_of(owner: Here, trx_id: str) -> Any:
+def trx_of(owner: InProcessNode, trx_id: str) -> Any:
     """A transaction that waits, in the other form."""
     [trx] = [trx for trx in owner.chain.pending if trx.id.hex() == trx_id]
     return owner.chain.state.wire.transaction_to_json(trx)
 
 
-async def waits(owner: Here, way: Way) -> None:
+async def waits(owner: InProcessNode, way: Transport) -> None:
     """Who has waited for a block reads what it wrote."""
     already = len(owner.chain.pending)
     trx_id, trx = owner.transfer()
@@ -59,14 +59,14 @@ async def waits(owner: Here, way: Way) -> None:
     assert block["transaction_ids"][already] == trx_id
 
 
-async def mine(owner: Here, trx_id: str) -> None:
+async def mine(owner: InProcessNode, trx_id: str) -> None:
     """Make a block once a transaction waits for it."""
     await owner.pending(trx_id)
     async with http1(owner.port) as way:
         await result(way, "dev_api.mine", {})
 
 
-async def balance(way: Way) -> int:
+async def balance(way: Transport) -> int:
     """What bob has, in thousandths."""
     [bob] = await result(way, "condenser_api.get_accounts", [["bob"]])
     return thousandths(bob["balance"])
@@ -77,7 +77,7 @@ def thousandths(amount: str) -> int:
     return int(amount.split()[0].replace(".", ""))
 
 
-async def sends_a_batch(owner: Here, way: Way) -> None:
+async def sends_a_batch(owner: InProcessNode, way: Transport) -> None:
     """The members of a batch are answered in order, those that wait too."""
     (_, first), (two, second) = owner.transfer(), owner.transfer()
     batch = [

@@ -13,10 +13,12 @@ import h11
 import trio
 from wsproto.events import TextMessage
 
-from node.address import Address
-from node.banner import Announcer
-from node.driving.modes import BlockMode
-from node.node import Settings, Site, serve_chain
+from node.app.banner import Announcer
+from node.app.context import NodeContext
+from node.app.node import serve_chain
+from node.app.settings import Settings
+from node.devchain.block_modes import BlockMode
+from node.runtime.address import Address
 from node.storage.datafolder import DataFolder
 from state.protocol.spec import ChainSpec
 from tests.helpers.nodes import DEV, transfer
@@ -26,19 +28,19 @@ SECONDS_MAX = 60
 RECEIVE_SIZE = 65536
 
 
-class Way(Protocol):
+class Transport(Protocol):
     """A connection."""
 
     async def post(self, value: Any) -> Any:
         """The answer to a request, both as JSON values."""
 
 
-async def call(way: Way, method: str, params: Any = ()) -> Any:
+async def call(way: Transport, method: str, params: Any = ()) -> Any:
     """The answer to a call."""
     return await way.post({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
 
 
-async def result(way: Way, method: str, params: Any = ()) -> Any:
+async def result(way: Transport, method: str, params: Any = ()) -> Any:
     """The result of a call."""
     answer = await call(way, method, params)
     assert "result" in answer, answer
@@ -116,7 +118,7 @@ class Socket:
         return self.notices.pop(0) if self.notices else (await self._client.receive())["params"]
 
 
-Open = Callable[[int], AbstractAsyncContextManager[Way]]
+Open = Callable[[int], AbstractAsyncContextManager[Transport]]
 
 
 @asynccontextmanager
@@ -146,7 +148,7 @@ WAYS: tuple[Open, ...] = (http1, http2, socket)
 # ------------------------------------------------------------------ nodes
 
 
-class Telling(Announcer, frozen=True):
+class RecordingAnnouncer(Announcer, frozen=True):
     """Tells where a node answers."""
 
     tell: Callable[[list[str]], None] = print
@@ -156,11 +158,11 @@ class Telling(Announcer, frozen=True):
         self.tell(addresses)
 
 
-class Here:
+class InProcessNode:
     """A node in this process, and its port."""
 
-    def __init__(self, site: Site) -> None:
-        self.site, self.chain, self.port = site, site.chain, 0
+    def __init__(self, site: NodeContext) -> None:
+        self.context, self.chain, self.port = site, site.chain, 0
         self._scope, self._ended = trio.CancelScope(), trio.Event()
         self._memos = count()
 
@@ -171,11 +173,11 @@ class Here:
 
     async def run(self) -> None:
         """Run it until it is ended, or ends by itself."""
-        settings = self.site.settings
+        settings = self.context.settings
         folder = None if settings.data is None else DataFolder(settings.data, settings.spec, self.chain.state.wire, settings.disk)
         try:
             with self._scope:
-                await serve_chain(self.site, folder)
+                await serve_chain(self.context, folder)
         finally:
             if folder is not None:
                 folder.close()
@@ -199,7 +201,7 @@ class Here:
 
 
 @asynccontextmanager
-async def node_here(port: int = 0, **options: Any) -> AsyncIterator[Here]:
+async def node_here(port: int = 0, **options: Any) -> AsyncIterator[InProcessNode]:
     """A node in this process for a while, that makes blocks by hand; it ends as if it was killed."""
     answers = trio.Event()
 
@@ -209,7 +211,7 @@ async def node_here(port: int = 0, **options: Any) -> AsyncIterator[Here]:
 
     given: dict[str, Any] = {"plugins": (), "blocks": BlockMode("manual"), "is_producing": "follow" not in options, **options}
     where = Address("127.0.0.1", port)
-    here = Here(Site(Settings(spec=DEV, http=where, is_http2=True, announcer=Telling(tell=tell), **given)))
+    here = InProcessNode(NodeContext(Settings(spec=DEV, http=where, is_http2=True, announcer=RecordingAnnouncer(tell=tell), **given)))
     async with trio.open_nursery() as nursery:
         nursery.start_soon(here.run)
         with trio.fail_after(SECONDS_MAX):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from node.specs import load_spec
+from node.specs.builder import load_spec
 from state.protocol.codec.codecs import ChainCodecs
 from state.protocol.errors import ChainError, fill
 from state.protocol.operation import Operation, OperationKind

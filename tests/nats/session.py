@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from node.relay.history import PART_HEADER, Joiner, Names
+from node.replicas.relay.history import PART_HEADER, Joiner, StreamNames
 from tests.attack.nodes import Client, Gone, Node
 from tests.conftest import ROOT
 
@@ -224,7 +224,7 @@ class World:
             connection = await nats.connect(self.source)
             js = connection.jetstream()
             found, parts = [], 0
-            for stream in (Names("dev").blocks_stream, Names("dev").operations_stream):
+            for stream in (StreamNames("dev").blocks_stream, StreamNames("dev").operations_stream):
                 state = (await js.stream_info(stream)).state
                 messages = [await js.get_msg(stream, place) for place in range(state.first_seq, state.last_seq + 1)]
                 joiner = Joiner()

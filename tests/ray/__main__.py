@@ -15,12 +15,13 @@ import tempfile
 import time
 from pathlib import Path
 
-from node.failures import Status
-from node.node import Settings, Site
+from node.app.context import NodeContext
+from node.app.settings import Settings
+from node.history.sources import open_source
+from node.runtime.errors import Status
 from node.snapshots.folder import load, paths, write
-from node.specs import load_spec
+from node.specs.builder import load_spec
 from node.storage.disk import SystemDisk
-from node.storage.sources import open_source
 from tests.ray.cluster import busy_workers, cluster
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -70,7 +71,7 @@ def verify_everything(folder: Path, blocks: Path, chain: str, ranges: int) -> in
 
 def number_of_blocks(blocks: Path, chain: str) -> int:
     """Return how many blocks there are."""
-    source = open_source(blocks, Site(Settings(spec=load_spec(chain), plugins=())).chain.state.wire)
+    source = open_source(blocks, NodeContext(Settings(spec=load_spec(chain), plugins=())).chain.state.wire)
     try:
         return source.last or sum(1 for _ in source)
     finally:
@@ -111,12 +112,12 @@ def with_a_kill(blocks: Path, chain: str, *words: object) -> tuple[Ran, int]:
 def forge(snapshots: Path, chain: str) -> None:
     """Put a snapshot with another state, and the digest of that, in place of the oldest one."""
     path = paths(snapshots, SystemDisk())[-1]
-    site = Site(Settings(spec=load_spec(chain), plugins=()))
-    load(site.chain, path, SystemDisk()).finish()
-    account = next(iter(site.chain.state.accounts))
-    site.chain.state.accounts.modify(account, balance=account.balance + 1)
+    context = NodeContext(Settings(spec=load_spec(chain), plugins=()))
+    load(context.chain, path, SystemDisk()).finish()
+    account = next(iter(context.chain.state.accounts))
+    context.chain.state.accounts.modify(account, balance=account.balance + 1)
     path.unlink()
-    write(site.chain, snapshots, SystemDisk())
+    write(context.chain, snapshots, SystemDisk())
 
 
 def results(ran: Ran) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Literal
 
 from msgspec import Struct, field
 
-from state.chain.moves import Move
+from state.chain.head_change import HeadChange
 from state.protocol.transaction import SignedBlock, SignedTransaction
 
 # What a client knows of a transaction: no answer came; it is pending; it was refused; it is in a block; it expired while a call waited.
@@ -66,7 +66,7 @@ class Branch:
         self._now = now
         self._rivals = rivals
 
-    def move(self, move: Move) -> None:
+    def move(self, move: HeadChange) -> None:
         """Note how the head has moved."""
         before = len(self.seen)
         for block in move.popped:

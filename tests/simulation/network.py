@@ -11,10 +11,10 @@ import msgspec
 import trio
 from msgspec import Struct
 
-from rpc.service.envelope import Service
-from rpc.service.transport.asgi import Gateway, Pages
-from rpc.service.transport.guests import Bounds, Guests, bounds_for
-from rpc.service.transport.rights import Access
+from rpc.http.access import AccessPolicy
+from rpc.http.asgi_app import AsgiApp, Pages
+from rpc.http.connection_limits import ConnectionLimiter, ConnectionLimits, limits_for
+from rpc.jsonrpc.dispatch import Service
 
 HOST = "127.0.0.1"
 PORT = 8090
@@ -54,8 +54,8 @@ class Network:
     """
 
     def __init__(self, draw: random.Random, on_up: Callable[[], None], on_error: Callable[[Exception], None]) -> None:
-        self.gateway: Gateway | None = None
-        self.guests: Guests | None = None
+        self.asgi_app: AsgiApp | None = None
+        self.limiter: ConnectionLimiter | None = None
         self.requests = 0
         self._draw = draw
         self._on_up = on_up
@@ -69,23 +69,23 @@ class Network:
         _port: int,
         *,
         pages: Pages,
-        access: Access | None = None,
-        bounds: Bounds | None = None,
-        guests: Guests | None = None,
+        access: AccessPolicy | None = None,
+        bounds: ConnectionLimits | None = None,
+        guests: ConnectionLimiter | None = None,
         shutdown: Callable[[], Awaitable[object]],
         task_status: trio.TaskStatus[list[str]],
         **_options: Any,
     ) -> None:
-        """Take the place of `rpc.service.transport.asgi.serve` in a node. Requests run in its nursery, so that they die with the node."""
+        """Take the place of `rpc.http.asgi_app.serve` in a node. Requests run in its nursery, so that they die with the node."""
         async with trio.open_nursery() as nursery:
-            self.guests = guests or Guests(bounds or bounds_for())
-            self.gateway, self._nursery = Gateway(service, pages, self.guests, access or Access(host)), nursery
+            self.limiter = guests or ConnectionLimiter(bounds or limits_for())
+            self.asgi_app, self._nursery = AsgiApp(service, pages, self.limiter, access or AccessPolicy(host)), nursery
             self._on_up()
             task_status.started([f"http://{HOST}:{PORT}"])
             try:
                 await shutdown()
             finally:
-                self.gateway = self._nursery = None
+                self.asgi_app = self._nursery = None
             with trio.move_on_after(GRACE_SECONDS):
                 while nursery.child_tasks:
                     await trio.sleep(0.1)
@@ -94,11 +94,11 @@ class Network:
     async def request(self, body: bytes, manner: Manner, *, method: str = "POST", path: str = "/") -> Reply:
         """Send a request and return the answer; raises Unreachable without one."""
         await trio.sleep(manner.delay * self._draw.random())
-        if self.gateway is None or self._nursery is None:
+        if self.asgi_app is None or self._nursery is None:
             raise Unreachable
         self.requests += 1
         exchange = Exchange(self._parts(body, manner), manner)
-        self._nursery.start_soon(self._serve, self.gateway, exchange, manner, method, path)
+        self._nursery.start_soon(self._serve, self.asgi_app, exchange, manner, method, path)
         try:
             with trio.move_on_after(manner.patience):
                 await exchange.over.wait()
@@ -109,12 +109,12 @@ class Network:
             raise Unreachable
         return Reply(exchange.status, b"".join(exchange.answer))
 
-    async def _serve(self, gateway: Gateway, exchange: "Exchange", manner: Manner, method: str, path: str) -> None:
+    async def _serve(self, gateway: AsgiApp, exchange: "Exchange", manner: Manner, method: str, path: str) -> None:
         host = HOST if manner.is_local else self._draw.choice(CLIENT_HOSTS)
-        assert self.guests is not None
-        guests, scope_of_request = self.guests, trio.CancelScope()
-        guest = guests.enter(host, scope_of_request.cancel)
-        if guest is None:
+        assert self.limiter is not None
+        limiter, scope_of_request = self.limiter, trio.CancelScope()
+        usage = limiter.register(host, scope_of_request.cancel)
+        if usage is None:
             exchange.over.set()
             return
         headers = [(b"host", f"{HOST}:{PORT}".encode()), (b"content-type", b"application/json")]
@@ -130,7 +130,7 @@ class Network:
             "root_path": "",
             "headers": headers,
             "client": (host, 40_000 + self.requests % 20_000),
-            "state": {"guest": guest},
+            "state": {"guest": usage},
             "server": (HOST, PORT),
             "extensions": {},
         }
@@ -140,7 +140,7 @@ class Network:
         except Exception as error:
             self._on_error(error)
         finally:
-            guests.leave(guest)
+            limiter.unregister(usage)
             exchange.over.set()
 
     def _parts(self, body: bytes, manner: Manner) -> list[bytes]:

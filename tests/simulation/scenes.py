@@ -76,14 +76,14 @@ async def busy(world: World) -> None:
 async def flood(world: World) -> None:
     """Let hundreds ask at once."""
     client = world.client(f"flood {trio.current_time()}")
-    gateway = world.network.gateway
-    assert gateway is not None
+    asgi_app = world.network.asgi_app
+    assert asgi_app is not None
     async with trio.open_nursery() as nursery:
         for _ in range(world.draw.randint(100, FLOOD_MAX)):
             nursery.start_soon(ignoring, client.disturb if world.draw.random() < 0.5 else client.read)
     # Of clients that have left without their answer the node may hear a moment later.
     await trio.sleep(SECONDS_AFTER_FLOOD)
-    demand(not any(gateway.guests._held), f"after the flood {gateway.guests._held} are held")
+    demand(not any(asgi_app.limiter._used), f"after the flood {asgi_app.limiter._used} are held")
 
 
 async def ignoring(work: Callable[[], Awaitable[object]]) -> None:

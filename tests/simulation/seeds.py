@@ -5,7 +5,7 @@ import traceback
 
 from msgspec import Struct, field
 
-from node.memory import tune_collector
+from node.runtime.memory import tune_collector
 from tests.simulation.clockwork import dice
 from tests.simulation.ledger import Broken, Figures
 from tests.simulation.scenes import LONG, SCENES, story

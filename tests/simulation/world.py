@@ -14,24 +14,26 @@ from typing import Any, Literal
 
 import trio
 
-from node.address import Address
-from node.ending import first_of
-from node.failures import NodeError
+from node.app.context import NodeContext
+from node.app.node import run_context
+from node.app.settings import Settings
 from node.history.apply import TRUST_OWN
-from node.node import Settings, Site, run_site
-from node.processor import Processor
+from node.processor.processor import Processor
+from node.runtime.address import Address
+from node.runtime.errors import NodeError
+from node.runtime.shutdown import first_error
 from node.snapshots.saver import EVERY
-from node.storage.syncing import SyncPolicy
+from node.storage.sync_policy import SyncPolicy
 from state.chain.chain import Chain
 from state.chain.digest import state_digest
 from state.chain.genesis import new_state
-from state.chain.moves import Move
+from state.chain.head_change import HeadChange
 from state.plugins.registry import enable
 from state.protocol.constants import COIN_BLOCK_INTERVAL
 from state.protocol.transaction import SignedBlock
 from state.snapshot.image import parts_of
 from state.tables import State
-from tests.helpers.logs import log_caught
+from tests.helpers.log_capture import log_caught
 from tests.helpers.nodes import DEV, START
 from tests.helpers.simulated_disk import SimulatedDisk, Stopped
 from tests.simulation.clients import Client
@@ -59,9 +61,9 @@ End = Literal["killed", "cut", "stopped", "failed", "died", "died in a cut"]
 class Life:
     """One run of the node, from its start to its end, and what was seen of it."""
 
-    def __init__(self, number: int, site: Site, disk: SimulatedDisk, branch: Branch) -> None:
+    def __init__(self, number: int, site: NodeContext, disk: SimulatedDisk, branch: Branch) -> None:
         self.number = number
-        self.site = site
+        self.context = site
         self.disk = disk
         self.branch = branch
         self.scope = trio.CancelScope()
@@ -86,21 +88,21 @@ class Life:
 
     def look(self) -> None:
         """Keep the digest of the state without what was pending. The chain is not used any more after its end, but by snapshots."""
-        chain = self.site.chain
-        chain.on_moved.clear()
+        chain = self.context.chain
+        chain.on_head_change.clear()
         chain.clear_pending()
         self.digest = state_digest(chain.state)
 
     def take_up(self) -> None:
         """Note the blocks that the chain was at when it was started: those of a snapshot."""
-        chain = self.site.chain
+        chain = self.context.chain
         for number in range(len(self.branch.seen) + 1, chain.started_at + 1):
             block = chain.block_by_number(number)
             demand(block is not None, f"block {number} is missing after a start from a snapshot of block {chain.started_at}")
             assert block is not None
-            self.branch.move(Move((), (block,)))
+            self.branch.move(HeadChange((), (block,)))
 
-    def move(self, move: Move) -> None:
+    def move(self, move: HeadChange) -> None:
         """Note how the head has moved while the blocks are loaded."""
         self.take_up()
         self.branch.move(move)
@@ -127,7 +129,7 @@ class Life:
     @property
     def state(self) -> State:
         """The state of its chain."""
-        return self.site.chain.state
+        return self.context.chain.state
 
 
 class World:
@@ -183,7 +185,7 @@ class World:
                 broken, others = group.split(Broken)
                 if broken is None or others is not None:
                     raise
-                raise first_of(broken) from None
+                raise first_error(broken) from None
             finally:
                 # A start of the node exempts everything there is from the collector: without this each life would stay in memory.
                 gc.unfreeze()
@@ -243,10 +245,10 @@ class World:
             sync=self._sync,
             transport=self.network.transport,
         )
-        site = Site(settings)
-        life = Life(self._lives, site, self.disk, Branch(trio.current_time, self.rivals))
+        context = NodeContext(settings)
+        life = Life(self._lives, context, self.disk, Branch(trio.current_time, self.rivals))
         life.sync_seconds = self._sync.seconds
-        site.chain.on_moved.append(life.move)
+        context.chain.on_head_change.append(life.move)
         self.life = life
         self.spawn(self._live, life)
         with trio.move_on_after(START_SECONDS_MAX) as patience:
@@ -259,7 +261,7 @@ class World:
     async def _live(self, life: Life) -> None:
         try:
             with life.scope:
-                life.status = await run_site(life.site)
+                life.status = await run_context(life.context)
         except (OSError, NodeError, Stopped) as error:
             life.error = error
         except BaseExceptionGroup as group:
@@ -278,7 +280,7 @@ class World:
         """
         life = self.life
         assert life is not None
-        moved = life.site.chain.on_moved
+        moved = life.context.chain.on_head_change
         life.take_up()
         moved.remove(life.move)
         owners = [getattr(listener, "__self__", None) for listener in moved]
@@ -349,9 +351,9 @@ class World:
 
     def _compare_digests(self, before: Life, after: Life, common: int) -> None:
         """Demand that the state of the dead node, without what was pending, is that which the new one has computed from the log."""
-        chain = before.site.chain
+        chain = before.context.chain
         if not before.digest:
-            chain.on_moved.clear()
+            chain.on_head_change.clear()
             chain.clear_pending()
             props = chain.state.props
             if common != after.loaded or props.last_irreversible_block_num >= common:
@@ -364,7 +366,7 @@ class World:
 
     def _compare_replay(self, after: Life) -> None:
         """Demand that a start from a snapshot has led to what a replay of all blocks leads to, plugins included."""
-        if not after.site.chain.started_at:
+        if not after.context.chain.started_at:
             return
         blocks = [each.block for each in after.branch.seen]
         replayed = self._replayed = followed(self._replayed, blocks, self._plugins)
@@ -380,7 +382,7 @@ class World:
         demand(not self.trouble, f"the node reports {self.trouble[:3]}")
         if self.life is None or self.life.ended.is_set() or self.life.processor is None or self.life.processor.failure:
             return
-        chain, branch = self.life.site.chain, self.life.branch
+        chain, branch = self.life.context.chain, self.life.branch
         props = chain.state.props
         demand(props.head_block_id == branch.head_id, "the head is another than the last block that was seen")
         pending = {trx.id for trx in chain.pending}
@@ -392,7 +394,7 @@ class World:
         self.figures.blocks += len(life.branch.seen) - life.loaded
         self.figures.switches += life.branch.switches
 
-    def _moved(self, move: Move) -> None:
+    def _moved(self, move: HeadChange) -> None:
         """Look at blocks as they become the main branch, unless they could not be written."""
         life = self.life
         said, self._switches_said = self._switches_said, []
@@ -401,7 +403,7 @@ class World:
         expected = [(len(move.popped), move.applied[-1].id.hex())] if move.popped and move.applied else []
         demand(said == expected, f"the log says that the node has switched as {said}, which has switched as {expected}")
         life.branch.move(move)
-        now = life.site.clock()
+        now = life.context.clock()
         for block in move.applied:
             demand(block.id not in self.forbidden, f"block {block.number}, which is damaged, is on the main branch")
             self.note("block", block.number, block.id)
@@ -417,7 +419,7 @@ class World:
         while True:
             past = self._chain_time() % (COIN_BLOCK_INTERVAL * 1000) / 1000
             await trio.sleep((COIN_BLOCK_INTERVAL * 1.5 - past) % COIN_BLOCK_INTERVAL or COIN_BLOCK_INTERVAL)
-            if self.life is None or self.network.gateway is None or trio.current_time() <= self.disturbed_until:
+            if self.life is None or self.network.asgi_app is None or trio.current_time() <= self.disturbed_until:
                 continue
             slot = self._chain_time() // 1000 // COIN_BLOCK_INTERVAL * COIN_BLOCK_INTERVAL
             head = self.life.state.head_time
@@ -425,7 +427,7 @@ class World:
 
     def _chain_time(self) -> int:
         """Return the time of the node's chain, in milliseconds since 1970; without a node that of the machine."""
-        return self.clockwork.milliseconds() if self.life is None else self.life.site.clock()
+        return self.clockwork.milliseconds() if self.life is None else self.life.context.clock()
 
     def _logged(self, event: dict[str, Any]) -> None:
         """Keep an entry of the node's log that nobody should have to read, unless what happened explains it."""

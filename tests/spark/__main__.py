@@ -16,11 +16,11 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from node.data.sql.macros import MACROS, Macro
-from node.data.sql.opening import open_export, read_manifest
-from node.data.sql.printing import BATCH_ROWS, plain, rows_of
-from node.data.sql.types import SPARK
-from node.data.sql.views import columns_of, derived, sources, without_rows
+from node.research.sql.connection import open_export, read_manifest
+from node.research.sql.macros import MACROS, Macro
+from node.research.sql.results import BATCH_ROWS, plain, rows_of
+from node.research.sql.types import SPARK
+from node.research.sql.views import columns_of, derived, sources, without_rows
 from tests.conftest import ROOT
 from tests.helpers.exported import exported, questions
 from tests.helpers.sessions import RESULTS, SetupError, python_with, say, steps, told

@@ -10,7 +10,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from node.data.sql.printing import plain
+from node.research.sql.results import plain
 
 # "from" is a name, as everywhere but in Spark; the clock is UTC's, as in the chain.
 SETTINGS = {

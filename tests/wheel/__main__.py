@@ -23,7 +23,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 from tests.conftest import ROOT
-from tests.helpers.journey import DATA_STEPS, NO_DATA_STEPS, STEPS, Journey, JourneyError
+from tests.helpers.install_scenario import DATA_STEPS, NO_DATA_STEPS, STEPS, InstallError, InstallScenario
 from tests.helpers.wheels import built, clean_environment
 
 VERSIONS = ("3.11", "3.12", "3.13", "3.14")
@@ -59,7 +59,7 @@ def compare(rows: list[Row]) -> None:
     begun = time.monotonic()
     try:
         run([sys.executable, "-m", "pytest", "tests/wheel/checks.py"], ROOT)
-    except JourneyError as error:
+    except InstallError as error:
         note(rows, "", "beside the checkout", begun, f"FAILED: {error}")
     else:
         note(rows, "", "beside the checkout", begun, "the same")
@@ -106,10 +106,10 @@ def travel(python: Path, wheel: Path, folder: Path, rows: list[Row], *, lowest: 
     environment = clean_environment(folder) | {"TMPDIR": str(folder)}
     try:
         program = install(python, wheel, folder, lowest=lowest)
-    except JourneyError as error:
+    except InstallError as error:
         note(rows, python.name, "install", begun, f"FAILED: {error}")
         return
-    journey = Journey(folder / "user", program, program.parent / "coind", environment, wheel.name.split("-")[1])
+    journey = InstallScenario(folder / "user", program, program.parent / "coind", environment, wheel.name.split("-")[1])
     label = re.sub(r"\+.*", "", journey.python("-c", "import platform; print(platform.python_version())").strip())
     note(rows, label, "install", begun, journey.python("-c", SEEN).strip())
     steps = [*STEPS, *NO_DATA_STEPS, *(("adding", *DATA_STEPS) if adds else ())]
@@ -117,7 +117,7 @@ def travel(python: Path, wheel: Path, folder: Path, rows: list[Row], *, lowest: 
         begun = time.monotonic()
         try:
             seen = add(journey, program, wheel, lowest=lowest) if step == "adding" else journey.take(step)
-        except (JourneyError, subprocess.TimeoutExpired, OSError) as error:
+        except (InstallError, subprocess.TimeoutExpired, OSError) as error:
             seen = f"FAILED: {error}"
         note(rows, label, step, begun, seen)
 
@@ -156,25 +156,25 @@ def lowest_of(program: Path, wheel: Path, extra: str) -> list[object]:
     return ["uv", "pip", "install", "-q", *lowest, "--python", program, wheel, *named]
 
 
-def add(journey: Journey, program: Path, wheel: Path, *, lowest: bool) -> str:
+def add(journey: InstallScenario, program: Path, wheel: Path, *, lowest: bool) -> str:
     """Add the extra, by the command of the package or by uv; returns what has come."""
     if lowest:
         run(lowest_of(program, wheel, EXTRA), journey.folder)
     said = journey.coind("install", EXTRA)
     if not said.endswith(f"{EXTRA} is installed\n"):
-        raise JourneyError(said)
+        raise InstallError(said)
     return journey.python(
         "-c", "import pyarrow, duckdb, pandas as p; print(pyarrow.__version__, duckdb.__version__, p.__version__)"
     ).strip()
 
 
 def run(command: list[object], folder: Path) -> None:
-    """Run a command to its end. Raises JourneyError with what it has printed."""
+    """Run a command to its end. Raises InstallError with what it has printed."""
     # The settings of pip say where packages come from here; they aren't what a user's environment is checked for.
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COIND", "VIRTUAL_ENV"))}
     done = subprocess.run(list(map(str, command)), cwd=folder, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise JourneyError(f"status {done.returncode} of {' '.join(map(str, command[:5]))}\n{(done.stdout + done.stderr)[-3000:]}")
+        raise InstallError(f"status {done.returncode} of {' '.join(map(str, command[:5]))}\n{(done.stdout + done.stderr)[-3000:]}")
 
 
 def note(rows: list[Row], python: str, step: str, begun: float, seen: str) -> None:

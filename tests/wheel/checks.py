@@ -11,7 +11,7 @@ import pytest
 
 from node.version import VERSION
 from tests.conftest import ROOT
-from tests.helpers.journey import CASE, CHAIN, Journey, call
+from tests.helpers.install_scenario import CASE, CHAIN, InstallScenario, call
 from tests.helpers.wheels import Installed, clean_environment
 
 # The launcher of this checkout for tests, which sets nothing up.
@@ -39,7 +39,7 @@ def launcher(tmp_path: Path) -> Path:
     return path
 
 
-def test_what_the_wheel_and_the_checkout_make_is_the_same(journey: Journey, launcher: Path) -> None:
+def test_what_the_wheel_and_the_checkout_make_is_the_same(journey: InstallScenario, launcher: Path) -> None:
     def checkout(*words: str) -> str:
         return subprocess.run([launcher, *words], cwd=journey.folder, capture_output=True, text=True, check=True).stdout
 
@@ -66,12 +66,12 @@ def files(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_a_checkout_goes_on_from_the_data_of_the_wheel(journey: Journey, launcher: Path) -> None:
+def test_a_checkout_goes_on_from_the_data_of_the_wheel(journey: InstallScenario, launcher: Path) -> None:
     with journey.running("--data", "data") as (url, _):
         journey.coind("tx", "transfer", "alice", "bob", "1.000 COIN", "--wait", "--url", url)
         described = call(url, "rpc.discover", {})
         call(url, "dev_api.dump", {"path": str(journey.folder / "of-wheel")})
-    other = Journey(journey.folder / "other", Path(journey.command), launcher, clean_environment(journey.folder), VERSION)
+    other = InstallScenario(journey.folder / "other", Path(journey.command), launcher, clean_environment(journey.folder), VERSION)
     with other.running("--data", str(journey.folder / "data")) as (url, _):
         assert "100001.000 COIN" in journey.coind("show", "account", "bob", "--url", url)
         assert call(url, "rpc.discover", {}) == described

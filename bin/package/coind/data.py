@@ -5,5 +5,4 @@ from coind.data import chain_at, open_blocks, replayed
 ```
 """
 
-from node.data import *  # noqa: F403
-from node.data import __all__ as __all__
+from node.research.library import *  # noqa: F403

@@ -5,7 +5,7 @@ from coind.testing import CallRefused, LocalChain
 ```
 """
 
+from node.app.local_chain import START, LocalChain
 from node.client.dev_api import Account, CallRefused, Key
-from node.local import START, LocalChain
 
 __all__ = ["START", "Account", "CallRefused", "Key", "LocalChain"]

@@ -18,14 +18,14 @@ from rpc.api.bridge.arguments import (
     observer_argument,
     permlink_argument,
 )
+from rpc.declare.method import method
+from rpc.declare.record_encoder import Json, RecordEncoder, ShowsRecord
 from rpc.records.bridge.notifications import NotificationRecord, UnreadRecord, notification
 from rpc.records.bridge.profiles import FollowListEntryRecord, ProfileRecord, RelationshipRecord, profile
-from rpc.service.method import method
-from rpc.service.show import Json, Of, Show
 from state.plugins.follow.lists import followed
 from state.plugins.follow.plugin import FOLLOW
 from state.plugins.follow.rows import IGNORE
-from state.plugins.social.facts import follows, ignores
+from state.plugins.social.chain_reader import follows, ignores
 from state.plugins.social.notifications import lists as notifications_lists
 from state.plugins.social.plugin import COMMUNITIES
 from state.tables import State
@@ -34,11 +34,11 @@ NOTIFICATIONS_MAX, PROFILES_MAX, FOLLOW_LIST_MAX = 100, 100, 1000
 FOLLOW_TYPES = ("blacklisted", "follow_blacklist", "muted", "follow_muted")
 
 
-NotificationJson = Annotated[Json, Of(NotificationRecord)]
-UnreadJson = Annotated[Json, Of(UnreadRecord)]
-ProfileJson = Annotated[Json, Of(ProfileRecord)]
-RelationshipJson = Annotated[Json, Of(RelationshipRecord)]
-FollowListEntryJson = Annotated[Json, Of(FollowListEntryRecord)]
+NotificationJson = Annotated[Json, ShowsRecord(NotificationRecord)]
+UnreadJson = Annotated[Json, ShowsRecord(UnreadRecord)]
+ProfileJson = Annotated[Json, ShowsRecord(ProfileRecord)]
+RelationshipJson = Annotated[Json, ShowsRecord(RelationshipRecord)]
+FollowListEntryJson = Annotated[Json, ShowsRecord(FollowListEntryRecord)]
 
 
 def last_argument(value: Any) -> int:
@@ -54,7 +54,7 @@ def is_communitys(state: State, name: str) -> bool:
 @method("bridge.account_notifications", plugin=COMMUNITIES)
 def account_notifications(
     state: State,
-    show: Show,
+    show: RecordEncoder,
     /,
     account: NameArgument,
     min_score: NumberArgument = 25,
@@ -76,7 +76,7 @@ def account_notifications(
 @method("bridge.post_notifications", plugin=COMMUNITIES)
 def post_notifications(
     state: State,
-    show: Show,
+    show: RecordEncoder,
     /,
     author: NameArgument,
     permlink: PermlinkArgument,
@@ -94,7 +94,7 @@ def post_notifications(
 
 
 @method("bridge.unread_notifications", plugin=COMMUNITIES)
-def unread_notifications(state: State, show: Show, /, account: NameArgument, min_score: NumberArgument = 25) -> UnreadJson:
+def unread_notifications(state: State, show: RecordEncoder, /, account: NameArgument, min_score: NumberArgument = 25) -> UnreadJson:
     """Return the time up to which an account has read its notifications, and the number of newer ones in `account_notifications`."""
     kept, name = COMMUNITIES.of(state), existing_account(state, account).name
     if is_communitys(state, name):
@@ -106,7 +106,7 @@ def unread_notifications(state: State, show: Show, /, account: NameArgument, min
 
 
 @method("bridge.get_profile", plugin=COMMUNITIES)
-def get_profile(state: State, show: Show, /, account: NameArgument, observer: TextArgument = "") -> ProfileJson | None:
+def get_profile(state: State, show: RecordEncoder, /, account: NameArgument, observer: TextArgument = "") -> ProfileJson | None:
     """Return an account with its own description, and its relation to the observer if one is given; null for an unknown account."""
     viewer, name = observer_argument(state, observer), account_argument(account)
     row = state.accounts.by_name.get(name)
@@ -115,7 +115,7 @@ def get_profile(state: State, show: Show, /, account: NameArgument, observer: Te
 
 
 @method("bridge.get_profiles", plugin=COMMUNITIES)
-def get_profiles(state: State, show: Show, /, accounts: NamesArgument, observer: TextArgument = "") -> list[ProfileJson]:
+def get_profiles(state: State, show: RecordEncoder, /, accounts: NamesArgument, observer: TextArgument = "") -> list[ProfileJson]:
     """Return several accounts with their own descriptions, as `get_profile` does; unknown accounts are left out."""
     viewer = observer_argument(state, observer)
     demand(isinstance(accounts, list), "accounts must be an array")
@@ -126,7 +126,7 @@ def get_profiles(state: State, show: Show, /, accounts: NamesArgument, observer:
 
 @method("bridge.get_relationship_between_accounts", plugin=COMMUNITIES)
 def get_relationship_between_accounts(
-    state: State, show: Show, /, account1: NameArgument, account2: OtherNameArgument, observer: TextArgument = ""
+    state: State, show: RecordEncoder, /, account1: NameArgument, account2: OtherNameArgument, observer: TextArgument = ""
 ) -> RelationshipJson:
     """Return whether `account1` follows or ignores `account2`."""
     observer_argument(state, observer)
@@ -144,7 +144,7 @@ def does_user_follow_any_lists(state: State, /, observer: NameArgument) -> bool:
 
 @method("bridge.get_follow_list", plugin=COMMUNITIES)
 def get_follow_list(
-    state: State, show: Show, /, observer: NameArgument, follow_type: TextArgument = "blacklisted"
+    state: State, show: RecordEncoder, /, observer: NameArgument, follow_type: TextArgument = "blacklisted"
 ) -> list[FollowListEntryJson]:
     """List the accounts that the observer ignores (`muted`), by name. Other types are empty: this node has no other lists."""
     name = existing_account(state, observer).name

@@ -5,8 +5,8 @@ Source: social.md §3.1.
 import re
 from typing import Annotated, Any
 
-from rpc.service.arguments import AnyOf, Example
-from rpc.service.refusal import InvalidParameters
+from rpc.declare.arguments import AnyOf, Example
+from rpc.declare.errors import InvalidParameters
 from state.plugins.social.index import Social
 from state.tables import State
 from state.tables.accounts import Account

@@ -14,6 +14,8 @@ from rpc.api.bridge.arguments import (
     observer_argument,
     text_argument,
 )
+from rpc.declare.method import method
+from rpc.declare.record_encoder import Json, RecordEncoder, ShowsRecord
 from rpc.records.bridge.communities import (
     ROLE,
     CommunityContextRecord,
@@ -24,10 +26,8 @@ from rpc.records.bridge.communities import (
     listed_community,
 )
 from rpc.records.bridge.kinds import TimeText
-from rpc.service.method import method
-from rpc.service.show import Json, Of, Show
 from state.plugins.social.communities import lists as communities_lists
-from state.plugins.social.communities.payloads import ROLE_NAMES
+from state.plugins.social.community_payloads import ROLE_NAMES
 from state.plugins.social.index import Social
 from state.plugins.social.plugin import COMMUNITIES
 from state.plugins.social.rows import Community
@@ -40,10 +40,10 @@ SUBSCRIBERS_MAX = communities_lists.SUBSCRIBERS_MAX
 SORTS = ("rank", "new", "subs")
 TOPICS = ("photography", "travel", "gaming", "crypto", "music", "food")
 
-CommunityJson = Annotated[Json, Of(ListedCommunityRecord)]
-FullCommunityJson = Annotated[Json, Of(FullCommunityRecord)]
-ContextJson = Annotated[Json, Of(CommunityContextRecord)]
-RoleJson = Annotated[tuple[str, str, str], Of(ROLE)]
+CommunityJson = Annotated[Json, ShowsRecord(ListedCommunityRecord)]
+FullCommunityJson = Annotated[Json, ShowsRecord(FullCommunityRecord)]
+ContextJson = Annotated[Json, ShowsRecord(CommunityContextRecord)]
+RoleJson = Annotated[tuple[str, str, str], ShowsRecord(ROLE)]
 Subscriber = tuple[str, str, str | None, TimeText]
 Named = tuple[str, str]
 
@@ -57,7 +57,7 @@ def existing_community(kept: Social, value: object) -> Community:
 
 
 @method("bridge.get_community", plugin=COMMUNITIES)
-def get_community(state: State, show: Show, /, name: CommunityArgument, observer: TextArgument = "") -> FullCommunityJson:
+def get_community(state: State, show: RecordEncoder, /, name: CommunityArgument, observer: TextArgument = "") -> FullCommunityJson:
     """Return a community with its figures, its team, and the role of the observer in it."""
     kept = COMMUNITIES.of(state)
     viewer = observer_argument(state, observer)
@@ -66,7 +66,7 @@ def get_community(state: State, show: Show, /, name: CommunityArgument, observer
 
 
 @method("bridge.get_community_context", plugin=COMMUNITIES)
-def get_community_context(state: State, show: Show, /, name: CommunityArgument, account: NameArgument) -> ContextJson:
+def get_community_context(state: State, show: RecordEncoder, /, name: CommunityArgument, account: NameArgument) -> ContextJson:
     """Return the role and the title of an account in a community, and whether it subscribes."""
     kept = COMMUNITIES.of(state)
     row = existing_community(kept, name)
@@ -76,7 +76,7 @@ def get_community_context(state: State, show: Show, /, name: CommunityArgument, 
 
 @method("bridge.list_community_roles", plugin=COMMUNITIES)
 def list_community_roles(
-    state: State, show: Show, /, community: CommunityArgument, last: TextArgument = "", limit: NumberArgument = 50
+    state: State, show: RecordEncoder, /, community: CommunityArgument, last: TextArgument = "", limit: NumberArgument = 50
 ) -> list[RoleJson]:
     """List the accounts with a role other than guest in a community, by role and name, after the account `last`: name, role and title of
     each.
@@ -92,7 +92,7 @@ def list_community_roles(
 
 @method("bridge.list_community_titles", plugin=COMMUNITIES)
 def list_community_titles(
-    state: State, show: Show, /, community: CommunityArgument, last: TextArgument = "", limit: NumberArgument = 50
+    state: State, show: RecordEncoder, /, community: CommunityArgument, last: TextArgument = "", limit: NumberArgument = 50
 ) -> list[RoleJson]:
     """List the accounts with a title in a community, by name, after the name `last`: name, role and title of each."""
     kept, most = COMMUNITIES.of(state), limit_argument(limit, ROLES_MAX)
@@ -127,7 +127,7 @@ def list_subscribers(
 @method("bridge.list_communities", plugin=COMMUNITIES)
 def list_communities(
     state: State,
-    show: Show,
+    show: RecordEncoder,
     /,
     last: TextArgument = "",
     limit: NumberArgument = COMMUNITIES_MAX,

@@ -22,11 +22,11 @@ from rpc.api.bridge.arguments import (
     start_post,
     tag_argument,
 )
+from rpc.declare.method import method
+from rpc.declare.record_encoder import Json, RecordEncoder, ShowsRecord
 from rpc.records.bridge.kinds import sbd_number
 from rpc.records.bridge.posts import BridgePostRecord, PostHeaderRecord, post_reader
 from rpc.records.bridge.unknown import UnknownPostRecord, unknown_post
-from rpc.service.method import method
-from rpc.service.show import Json, Of, Show
 from state.plugins.social.communities import lists as communities_lists
 from state.plugins.social.communities.lists import PAYOUT_ROWS_MAX
 from state.plugins.social.index import Social
@@ -38,9 +38,9 @@ from state.tables.content import Comment
 SORTS = ("trending", "hot", "created", "promoted", "payout", "payout_comments", "muted")
 ACCOUNT_SORTS = ("blog", "feed", "posts", "comments", "replies", "payout")
 
-PostJson = Annotated[Json, Of(BridgePostRecord)]
-UnknownPostJson = Annotated[Json, Of(UnknownPostRecord)]
-HeaderJson = Annotated[Json, Of(PostHeaderRecord)]
+PostJson = Annotated[Json, ShowsRecord(BridgePostRecord)]
+UnknownPostJson = Annotated[Json, ShowsRecord(UnknownPostRecord)]
+HeaderJson = Annotated[Json, ShowsRecord(PostHeaderRecord)]
 
 
 class PayoutStats(TypedDict):
@@ -56,7 +56,7 @@ class PayoutStats(TypedDict):
 @method("bridge.get_ranked_posts", plugin=COMMUNITIES)
 def get_ranked_posts(
     state: State,
-    show: Show,
+    show: RecordEncoder,
     /,
     sort: RankArgument,
     start_author: TextArgument = "",
@@ -87,7 +87,7 @@ def get_ranked_posts(
 @method("bridge.get_account_posts", plugin=COMMUNITIES)
 def get_account_posts(
     state: State,
-    show: Show,
+    show: RecordEncoder,
     /,
     sort: ListArgument,
     account: NameArgument,
@@ -126,15 +126,17 @@ def get_account_posts(
     return shown(state, show, kept, islice(found, most))
 
 
-def shown(state: State, show: Show, kept: Social, comments: Iterable[Comment]) -> list[Json]:
+def shown(state: State, show: RecordEncoder, kept: Social, comments: Iterable[Comment]) -> list[Json]:
     """Return posts and replies in the form of the reply."""
     reader = post_reader(state, kept)
     return show.each(BridgePostRecord, [reader.view(comment) for comment in comments])
 
 
-def shown_entries(state: State, show: Show, kept: Social, sort: str, account: str, limit: int, start: Comment | None) -> list[Json]:
+def shown_entries(
+    state: State, show: RecordEncoder, kept: Social, sort: str, account: str, limit: int, start: Comment | None
+) -> list[Json]:
     """Return the entries of a blog or a feed from a post on, each with the accounts that reblogged it."""
-    entries: Iterator[posts_lists.Shown]
+    entries: Iterator[posts_lists.ListedPost]
     entries = posts_lists.blog(state, kept, account) if sort == "blog" else posts_lists.feed(state, kept, account)
     if start is not None:
         entries = dropwhile(lambda entry: entry.comment is not start, entries)
@@ -147,7 +149,9 @@ def shown_entries(state: State, show: Show, kept: Social, sort: str, account: st
 
 
 @method("bridge.get_post", plugin=COMMUNITIES)
-def get_post(state: State, show: Show, /, author: NameArgument, permlink: PermlinkArgument, observer: TextArgument = "") -> PostJson:
+def get_post(
+    state: State, show: RecordEncoder, /, author: NameArgument, permlink: PermlinkArgument, observer: TextArgument = ""
+) -> PostJson:
     """Return a post or a reply."""
     observer_argument(state, observer)
     comment = existing_post(state, account_argument(author), permlink_argument(permlink))
@@ -156,7 +160,7 @@ def get_post(state: State, show: Show, /, author: NameArgument, permlink: Permli
 
 @method("bridge.get_discussion", plugin=COMMUNITIES)
 def get_discussion(
-    state: State, show: Show, /, author: NameArgument, permlink: PermlinkArgument, observer: TextArgument = ""
+    state: State, show: RecordEncoder, /, author: NameArgument, permlink: PermlinkArgument, observer: TextArgument = ""
 ) -> dict[str, PostJson]:
     """Return a post or a reply and everything below it, by author/permlink, at most 50 levels and 500 posts; `replies` of each names its
     direct replies.
@@ -175,7 +179,7 @@ def get_discussion(
 
 
 @method("bridge.get_post_header", plugin=COMMUNITIES)
-def get_post_header(state: State, show: Show, /, author: NameArgument, permlink: PermlinkArgument) -> HeaderJson | None:
+def get_post_header(state: State, show: RecordEncoder, /, author: NameArgument, permlink: PermlinkArgument) -> HeaderJson | None:
     """Return author, permlink, category and depth of a post or a reply; null when there is none."""
     comment = state.comments.by_permlink.get(author, permlink) if isinstance(author, str) and isinstance(permlink, str) else None
     header: Json | None = show.maybe(PostHeaderRecord, comment)
@@ -183,7 +187,7 @@ def get_post_header(state: State, show: Show, /, author: NameArgument, permlink:
 
 
 @method("bridge.normalize_post", plugin=COMMUNITIES)
-def normalize_post(state: State, show: Show, /, post: PostArgument) -> PostJson | UnknownPostJson:
+def normalize_post(state: State, show: RecordEncoder, /, post: PostArgument) -> PostJson | UnknownPostJson:
     """Return a post in the form of `bridge`, given in the form of `get_content`. A post that this node does not have is converted from the
     given members alone.
     """

@@ -3,9 +3,9 @@
 from collections.abc import Generator
 from typing import TypedDict
 
+from rpc.declare.arguments import Text, UInt32
+from rpc.declare.method import method
 from rpc.processor import Processor
-from rpc.service.arguments import Text, UInt32
-from rpc.service.method import method
 from state.chain.chain import Chain
 from state.chain.digest import state_digest
 

@@ -4,18 +4,18 @@ and made again with it, and with `--data` they are kept beside the blocks. Suppl
 
 from typing import Annotated, Any, TypedDict, cast, get_args
 
-from rpc.api.listing import read_argument
+from rpc.api.database_lists import read_argument
+from rpc.declare.arguments import AccountName, AnyOf, Example, PublicKey, Text
+from rpc.declare.errors import BadArgument
+from rpc.declare.method import method
+from rpc.declare.record_encoder import Json
 from rpc.processor import Processor
-from rpc.service.arguments import AccountName, AnyOf, Example, PublicKey, Text
-from rpc.service.method import method
-from rpc.service.refusal import BadArgument
-from rpc.service.show import Json
 from state.chain.chain import Chain
-from state.chain.edits import Edit, Role, SetAuthority, SetBalance, SetVests
+from state.chain.state_edits import Role, SetAuthority, SetBalance, SetVests, StateEdit
 from state.effects.balances import balance_of
+from state.protocol.authority import Authority, key_authority
 from state.protocol.codec.kinds import AssetKind, Codecs
 from state.protocol.errors import ChainError, Refused, require
-from state.protocol.keys.authority import Authority, key_authority
 from state.protocol.keys.keys import public_key_from_text
 from state.protocol.transaction import Wire
 from state.protocol.values.asset import COIN, SBD, VESTS, Asset, is_vesting
@@ -111,7 +111,7 @@ async def faucet(chain: Chain, processor: Processor, wire: Wire, /, account: Acc
     }
 
 
-async def edit(chain: Chain, processor: Processor, account: str, change: Edit) -> None:
+async def edit(chain: Chain, processor: Processor, account: str, change: StateEdit) -> None:
     """Make a change of an account part of the head block."""
 
     def make() -> None:

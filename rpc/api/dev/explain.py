@@ -2,20 +2,20 @@
 
 from typing import Annotated, Any, TypedDict
 
+from rpc.declare.arguments import AnyOf, MaxValue, UInt32
+from rpc.declare.errors import BadArgument
+from rpc.declare.method import method
+from rpc.declare.record_encoder import Json
 from rpc.explain.budget import Budget
 from rpc.explain.explainer import Explainer
 from rpc.explain.fields import fields_of
-from rpc.explain.refused import REFUSED_MAX
-from rpc.service.arguments import AnyOf, Limit, UInt32
-from rpc.service.method import method
-from rpc.service.refusal import BadArgument
-from rpc.service.show import Json
+from rpc.explain.refused_log import REFUSED_MAX
 from state.chain.chain import Chain
 from state.protocol.errors import ChainError
 from state.protocol.transaction import SignedTransaction, Wire
 from state.protocol.values.text import time_text
 
-RefusedLimit = Annotated[UInt32, Limit(REFUSED_MAX, f"No more than {REFUSED_MAX} refused transactions are kept")]
+RefusedLimit = Annotated[UInt32, MaxValue(REFUSED_MAX, f"No more than {REFUSED_MAX} refused transactions are kept")]
 
 # A transaction in either of the two JSON forms.
 AnyTransaction = Annotated[Any, AnyOf((SignedTransaction,))]

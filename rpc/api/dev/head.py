@@ -2,13 +2,13 @@
 
 from typing import TypedDict
 
-from rpc.driver import Driver
-from rpc.service.arguments import UInt32
+from rpc.declare.arguments import UInt32
+from rpc.devchain import DevChain
 from state.chain.chain import Chain
 from state.protocol.values.text import time_text
 
 
-class Head(TypedDict):
+class HeadInfo(TypedDict):
     """The head block, and the time of the chain's clock, which is the present unless it was made to leap."""
 
     head_block_number: UInt32
@@ -18,7 +18,7 @@ class Head(TypedDict):
     time: str
 
 
-def head_of(chain: Chain, driver: Driver) -> Head:
+def head_of(chain: Chain, devchain: DevChain) -> HeadInfo:
     """Return the head of a chain."""
     props = chain.state.props
     return {
@@ -26,5 +26,5 @@ def head_of(chain: Chain, driver: Driver) -> Head:
         "head_block_id": props.head_block_id.hex(),
         "head_block_time": time_text(props.time),
         "last_irreversible_block_num": props.last_irreversible_block_num,
-        "time": time_text(driver.time),
+        "time": time_text(devchain.time),
     }

@@ -2,17 +2,17 @@
 
 from typing import Annotated
 
-from rpc.push.session import CALLBACKS, Filter, Kind, Session
-from rpc.service.arguments import AccountName, Example, Text, UInt32
-from rpc.service.method import method
-from rpc.service.show import Json
+from rpc.declare.arguments import AccountName, Example, Text, UInt32
+from rpc.declare.method import method
+from rpc.declare.record_encoder import Json
+from rpc.push.session import CALLBACKS, Filter, Session, Topic
 from state.protocol.errors import require
 from state.protocol.operation import OPERATIONS, Operation
 
 NAMES_MAX = 100  # of accounts, and of operations, in one subscription
 SUFFIX = "_operation"
 
-KINDS = tuple(kind.value for kind in Kind if kind not in CALLBACKS)
+KINDS = tuple(kind.value for kind in Topic if kind not in CALLBACKS)
 
 
 @method("dev_api.subscribe", key="subscription", loopback_only=True)
@@ -30,13 +30,13 @@ def subscribe(session: Session, kind: Annotated[Text, Example("blocks")], accoun
     require(kind in KINDS, text, condition="kinds.contains( kind )", kind=kind, kinds=", ".join(KINDS))
     is_filtered = bool(accounts or operations)
     require(
-        not is_filtered or kind == Kind.operations.value,
+        not is_filtered or kind == Topic.operations.value,
         "accounts and operations are for the kind operations",
         condition="kind == operations",
     )
     most = max(len(accounts), len(operations))
     require(most <= NAMES_MAX, "accounts and operations may have at most ${n} members each", condition="size <= max", n=NAMES_MAX)
-    return session.subscribe(Kind(kind), Filter(frozenset(accounts), frozenset(map(operation_class, operations))))
+    return session.subscribe(Topic(kind), Filter(frozenset(accounts), frozenset(map(operation_class, operations))))
 
 
 @method("dev_api.unsubscribe", loopback_only=True)

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, TypedDict
 
+from rpc.caller import Caller
+from rpc.declare.arguments import AnyOf, Text, UInt32
+from rpc.declare.errors import BadArgument, PushFailed
+from rpc.declare.method import method
 from rpc.processor import Processor
-from rpc.service.arguments import AnyOf, Text, UInt32
-from rpc.service.caller import Caller
-from rpc.service.method import method
-from rpc.service.refusal import BadArgument, PushFailed
 from state.chain.chain import Chain
-from state.chain.signing import known_accounts, known_secrets, signed_transaction
+from state.chain.known_keys import known_accounts, known_secrets, signed_transaction
 from state.protocol.errors import ChainError, Refused
 from state.protocol.keys.keys import is_secret, public_key, public_key_text, secret_from_wif, wif_from_secret
 from state.protocol.operation import Operation

@@ -2,10 +2,10 @@
 
 from typing import TypedDict
 
-from rpc.driver import Driver
+from rpc.declare.arguments import AccountName, Bool, UInt32
+from rpc.declare.method import method
+from rpc.devchain import DevChain
 from rpc.processor import Processor
-from rpc.service.arguments import AccountName, Bool, UInt32
-from rpc.service.method import method
 from state.chain.chain import Chain
 
 
@@ -45,6 +45,6 @@ async def impersonate(
 
 
 @method("dev_api.drop_pending", loopback_only=True)
-async def drop_pending(driver: Driver, processor: Processor, /) -> Dropped:
+async def drop_pending(devchain: DevChain, processor: Processor, /) -> Dropped:
     """Forget all transactions that wait for a block, those of blocks that were popped too; callers that wait for one are refused."""
-    return {"dropped": await processor.in_turn(driver.drop_pending)}
+    return {"dropped": await processor.in_turn(devchain.drop_pending)}

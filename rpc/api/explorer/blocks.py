@@ -1,8 +1,8 @@
 """The subscription of blocks that everybody may have, so that a page needs no stream of its own."""
 
+from rpc.declare.arguments import UInt32
+from rpc.declare.method import method
 from rpc.push.session import Session
-from rpc.service.arguments import UInt32
-from rpc.service.method import method
 
 
 @method("explorer_api.subscribe_blocks", key="subscription")

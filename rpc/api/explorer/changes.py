@@ -5,9 +5,9 @@ from typing import Any, TypedDict
 
 import msgspec
 
+from rpc.declare.arguments import UInt32
+from rpc.declare.method import method
 from rpc.records.rows import name_of, shown_value
-from rpc.service.arguments import UInt32
-from rpc.service.method import method
 from state.chain.chain import Chain
 from state.chain.changes import RowChange, changes_of
 from state.tables import State

@@ -10,8 +10,8 @@ from itertools import islice, takewhile
 from typing import Annotated, Any, NamedTuple, TypedDict
 
 from rpc.api.explorer.changes import shortened
-from rpc.service.arguments import AccountName, Limit, Text, Timestamp, UInt32
-from rpc.service.method import method
+from rpc.declare.arguments import AccountName, MaxValue, Text, Timestamp, UInt32
+from rpc.declare.method import method
 from state.protocol.constants import COIN_BLOCK_INTERVAL, COIN_FEED_INTERVAL_BLOCKS, COIN_PROPOSAL_MAINTENANCE_CLEANUP, TIME_MAX
 from state.protocol.errors import require
 from state.protocol.values.asset import COIN, SBD, VESTS, Asset
@@ -21,7 +21,7 @@ from state.tables import State
 DUE_MAX = 500
 ROWS_SEEN_MAX = 10_000  # of a kind that an account has: nothing limits how many orders it places
 POSTS_SEEN_MAX = 200  # of an account's posts, the last ones: those that wait for their payout are among them
-DueLimit = Annotated[UInt32, Limit(DUE_MAX, f"No more than {DUE_MAX} are shown at once")]
+DueLimit = Annotated[UInt32, MaxValue(DUE_MAX, f"No more than {DUE_MAX} are shown at once")]
 
 
 class Due(TypedDict):
@@ -38,7 +38,7 @@ class Due(TypedDict):
     amount: str | None
 
 
-class Told(NamedTuple):
+class DueItem(NamedTuple):
     """What is told of a thing that is due."""
 
     account: str | None = None
@@ -48,7 +48,7 @@ class Told(NamedTuple):
     amount: Asset | None = None
 
 
-class Kind(NamedTuple):
+class DueSource(NamedTuple):
     """A kind of things that are due: all of them from a time on, in the order of their times, and those of an account, in any order. Both
     give rows, of which `time` and `tell` say when and what.
     """
@@ -56,7 +56,7 @@ class Kind(NamedTuple):
     by_time: Callable[[State, int], Iterable[Any]]
     of_account: Callable[[State, str], Iterable[Any]]
     time: Callable[[Any], int]
-    tell: Callable[[Any], Told]
+    tell: Callable[[Any], DueItem]
 
 
 def _power_downs(state: State, name: str) -> list[Any]:
@@ -73,92 +73,92 @@ def _row(table: str) -> Callable[[State, str], Iterable[Any]]:
     return lambda state, name: [row] if (row := getattr(state, table).by_account.get(name)) is not None else []
 
 
-KINDS: dict[str, Kind] = {
-    "payout": Kind(
+KINDS: dict[str, DueSource] = {
+    "payout": DueSource(
         lambda state, start: state.comments.by_cashout_time.starting(start),
         _unpaid,
         lambda row: int(row.cashout_time),
-        lambda row: Told(row.author, permlink=row.permlink),
+        lambda row: DueItem(row.author, permlink=row.permlink),
     ),
-    "conversion": Kind(
+    "conversion": DueSource(
         lambda state, start: state.convert_requests.by_conversion_date.starting(start),
         lambda state, name: state.convert_requests.by_owner.equal(name),
         lambda row: int(row.conversion_date),
-        lambda row: Told(row.owner, id=row.requestid, amount=Asset(row.amount, SBD)),
+        lambda row: DueItem(row.owner, id=row.requestid, amount=Asset(row.amount, SBD)),
     ),
-    "power_down": Kind(
+    "power_down": DueSource(
         lambda state, start: state.accounts.by_due_withdrawal.starting(start),
         _power_downs,
         lambda row: int(row.next_vesting_withdrawal),
-        lambda row: Told(row.name, amount=Asset(min(row.vesting_withdraw_rate, row.to_withdraw - row.withdrawn), VESTS)),
+        lambda row: DueItem(row.name, amount=Asset(min(row.vesting_withdraw_rate, row.to_withdraw - row.withdrawn), VESTS)),
     ),
-    "savings": Kind(
+    "savings": DueSource(
         lambda state, start: state.savings_withdraws.by_complete_from_rid.starting(start),
         lambda state, name: state.savings_withdraws.by_from_rid.equal(name),
         lambda row: int(row.complete),
-        lambda row: Told(row.from_, row.to, row.request_id, amount=row.amount),
+        lambda row: DueItem(row.from_, row.to, row.request_id, amount=row.amount),
     ),
-    "escrow_ratification": Kind(
+    "escrow_ratification": DueSource(
         lambda state, start: takewhile(lambda row: not row.is_approved, state.escrows.by_ratification_deadline.starting(False, start)),
         lambda state, name: (row for row in state.escrows.by_from_id.equal(name) if not row.is_approved),
         lambda row: int(row.ratification_deadline),
-        lambda row: Told(
+        lambda row: DueItem(
             row.from_, row.to, row.escrow_id, amount=Asset(row.coin_balance or row.sbd_balance, COIN if row.coin_balance else SBD)
         ),
     ),
-    "order_expiration": Kind(
+    "order_expiration": DueSource(
         lambda state, start: state.limit_orders.by_expiration.starting(start),
         lambda state, name: state.limit_orders.by_account.equal(name),
         lambda row: int(row.expiration),
-        lambda row: Told(row.seller, id=row.orderid, amount=Asset(row.for_sale, row.sell_price.base.symbol)),
+        lambda row: DueItem(row.seller, id=row.orderid, amount=Asset(row.for_sale, row.sell_price.base.symbol)),
     ),
-    "delegation_return": Kind(
+    "delegation_return": DueSource(
         lambda state, start: state.delegation_expirations.by_expiration.starting(start),
         lambda state, name: state.delegation_expirations.by_account_expiration.equal(name),
         lambda row: int(row.expiration),
-        lambda row: Told(row.delegator, amount=Asset(row.vesting_shares, VESTS)),
+        lambda row: DueItem(row.delegator, amount=Asset(row.vesting_shares, VESTS)),
     ),
-    "proposal_start": Kind(
+    "proposal_start": DueSource(
         lambda state, start: state.proposals.by_start_date.starting(start),
         lambda state, name: state.proposals.by_creator.equal(name),
         lambda row: int(row.start_date),
-        lambda row: Told(row.creator, row.receiver, row.proposal_id, row.permlink, Asset(row.daily_pay, SBD)),
+        lambda row: DueItem(row.creator, row.receiver, row.proposal_id, row.permlink, Asset(row.daily_pay, SBD)),
     ),
-    "proposal_removal": Kind(
+    "proposal_removal": DueSource(
         lambda state, start: state.proposals.by_end_date.starting(max(0, start - COIN_PROPOSAL_MAINTENANCE_CLEANUP)),
         lambda state, name: state.proposals.by_creator.equal(name),
         lambda row: int(row.end_date + COIN_PROPOSAL_MAINTENANCE_CLEANUP),
-        lambda row: Told(row.creator, row.receiver, row.proposal_id, row.permlink, Asset(row.daily_pay, SBD)),
+        lambda row: DueItem(row.creator, row.receiver, row.proposal_id, row.permlink, Asset(row.daily_pay, SBD)),
     ),
-    "recovery_expiration": Kind(
+    "recovery_expiration": DueSource(
         lambda state, start: state.recovery_requests.by_expiration.starting(start),
         _row("recovery_requests"),
         lambda row: int(row.expires),
-        lambda row: Told(row.account_to_recover),
+        lambda row: DueItem(row.account_to_recover),
     ),
-    "recovery_account_change": Kind(
+    "recovery_account_change": DueSource(
         lambda state, start: state.change_recovery_requests.by_effective_date.starting(start),
         _row("change_recovery_requests"),
         lambda row: int(row.effective_on),
-        lambda row: Told(row.account_to_recover, row.recovery_account),
+        lambda row: DueItem(row.account_to_recover, row.recovery_account),
     ),
-    "voting_declined": Kind(
+    "voting_declined": DueSource(
         lambda state, start: state.decline_voting_requests.by_effective_date.starting(start),
         _row("decline_voting_requests"),
         lambda row: int(row.effective_date),
-        lambda row: Told(row.account),
+        lambda row: DueItem(row.account),
     ),
-    "maintenance": Kind(
+    "maintenance": DueSource(
         lambda state, start: [state.props.next_maintenance_time] if state.hardfork >= 21 else [],
         lambda state, name: (),
         int,
-        lambda row: Told(),
+        lambda row: DueItem(),
     ),
-    "median_price": Kind(
+    "median_price": DueSource(
         lambda state, start: [_time_of_block(state, next_multiple(state.props.head_block_number, COIN_FEED_INTERVAL_BLOCKS))],
         lambda state, name: (),
         int,
-        lambda row: Told(),
+        lambda row: DueItem(),
     ),
 }
 
@@ -197,7 +197,7 @@ def list_due(
     return [shown(state, time, name, told) for time, name, told in islice(found, limit)]
 
 
-def _of_kind(state: State, name: str, start: int, account: str) -> Iterator[tuple[int, str, Told]]:
+def _of_kind(state: State, name: str, start: int, account: str) -> Iterator[tuple[int, str, DueItem]]:
     kind = KINDS[name]
     rows = kind.by_time(state, start) if not account else sorted(islice(kind.of_account(state, account), ROWS_SEEN_MAX), key=kind.time)
     for row in rows:
@@ -209,7 +209,7 @@ def _of_kind(state: State, name: str, start: int, account: str) -> Iterator[tupl
             yield time, name, kind.tell(row)
 
 
-def shown(state: State, time: int, name: str, told: Told) -> Due:
+def shown(state: State, time: int, name: str, told: DueItem) -> Due:
     """Return the reply's member of something that is due."""
     amount = None if told.amount is None else state.wire.codecs.symbols.asset_text(told.amount)
     return {

@@ -2,10 +2,10 @@
 
 from typing import TypedDict
 
-from rpc.api.dev.head import Head, head_of
-from rpc.driver import Driver
-from rpc.service.arguments import UInt32
-from rpc.service.method import method
+from rpc.api.dev.head import HeadInfo, head_of
+from rpc.declare.arguments import UInt32
+from rpc.declare.method import method
+from rpc.devchain import DevChain
 from state.chain.chain import Chain
 from state.protocol.constants import COIN_BLOCK_INTERVAL
 from state.protocol.values.asset import COIN, SBD, VESTS, decimals, nai_text
@@ -19,7 +19,7 @@ class Token(TypedDict):
     precision: UInt32
 
 
-class Overview(Head):
+class Overview(HeadInfo):
     """The chain, its head and its time, and the node."""
 
     chain: str
@@ -34,19 +34,19 @@ class Overview(Head):
 
 
 @method("explorer_api.get_overview")
-def get_overview(chain: Chain, driver: Driver, /) -> Overview:
+def get_overview(chain: Chain, devchain: DevChain, /) -> Overview:
     """Return what a page has to know of the chain and of the node: names, symbols, the head, the time, how many transactions wait, and
     whether the chain is made for tests.
     """
     spec = chain.state.spec
     return {
-        **head_of(chain, driver),
+        **head_of(chain, devchain),
         "chain": spec.name,
         "chain_id": spec.chain_id.hex(),
         "key_prefix": spec.key_prefix,
         "brand": spec.brand,
         "is_test": spec.is_test,
-        "version": driver.version,
+        "version": devchain.version,
         "block_interval": COIN_BLOCK_INTERVAL,
         "tokens": [
             {"nai": nai_text(symbol), "symbol": letters, "precision": decimals(symbol)}

@@ -4,10 +4,10 @@ from itertools import islice
 from typing import Annotated, TypedDict
 
 from rpc.api.discussions import as_tag, latest_replies
+from rpc.declare.arguments import AccountName, MaxValue, Text, UInt32
+from rpc.declare.method import method
+from rpc.declare.record_encoder import Json, RecordEncoder, ShowsRecord
 from rpc.records.summaries import PostSummaryRecord, summaries
-from rpc.service.arguments import AccountName, Limit, Text, UInt32
-from rpc.service.method import method
-from rpc.service.show import Json, Of, Show
 from state.effects.comments import comment_of
 from state.plugins.social.plugin import COMMUNITIES
 from state.plugins.social.posts import lists as posts_lists
@@ -22,8 +22,8 @@ COMMUNITIES_OFF = ("_communities", "This node keeps no communities.")
 OVERDUE_SECONDS = 3600
 COMMUNITY_SORTS = ("trending", "hot", "created", "promoted", "payout", "muted")
 
-PostsLimit = Annotated[UInt32, Limit(100)]
-SummaryJson = Annotated[Json, Of(PostSummaryRecord)]
+PostsLimit = Annotated[UInt32, MaxValue(100)]
+SummaryJson = Annotated[Json, ShowsRecord(PostSummaryRecord)]
 
 
 class PostList(TypedDict):
@@ -36,7 +36,7 @@ class PostList(TypedDict):
 @method("explorer_api.list_posts", plugin=TAGS, not_enabled=TAGS_OFF)
 def list_posts(
     state: State,
-    show: Show,
+    show: RecordEncoder,
     /,
     order: Text = "trending",
     tag: Text = "",
@@ -66,7 +66,7 @@ def list_posts(
 
 @method("explorer_api.list_updated_posts")
 def list_updated_posts(
-    state: State, show: Show, /, start_author: AccountName = "", start_permlink: Text = "", limit: PostsLimit = 20
+    state: State, show: RecordEncoder, /, start_author: AccountName = "", start_permlink: Text = "", limit: PostsLimit = 20
 ) -> PostList:
     """List all posts, last changed first, after the start post. No plugin is needed for this."""
     start = start_post(state, start_author, start_permlink)
@@ -84,7 +84,7 @@ def list_updated_posts(
 @method("explorer_api.list_community_posts", plugin=COMMUNITIES, not_enabled=COMMUNITIES_OFF)
 def list_community_posts(
     state: State,
-    show: Show,
+    show: RecordEncoder,
     /,
     community: AccountName,
     sort: Text = "trending",
@@ -109,6 +109,6 @@ def start_post(state: State, author: str, permlink: str) -> Comment | None:
     return comment_of(state, author, permlink) if author or permlink else None
 
 
-def part(state: State, show: Show, rows: list[Comment], limit: int) -> PostList:
+def part(state: State, show: RecordEncoder, rows: list[Comment], limit: int) -> PostList:
     """Return the first rows; the others say that the list goes on."""
     return {"posts": summaries(state, show, rows[:limit]), "has_more": len(rows) > limit}

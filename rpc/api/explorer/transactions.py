@@ -5,15 +5,15 @@ from itertools import islice
 from typing import Annotated, NotRequired, TypedDict
 
 from rpc.api.dev.explain import FieldPlace
-from rpc.explain.authority.holders import Holders, Place
+from rpc.declare.arguments import Hash160, UInt16, UInt32
+from rpc.declare.method import method
+from rpc.declare.record_encoder import Json, ShowsRecord
+from rpc.explain.authority.key_owners import KeyOwners, Place
 from rpc.explain.authority.missing import SIGNATURES_MAX
 from rpc.explain.authority.weights import REQUIRED_MAX, STANDING_IN, Weigher
 from rpc.explain.budget import Budget
-from rpc.explain.case import Case
+from rpc.explain.case import RefusalCase
 from rpc.explain.fields import parts
-from rpc.service.arguments import Hash160, UInt16, UInt32
-from rpc.service.method import method
-from rpc.service.show import Json, Of
 from state.chain.chain import Chain
 from state.chain.transactions import authority_lookups, canonical_rule
 from state.plugins.account_history import ACCOUNT_HISTORY, locate_transaction
@@ -22,8 +22,8 @@ from state.plugins.rc.prices import NO_USAGE
 from state.plugins.rc.rows import Rc
 from state.plugins.rc.usage import Usage, usage_of
 from state.plugins.transaction_status import TRANSACTION_STATUS
+from state.protocol.authority import Authority
 from state.protocol.errors import ChainError, DivisionByZero, Refused, UnknownKey
-from state.protocol.keys.authority import Authority
 from state.protocol.keys.keys import public_key_text
 from state.protocol.keys.signatures import recover
 from state.protocol.operation import Needed
@@ -37,7 +37,7 @@ SEARCHED_MAX = 50_000  # transactions of these blocks
 HISTORY_TRIES = 50  # so much of a budget reads the history of one account for former keys
 SLOTS = 1 << 16  # of reference blocks
 
-TransactionJson = Annotated[Json, Of(SignedTransaction)]
+TransactionJson = Annotated[Json, ShowsRecord(SignedTransaction)]
 
 
 class KeyPlace(TypedDict):
@@ -234,16 +234,16 @@ def keys_of(state: State, trx: SignedTransaction) -> list[bytes | None]:
 
 def signed_by(chain: Chain, trx: SignedTransaction, keys: list[bytes | None]) -> list[SignedBy]:
     """Return the keys with the accounts and roles that have them, or had them."""
-    holders = Holders(Case(chain, Refused(""), trx, Budget(HISTORY_TRIES)), trx)
+    key_owners = KeyOwners(RefusalCase(chain, Refused(""), trx, Budget(HISTORY_TRIES)), trx)
     prefix = chain.state.spec.key_prefix
     found: list[SignedBy] = []
     for key in keys:
         if key is None:
             found.append({"key": None, "belongs_to": []})
             continue
-        places = holders.of(key)
+        places = key_owners.of(key)
         shown: SignedBy = {"key": public_key_text(key, prefix), "belongs_to": places_of(places)}
-        former = [] if places else holders.former(key)
+        former = [] if places else key_owners.former(key)
         if former:
             shown["belonged_to"] = places_of(former)
         found.append(shown)

@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rpc.explain.authority.texts import earlier_names, earlier_texts, is_name, is_text
-from rpc.explain.case import Case, shortened
+from rpc.explain.case import RefusalCase, shortened
 from state.protocol.codec.fields import wire_fields
 from state.protocol.codec.kinds import AssetKind, Flag, Int
 from state.protocol.operation import Operation
@@ -28,7 +28,7 @@ FACTORS = (10, 100, 1000)  # an amount with another precision, a number in anoth
 NAMES_SWAPPED_MAX = 4  # names of an operation that are swapped in pairs
 
 
-class Alteration(Struct, frozen=True):
+class FieldChange(Struct, frozen=True):
     """The transaction as it may have been signed, the field that was changed, what was signed there, and how to avoid it."""
 
     trx: SignedTransaction
@@ -37,7 +37,7 @@ class Alteration(Struct, frozen=True):
     advice: str
 
 
-def altered_transactions(case: Case, trx: SignedTransaction) -> Iterator[Alteration]:
+def altered_transactions(case: RefusalCase, trx: SignedTransaction) -> Iterator[FieldChange]:
     """Yield the transaction with one field as it may have been."""
     if trx.size > ALTERED_BYTES_MAX:
         return
@@ -45,26 +45,26 @@ def altered_transactions(case: Case, trx: SignedTransaction) -> Iterator[Alterat
         for name, value, advice in altered_fields(case, operation):
             others = (*trx.operations[:index], replace(operation, **value), *trx.operations[index + 1 :])
             signed = ", ".join(shortened(shown(case, one)) for one in value.values())
-            yield Alteration(replace(trx, operations=others), f"operations[{index}].{name}", signed, advice)
+            yield FieldChange(replace(trx, operations=others), f"operations[{index}].{name}", signed, advice)
     yield from altered_expiration(trx)
     yield from altered_reference(case, trx)
     if trx.operations[1:]:
-        yield Alteration(replace(trx, operations=trx.operations[::-1]), "the order of the operations", "the reverse order", "keep it")
+        yield FieldChange(replace(trx, operations=trx.operations[::-1]), "the order of the operations", "the reverse order", "keep it")
         for index in range(min(len(trx.operations), NAMES_SWAPPED_MAX)):
             fewer = (*trx.operations[:index], *trx.operations[index + 1 :])
-            yield Alteration(replace(trx, operations=fewer), "the list of operations", f"no operations[{index}]", "add none afterwards")
+            yield FieldChange(replace(trx, operations=fewer), "the list of operations", f"no operations[{index}]", "add none afterwards")
 
 
-def altered_expiration(trx: SignedTransaction) -> Iterator[Alteration]:
+def altered_expiration(trx: SignedTransaction) -> Iterator[FieldChange]:
     """Yield the transaction with other expirations."""
     for shift in SHIFTS:
         time = trx.expiration + shift
         if 0 <= time <= UINT32_MAX:
             advice = "write the expiration in UTC, and don't change it after signing"
-            yield Alteration(replace(trx, expiration=time), "expiration", time_text(time), advice)
+            yield FieldChange(replace(trx, expiration=time), "expiration", time_text(time), advice)
 
 
-def altered_reference(case: Case, trx: SignedTransaction) -> Iterator[Alteration]:
+def altered_reference(case: RefusalCase, trx: SignedTransaction) -> Iterator[FieldChange]:
     """Yield the transaction with other reference blocks: each of the last ones."""
     advice = "don't change the reference block after signing"
     number = case.state.props.head_block_number
@@ -74,13 +74,13 @@ def altered_reference(case: Case, trx: SignedTransaction) -> Iterator[Alteration
             return
         prefix = int.from_bytes(row.block_id[4:8], "little")
         altered = replace(trx, ref_block_num=(number - back) % 2**16, ref_block_prefix=prefix)
-        yield Alteration(altered, "the reference block", f"block {number - back}", advice)
+        yield FieldChange(altered, "the reference block", f"block {number - back}", advice)
         if back < 2:
             turned = replace(trx, ref_block_prefix=int.from_bytes(row.block_id[4:8], "big"))
-            yield Alteration(turned, "ref_block_prefix", f"the bytes of block {number - back} in reverse order", advice)
+            yield FieldChange(turned, "ref_block_prefix", f"the bytes of block {number - back} in reverse order", advice)
 
 
-def shown(case: Case, value: Any) -> str:
+def shown(case: RefusalCase, value: Any) -> str:
     """Return a value as a sentence has it."""
     return case.wire.codecs.symbols.asset_text(value) if isinstance(value, Asset) else repr(value)
 
@@ -88,7 +88,7 @@ def shown(case: Case, value: Any) -> str:
 # ------------------------------------------------------------------ the fields of an operation
 
 
-def altered_fields(case: Case, operation: Operation) -> Iterator[tuple[str, dict[str, Any], str]]:
+def altered_fields(case: RefusalCase, operation: Operation) -> Iterator[tuple[str, dict[str, Any], str]]:
     """Yield the field's name, its earlier value, and how to avoid the change."""
     fields, spell = wire_fields(type(operation)), case.spec.spell
     for field in fields:

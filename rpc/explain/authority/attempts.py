@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from rpc.explain.authority.alterations import altered_transactions
 from rpc.explain.authority.packings import Packing, other_packings
-from rpc.explain.case import Case, KnownChain
+from rpc.explain.case import KnownChain, RefusalCase
 from state.protocol.spec import ChainSpec
 from state.protocol.transaction import SignedTransaction, Wire
 
@@ -32,7 +32,7 @@ class Attempt(Struct, frozen=True):
     digest: bytes
 
 
-def attempts(case: Case, trx: SignedTransaction) -> Iterator[Attempt]:
+def attempts(case: RefusalCase, trx: SignedTransaction) -> Iterator[Attempt]:
     """Yield attempts, the most frequent mistakes first; no digest twice."""
     seen = {case.wire.signature_digest(trx)}
     packed = (
@@ -52,13 +52,13 @@ def digest(chain_id: bytes, body: bytes) -> bytes:
 # ------------------------------------------------------------------ other chains and symbols
 
 
-def of_other_chains(case: Case, trx: SignedTransaction) -> Iterator[Attempt]:
+def of_other_chains(case: RefusalCase, trx: SignedTransaction) -> Iterator[Attempt]:
     """Yield the transaction as it would be signed for another chain."""
     for known in case.known_chains():
         yield other_chain(case, known, trx.body)
 
 
-def of_other_symbols(case: Case, trx: SignedTransaction) -> Iterator[Attempt]:
+def of_other_symbols(case: RefusalCase, trx: SignedTransaction) -> Iterator[Attempt]:
     """Yield the transaction packed with the symbols of another chain, signed for this one, or for that one as well."""
     own = (case.spec.coin_symbol, case.spec.debt_symbol, case.spec.vests_symbol)
     bodies: dict[Letters, bytes] = {}
@@ -75,7 +75,7 @@ def of_other_symbols(case: Case, trx: SignedTransaction) -> Iterator[Attempt]:
             yield other_chain(case, known, bodies[letters], f" and with its symbols {', '.join(letters)}")
 
 
-def other_chain(case: Case, known: KnownChain, body: bytes, addition: str = "") -> Attempt:
+def other_chain(case: RefusalCase, known: KnownChain, body: bytes, addition: str = "") -> Attempt:
     """Return the attempt that a transaction was signed for a known chain."""
     clause = f"it was signed for the chain {known.name} with the id {known.chain_id.hex()}{addition}"
     to_do = f"Set the client's chain id to {case.spec.chain_id.hex()}"
@@ -92,7 +92,7 @@ def wire_with(spec: ChainSpec, coin: str, debt: str, vests: str) -> Wire:
 # ------------------------------------------------------------------ changes and packings
 
 
-def of_alterations(case: Case, trx: SignedTransaction) -> Iterator[Attempt]:
+def of_alterations(case: RefusalCase, trx: SignedTransaction) -> Iterator[Attempt]:
     """Yield the transaction as it may have been before somebody changed it."""
     for alteration in altered_transactions(case, trx):
         body = case.wire.pack_body(alteration.trx)
@@ -101,14 +101,14 @@ def of_alterations(case: Case, trx: SignedTransaction) -> Iterator[Attempt]:
         yield Attempt("altered_field", clause, to_do, digest(case.spec.chain_id, body))
 
 
-def of_packings(case: Case, trx: SignedTransaction) -> Iterator[Attempt]:
+def of_packings(case: RefusalCase, trx: SignedTransaction) -> Iterator[Attempt]:
     """Yield the transaction as clients with another serialisation pack it."""
     for packing in (*whole(case, trx), *other_packings(case, trx)):
         to_do = "Have the node pack what is signed (condenser_api.get_transaction_hex), or use a client that packs as it does."
         yield Attempt("other_serialization", f"it was packed otherwise: {packing.clause}", to_do, packing.digest)
 
 
-def whole(case: Case, trx: SignedTransaction) -> Iterator[Packing]:
+def whole(case: RefusalCase, trx: SignedTransaction) -> Iterator[Packing]:
     """Yield the same bytes, hashed otherwise."""
     chain_id, body = case.spec.chain_id, trx.body
     yield Packing("the chain id is missing in front of the bytes that were hashed", sha256(body).digest())

@@ -7,10 +7,12 @@ from typing import Any
 from msgspec import Struct
 
 from rpc.explain.authority.attempts import Attempt, attempts
-from rpc.explain.authority.holders import Holders, Place
+from rpc.explain.authority.key_owners import KeyOwners, Place
 from rpc.explain.authority.weights import REQUIRED_MAX, STANDING_IN, required
-from rpc.explain.case import Case, Explanation
+from rpc.explain.case import Explanation, RefusalCase
 from state.chain.transactions import authority_lookups, canonical_rule
+from state.protocol.authorization.fewest_keys import suffice
+from state.protocol.authorization.signatures_check import LIMITS
 from state.protocol.errors import (
     ChainError,
     DuplicateSignature,
@@ -18,9 +20,7 @@ from state.protocol.errors import (
     MissingOtherAuthority,
     MissingOwnerAuthority,
 )
-from state.protocol.keys.fewest import suffice
 from state.protocol.keys.signatures import Canonical, recover
-from state.protocol.keys.signing import LIMITS
 from state.protocol.operation import Needed
 from state.protocol.transaction import SignedTransaction
 from state.protocol.work import TooMuchWork
@@ -53,15 +53,15 @@ class Cause(Struct, frozen=True):
     what_to_do: str
 
 
-def missing_authority(case: Case) -> Explanation:
+def missing_authority(case: RefusalCase) -> Explanation:
     """Explain a transaction whose signatures don't reach an authority."""
     assert case.trx is not None
     trx = case.trx
-    holders, signers, entries = facts_of(case, trx)
+    key_owners, signers, entries = facts_of(case, trx)
     # What the refusal names is what nothing stands in for.
     name = case.error.values.get("id")
     lacking = next((one for one in entries if one["short_by"] and one["account"] == name), entries[0] if entries else None)
-    cause = cause_of(case, trx, holders, signers, lacking)
+    cause = cause_of(case, trx, key_owners, signers, lacking)
     rule = RULES.get(type(case.error), "missing_posting_authority")
     why = f"{lack(lacking)} {cause.said}"
     return case.explained(
@@ -69,11 +69,11 @@ def missing_authority(case: Case) -> Explanation:
     )
 
 
-def superfluous(case: Case) -> Explanation:
+def superfluous(case: RefusalCase) -> Explanation:
     """Explain signatures that nothing needs, and a key that signed twice."""
     assert case.trx is not None
     trx = case.trx
-    holders, signers, entries = facts_of(case, trx)
+    key_owners, signers, entries = facts_of(case, trx)
     values: dict[str, Any] = {"signed_by": [signed_by(case, one) for one in signers], "required": entries}
     if isinstance(case.error, DuplicateSignature):
         keys = [signer.key for signer in signers]
@@ -85,7 +85,7 @@ def superfluous(case: Case) -> Explanation:
     said = "; ".join(f"{case.key_text(one.key)}, {whose(one)}" for one in spare)
     accounts = ", ".join(f"{entry['account']} ({entry['role']})" for entry in entries)
     why = f"More keys have signed than are needed, and the chain takes none to spare. Needed is {accounts}; not needed is {said}."
-    found = tried(case, trx, holders, next((one for one in spare if not one.places), None))
+    found = tried(case, trx, key_owners, next((one for one in spare if not one.places), None))
     advice = f"Leave out the signature of {', '.join(case.key_text(one.key) for one in spare)}."
     if found is not None:
         why, advice = f"{why} That signature is not of this transaction: {found.clause}.", found.what_to_do
@@ -97,26 +97,26 @@ def superfluous(case: Case) -> Explanation:
 # ------------------------------------------------------------------ the facts
 
 
-def facts_of(case: Case, trx: SignedTransaction) -> tuple[Holders, list[Signer], list[dict[str, Any]]]:
+def facts_of(case: RefusalCase, trx: SignedTransaction) -> tuple[KeyOwners, list[Signer], list[dict[str, Any]]]:
     """Return who holds keys, which keys signed, and what is needed with how far they reach."""
-    holders = Holders(case, trx)
-    signers = signers_of(case, trx, holders)
+    key_owners = KeyOwners(case, trx)
+    signers = signers_of(case, trx, key_owners)
     needed = required(case, Needed.by(trx.operations), frozenset(signer.key for signer in signers))
-    return holders, signers, list(islice(needed, REQUIRED_MAX))
+    return key_owners, signers, list(islice(needed, REQUIRED_MAX))
 
 
-def signers_of(case: Case, trx: SignedTransaction, holders: Holders) -> list[Signer]:
+def signers_of(case: RefusalCase, trx: SignedTransaction, key_owners: KeyOwners) -> list[Signer]:
     """Return the keys that signed, and whose they are."""
     keys = case.wire.signers(trx, canonical_rule(case.state))[:SIGNATURES_MAX]
     pairs = zip(keys, trx.signatures, strict=False)
     found = []
     for key, signature in pairs:
-        places = holders.of(key)
-        found.append(Signer(key, signature, places, [] if places else holders.former(key)))
+        places = key_owners.of(key)
+        found.append(Signer(key, signature, places, [] if places else key_owners.former(key)))
     return found
 
 
-def signed_by(case: Case, signer: Signer) -> dict[str, Any]:
+def signed_by(case: RefusalCase, signer: Signer) -> dict[str, Any]:
     """Return a key that signed as clients see it."""
     shown: dict[str, Any] = {"key": case.key_text(signer.key), "belongs_to": members_of(signer.places)}
     return shown | {"belonged_to": members_of(signer.former)} if signer.former else shown
@@ -127,7 +127,7 @@ def members_of(places: list[Place]) -> list[dict[str, str]]:
     return [{"account": name, "role": role} for name, role in places]
 
 
-def not_needed(case: Case, needed: Needed, signers: list[Signer], members: set[str]) -> list[Signer]:
+def not_needed(case: RefusalCase, needed: Needed, signers: list[Signer], members: set[str]) -> list[Signer]:
     """Return the keys without which the others are still enough; `members` are those of the authorities themselves, which stay first."""
     lookups, kept = authority_lookups(case.state), list(signers)
 
@@ -165,17 +165,19 @@ def whose(signer: Signer) -> str:
 # ------------------------------------------------------------------ the cause
 
 
-def cause_of(case: Case, trx: SignedTransaction, holders: Holders, signers: list[Signer], lacking: dict[str, Any] | None) -> Cause:
+def cause_of(
+    case: RefusalCase, trx: SignedTransaction, key_owners: KeyOwners, signers: list[Signer], lacking: dict[str, Any] | None
+) -> Cause:
     """Return what has gone wrong."""
     if not signers:
         return Cause("unsigned", "It has no signature.", f"Sign it with the key of {wanted(lacking)}.")
     for signer in signers:
         if not signer.places and not signer.former:
-            found = tried(case, trx, holders, signer)
+            found = tried(case, trx, key_owners, signer)
             if found is not None:
                 return Cause(found.cause, f"{upper(found.clause)}.", found.what_to_do)
     for signer in signers:
-        own = [place for place in signer.places if place[0] in holders.signers]
+        own = [place for place in signer.places if place[0] in key_owners.signers]
         if own and not (lacking and lacking["reached"]):
             name, role = own[0]
             said = f"It was signed with the {role} key of {name}, which doesn't count for this."
@@ -196,7 +198,7 @@ def cause_of(case: Case, trx: SignedTransaction, holders: Holders, signers: list
     return unknown_key(case, signers, lacking)
 
 
-def unknown_key(case: Case, signers: list[Signer], lacking: dict[str, Any] | None) -> Cause:
+def unknown_key(case: RefusalCase, signers: list[Signer], lacking: dict[str, Any] | None) -> Cause:
     """Say that nothing was found."""
     said = f"It was signed with {case.key_text(signers[0].key)}, which belongs to no account that is known here: "
     said += "either that is a stranger's key, or something was changed after signing, since a changed transaction leads to another key."
@@ -215,7 +217,7 @@ def wanted(lacking: dict[str, Any] | None) -> str:
     return f"{lacking['account']}, role {lacking['role']}"
 
 
-def tried(case: Case, trx: SignedTransaction, holders: Holders, signer: Signer | None) -> Attempt | None:
+def tried(case: RefusalCase, trx: SignedTransaction, key_owners: KeyOwners, signer: Signer | None) -> Attempt | None:
     """Return the attempt under which a signature is that of a known key; None when there is none, or the budget is spent."""
     if signer is None:
         return None
@@ -227,7 +229,7 @@ def tried(case: Case, trx: SignedTransaction, holders: Holders, signer: Signer |
             key = recover(signer.signature, attempt.digest, Canonical.non_canonical)
         except ChainError:
             continue
-        if holders.of(key) or holders.former(key):
+        if key_owners.of(key) or key_owners.former(key):
             return attempt
     return None
 

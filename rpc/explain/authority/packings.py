@@ -9,12 +9,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rpc.explain.authority.texts import is_text
-from rpc.explain.case import Case
+from rpc.explain.case import RefusalCase
 from rpc.explain.fields import parts
 from state.operations.escrow import EscrowDispute, EscrowRelease, EscrowTransfer
+from state.protocol.authority import Authority
 from state.protocol.codec.fields import wire_fields
 from state.protocol.codec.kinds import AssetKind, Many, Pairs, pack_length
-from state.protocol.keys.authority import Authority
 from state.protocol.operation import Operation
 from state.protocol.transaction import SignedTransaction
 from state.protocol.values.asset import Asset
@@ -40,7 +40,7 @@ class Packing(Struct, frozen=True):
     digest: bytes
 
 
-def other_packings(case: Case, trx: SignedTransaction) -> Iterator[Packing]:
+def other_packings(case: RefusalCase, trx: SignedTransaction) -> Iterator[Packing]:
     """Yield the digests of other packings."""
     chain_id = case.spec.chain_id
 
@@ -61,7 +61,7 @@ def other_packings(case: Case, trx: SignedTransaction) -> Iterator[Packing]:
     yield packed("the members of a set or a map not in ascending order", with_operations(case, trx, descending_sets))
 
 
-def with_operations(case: Case, trx: SignedTransaction, pack: Any) -> bytes:
+def with_operations(case: RefusalCase, trx: SignedTransaction, pack: Any) -> bytes:
     """Return the body with the fields of each operation packed by `pack(case, operation)`, a dict of bytes by field in their order."""
     bodies = []
     for index, operation in enumerate(trx.operations):
@@ -74,12 +74,12 @@ def with_operations(case: Case, trx: SignedTransaction, pack: Any) -> bytes:
     return head + pack_length(len(bodies)) + b"".join(bodies) + tail
 
 
-def packed_fields(case: Case, operation: Operation) -> dict[str, bytes]:
+def packed_fields(case: RefusalCase, operation: Operation) -> dict[str, bytes]:
     """Return the bytes of each field as this chain packs it."""
     return {field.name: case.wire.codecs.packer(field.kind)(getattr(operation, field.name)) for field in wire_fields(type(operation))}
 
 
-def nai_symbols(case: Case, operation: Operation) -> dict[str, bytes]:
+def nai_symbols(case: RefusalCase, operation: Operation) -> dict[str, bytes]:
     """Pack amounts with the numbers of their symbols."""
     changed = packed_fields(case, operation)
     for field in wire_fields(type(operation)):
@@ -89,7 +89,7 @@ def nai_symbols(case: Case, operation: Operation) -> dict[str, bytes]:
     return changed
 
 
-def beem_texts(case: Case, operation: Operation) -> dict[str, bytes]:
+def beem_texts(case: RefusalCase, operation: Operation) -> dict[str, bytes]:
     """Pack control characters as beem does: as letters and digits."""
     return texts_packed(case, operation, lambda text: sized(encode(CONTROL.sub(letter, text))))
 
@@ -99,12 +99,12 @@ def letter(match: re.Match[str]) -> str:
     return LETTERS.get(match[0], f"u{ord(match[0]):04x}")
 
 
-def lengths_in_characters(case: Case, operation: Operation) -> dict[str, bytes]:
+def lengths_in_characters(case: RefusalCase, operation: Operation) -> dict[str, bytes]:
     """Pack texts with the number of their characters."""
     return texts_packed(case, operation, lambda text: pack_length(len(text)) + encode(text))
 
 
-def texts_packed(case: Case, operation: Operation, pack: Any) -> dict[str, bytes]:
+def texts_packed(case: RefusalCase, operation: Operation, pack: Any) -> dict[str, bytes]:
     """Return the bytes of the fields, with texts packed by `pack`."""
     changed = packed_fields(case, operation)
     for field in wire_fields(type(operation)):
@@ -118,14 +118,14 @@ def sized(data: bytes) -> bytes:
     return pack_length(len(data)) + data
 
 
-def beem_order(case: Case, operation: Operation) -> dict[str, bytes]:
+def beem_order(case: RefusalCase, operation: Operation) -> dict[str, bytes]:
     """Pack the fields of escrows in the order of beem."""
     changed = packed_fields(case, operation)
     order = BEEM_ORDERS.get(type(operation))
     return changed if order is None else {name: changed[name] for name in order}
 
 
-def descending_sets(case: Case, operation: Operation) -> dict[str, bytes]:
+def descending_sets(case: RefusalCase, operation: Operation) -> dict[str, bytes]:
     """Pack sets and maps, also those of authorities, from the last member to the first."""
     changed = packed_fields(case, operation)
     for field in wire_fields(type(operation)):

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import Any
 
-from rpc.explain.case import MEMBERS_MAX, Case
+from rpc.explain.case import MEMBERS_MAX, RefusalCase
 from state.chain.transactions import authority_lookups
+from state.protocol.authority import Authority
+from state.protocol.authorization.signatures_check import LIMITS, Lookup
 from state.protocol.errors import UnknownKey
-from state.protocol.keys.authority import Authority
-from state.protocol.keys.signing import LIMITS, Lookup
 from state.protocol.operation import Needed
 
 REQUIRED_MAX = 20  # authorities that are shown
@@ -39,7 +39,7 @@ class Weigher:
         return self.reached(authority, depth + 1) >= authority.weight_threshold
 
 
-def required(case: Case, needed: Needed, keys: frozenset[bytes]) -> Iterator[dict[str, Any]]:
+def required(case: RefusalCase, needed: Needed, keys: frozenset[bytes]) -> Iterator[dict[str, Any]]:
     """Yield what is needed of each account, with the weight that the keys reach and what it falls short by."""
     lookups = authority_lookups(case.state)
     nested = lookups.posting if needed.posting else lookups.active
@@ -52,7 +52,7 @@ def required(case: Case, needed: Needed, keys: frozenset[bytes]) -> Iterator[dic
         yield entry(case, "", "other", authority, Weigher(keys, nested))
 
 
-def entry(case: Case, name: str, role: str, authority: Authority, weigher: Weigher) -> dict[str, Any]:
+def entry(case: RefusalCase, name: str, role: str, authority: Authority, weigher: Weigher) -> dict[str, Any]:
     """Return what is needed of one authority."""
     reached = weigher.reached(authority)
     members: dict[str, Any] = {

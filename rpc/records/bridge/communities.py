@@ -4,14 +4,14 @@ from typing import Annotated, ClassVar
 
 from msgspec import Struct
 
+from rpc.declare.record_encoder import Json
+from rpc.declare.record_fields import FieldPath, OptionalFieldPath
 from rpc.records.bridge.kinds import FreeObject, RoleName, RoleRow
-from rpc.service.show import Json
-from rpc.service.shown import At, MaybeAt
 from state.plugins.social.communities import lists
-from state.plugins.social.communities.lists import Figure, Standing
-from state.plugins.social.communities.payloads import GUEST
+from state.plugins.social.communities.lists import CommunityRank, PayoutTotals
+from state.plugins.social.community_payloads import GUEST
 from state.plugins.social.index import Social
-from state.plugins.social.posts.texts import settings_of
+from state.plugins.social.post_metadata import settings_of
 from state.plugins.social.rows import Community, Role
 from state.protocol.codec.kinds import AccountName, Bool, Bounded, Many, Text, Time, UInt32
 from state.tables import State
@@ -34,7 +34,7 @@ class CommunityView(Struct):
     """
 
     row: Community
-    figure: Figure
+    figure: PayoutTotals
     context: CommunityContextRecord
     admins: list[str] | None = None
     team: list[Role] = []
@@ -51,26 +51,26 @@ class CommunityRecord(Struct):
 
     ROOT: ClassVar[str] = "row"
 
-    id: Annotated[int, At("row.account", UInt32)]
+    id: Annotated[int, FieldPath("row.account", UInt32)]
     name: AccountName
-    title: Annotated[str, At("title", Text)]
+    title: Annotated[str, FieldPath("title", Text)]
     about: Text
     lang: Text
     type_id: UInt32
     is_nsfw: Bool
     subscribers: UInt32
-    sum_pending: Annotated[int, At("figure.rounded", UInt32)]
-    num_pending: Annotated[int, At("figure.posts", UInt32)]
-    num_authors: Annotated[int, At("figure.authors", UInt32)]
-    created_at: Annotated[int, At("row.created", Time)]
+    sum_pending: Annotated[int, FieldPath("figure.rounded", UInt32)]
+    num_pending: Annotated[int, FieldPath("figure.posts", UInt32)]
+    num_authors: Annotated[int, FieldPath("figure.authors", UInt32)]
+    created_at: Annotated[int, FieldPath("row.created", Time)]
     avatar_url: Text
-    context: Annotated[CommunityContextRecord, At("context", CommunityContextRecord)]
+    context: Annotated[CommunityContextRecord, FieldPath("context", CommunityContextRecord)]
 
 
 class ListedCommunityRecord(CommunityRecord):
     """A community in a list, read from a `CommunityView`; without admins it has no member `admins`."""
 
-    admins: Annotated[list[str] | None, MaybeAt("admins", Many(Bounded(16)))]
+    admins: Annotated[list[str] | None, OptionalFieldPath("admins", Many(Bounded(16)))]
 
 
 class FullCommunityRecord(CommunityRecord):
@@ -78,8 +78,8 @@ class FullCommunityRecord(CommunityRecord):
 
     description: Text
     flag_text: Text
-    settings: Annotated[Json, At("settings", FreeObject())]
-    team: Annotated[list[Role], At("team", Many(ROLE))]
+    settings: Annotated[Json, FieldPath("settings", FreeObject())]
+    team: Annotated[list[Role], FieldPath("team", Many(ROLE))]
 
 
 def context_of(kept: Social, community: str, account: str) -> CommunityContextRecord:
@@ -89,7 +89,7 @@ def context_of(kept: Social, community: str, account: str) -> CommunityContextRe
     return CommunityContextRecord(role, title, kept.is_subscribed(community, account))
 
 
-def listed_community(kept: Social, one: Standing, observer: str) -> CommunityView:
+def listed_community(kept: Social, one: CommunityRank, observer: str) -> CommunityView:
     """Return the view that `ListedCommunityRecord` is read from."""
     admins = lists.admins(kept, one.row.name)
     return CommunityView(one.row, one.figure, context_of(kept, one.row.name, observer), admins or None)

@@ -5,9 +5,9 @@ The social indexer, whose replies these are, knows neither of the node's two for
 
 from typing import Annotated, ClassVar
 
-from rpc.service.show import Json, Of
-from rpc.service.shown import Amount
-from state.plugins.social.communities.payloads import ROLE_NAMES, ROLES
+from rpc.declare.record_encoder import Json, ShowsRecord
+from rpc.declare.record_fields import Amount
+from state.plugins.social.community_payloads import ROLE_NAMES, ROLES
 from state.plugins.social.rows import Role
 from state.protocol.codec.kinds import Choice, Codecs, Dump, Kind, Many, Seconds, String
 from state.protocol.values.asset import SBD, SBD_UNIT
@@ -82,4 +82,4 @@ class RoleRow(Kind):
 
 SbdTextAmount = Annotated[int, SbdText()]
 TextList = Annotated[list[str], Many(String())]
-TimeText = Annotated[str, Of(Seconds())]
+TimeText = Annotated[str, ShowsRecord(Seconds())]

@@ -4,16 +4,16 @@ from typing import Annotated, ClassVar
 
 from msgspec import Struct
 
+from rpc.declare.record_encoder import Json
+from rpc.declare.record_fields import BigText, FieldPath, OptionalFieldPath
 from rpc.records.bridge.kinds import FreeObject, Number, RoleName, SbdNumber, SbdText, TextList
 from rpc.records.comments import NO_COMMENT, NO_CONTENT
 from rpc.records.discussions import VOTES_OF_UNIT, title_of
-from rpc.service.show import Json
-from rpc.service.shown import At, BigText, MaybeAt
 from state.operations.content import Beneficiary
-from state.plugins.social.communities.payloads import GUEST
-from state.plugins.social.facts import Payout, Worth, payout_of
+from state.plugins.social.chain_reader import Payout, Worth, payout_of
+from state.plugins.social.community_payloads import GUEST
 from state.plugins.social.index import Social
-from state.plugins.social.posts.texts import blacklists, flag_weight, is_gray, shown_metadata
+from state.plugins.social.post_metadata import blacklists, flag_weight, is_gray, shown_metadata
 from state.plugins.social.scores import shown_reputation
 from state.protocol.codec.kinds import AccountName, Bool, Many, Text, Time, UInt32
 from state.tables import State
@@ -81,41 +81,41 @@ class BridgePostRecord(Struct):
 
     ROOT: ClassVar[str] = "comment"
 
-    post_id: Annotated[int, At("comment.id", UInt32)]
+    post_id: Annotated[int, FieldPath("comment.id", UInt32)]
     author: AccountName
     permlink: Text
-    category: Annotated[str, At("category", Text)]
-    title: Annotated[str, At("title", Text)]
-    body: Annotated[str, At("body", Text)]
-    json_metadata: Annotated[Json, At("metadata", FreeObject())]
+    category: Annotated[str, FieldPath("category", Text)]
+    title: Annotated[str, FieldPath("title", Text)]
+    body: Annotated[str, FieldPath("body", Text)]
+    json_metadata: Annotated[Json, FieldPath("metadata", FreeObject())]
     created: Time
-    updated: Annotated[int, At("comment.last_update", Time)]
+    updated: Annotated[int, FieldPath("comment.last_update", Time)]
     depth: UInt32
     children: UInt32
-    net_rshares: Annotated[int, At("net_rshares", Number())]
-    is_paidout: Annotated[bool, At("payout.is_paid", Bool)]
-    payout_at: Annotated[int, At("payout.at", Time)]
-    payout: Annotated[int, At("payout.total", SbdNumber())]
-    pending_payout_value: Annotated[int, At("payout.pending", SbdText())]
-    author_payout_value: Annotated[int, At("payout.of_author", SbdText())]
-    curator_payout_value: Annotated[int, At("payout.of_curators", SbdText())]
-    promoted: Annotated[int, At("promoted", SbdText())]
-    replies: Annotated[list[str], At("replies", TextList)]
-    active_votes: Annotated[list[BridgeVoteRecord], At("votes", Many(BridgeVoteRecord))]
-    author_reputation: Annotated[float, At("reputation", Number())]
-    stats: Annotated[PostStatsRecord, At("stats", PostStatsRecord)]
+    net_rshares: Annotated[int, FieldPath("net_rshares", Number())]
+    is_paidout: Annotated[bool, FieldPath("payout.is_paid", Bool)]
+    payout_at: Annotated[int, FieldPath("payout.at", Time)]
+    payout: Annotated[int, FieldPath("payout.total", SbdNumber())]
+    pending_payout_value: Annotated[int, FieldPath("payout.pending", SbdText())]
+    author_payout_value: Annotated[int, FieldPath("payout.of_author", SbdText())]
+    curator_payout_value: Annotated[int, FieldPath("payout.of_curators", SbdText())]
+    promoted: Annotated[int, FieldPath("promoted", SbdText())]
+    replies: Annotated[list[str], FieldPath("replies", TextList)]
+    active_votes: Annotated[list[BridgeVoteRecord], FieldPath("votes", Many(BridgeVoteRecord))]
+    author_reputation: Annotated[float, FieldPath("reputation", Number())]
+    stats: Annotated[PostStatsRecord, FieldPath("stats", PostStatsRecord)]
     beneficiaries: Annotated[tuple[Beneficiary, ...], Many(Beneficiary)]
     max_accepted_payout: Annotated[int, SbdText()]
     percent_coin_dollars: UInt32
-    url: Annotated[str, At("url", Text)]
-    blacklists: Annotated[list[str], At("blacklists", TextList)]
-    parent_author: Annotated[str | None, MaybeAt("parent_author", AccountName)]
-    parent_permlink: Annotated[str | None, MaybeAt("parent_permlink", Text)]
-    community: Annotated[str | None, MaybeAt("community", AccountName)]
-    community_title: Annotated[str | None, MaybeAt("community_title", Text)]
-    author_role: Annotated[int | None, MaybeAt("author_role", RoleName())]
-    author_title: Annotated[str | None, MaybeAt("author_title", Text)]
-    reblogged_by: Annotated[list[str] | None, MaybeAt("reblogged_by", TextList)]
+    url: Annotated[str, FieldPath("url", Text)]
+    blacklists: Annotated[list[str], FieldPath("blacklists", TextList)]
+    parent_author: Annotated[str | None, OptionalFieldPath("parent_author", AccountName)]
+    parent_permlink: Annotated[str | None, OptionalFieldPath("parent_permlink", Text)]
+    community: Annotated[str | None, OptionalFieldPath("community", AccountName)]
+    community_title: Annotated[str | None, OptionalFieldPath("community_title", Text)]
+    author_role: Annotated[int | None, OptionalFieldPath("author_role", RoleName())]
+    author_title: Annotated[str | None, OptionalFieldPath("author_title", Text)]
+    reblogged_by: Annotated[list[str] | None, OptionalFieldPath("reblogged_by", TextList)]
 
 
 class PostHeaderRecord(Struct):

@@ -4,13 +4,13 @@ from typing import Annotated
 
 from msgspec import Struct
 
+from rpc.declare.record_encoder import Json
 from rpc.records.bridge.kinds import FreeObject, Number, TextList
-from rpc.service.show import Json
 from state.plugins.follow.lists import follow_count
 from state.plugins.follow.plugin import FOLLOW
-from state.plugins.social.facts import follows, ignores
+from state.plugins.social.chain_reader import follows, ignores
 from state.plugins.social.index import Social
-from state.plugins.social.posts.texts import blacklists, profile_of
+from state.plugins.social.post_metadata import blacklists, profile_of
 from state.plugins.social.scores import shown_reputation
 from state.protocol.codec.kinds import AccountName, Bool, Text, Time, UInt32
 from state.tables import State

@@ -7,14 +7,14 @@ from typing import Annotated, Any
 
 from msgspec import Struct
 
+from rpc.declare.errors import InvalidParameters
+from rpc.declare.record_encoder import Json
+from rpc.declare.record_fields import ConstantField
 from rpc.records.bridge.kinds import FreeObject, GivenTime, Number, SbdNumber, SbdTextAmount, TextList
 from rpc.records.bridge.posts import NO_CATEGORY, BridgeVoteRecord, PostStatsRecord
-from rpc.service.refusal import InvalidParameters
-from rpc.service.show import Json
-from rpc.service.shown import Always
 from state.operations.content import Beneficiary
 from state.plugins.social.index import Social
-from state.plugins.social.posts.texts import blacklists, flag_weight, is_gray, shown_metadata
+from state.plugins.social.post_metadata import blacklists, flag_weight, is_gray, shown_metadata
 from state.plugins.social.scores import shown_reputation
 from state.protocol.codec.kinds import AccountName, Bool, Many, Text
 from state.protocol.values.text import time_text
@@ -36,7 +36,7 @@ class UnknownPostRecord(Struct, kw_only=True):
     `net_rshares` is a number of any size. Replies have `parent_author` and `parent_permlink`.
     """
 
-    post_id: Annotated[None, Always(None)] = None
+    post_id: Annotated[None, ConstantField(None)] = None
     author: AccountName
     permlink: Text
     category: Text

@@ -12,7 +12,7 @@ from state.effects.balances import adjust_balance, adjust_supply, median_price, 
 from state.effects.comments import payout_time
 from state.effects.curves import CONTENT_CONSTANT, QUADRATIC, curve_value
 from state.effects.early_voting import adjust_claims
-from state.effects.notices import announce, complete, emit
+from state.effects.operation_events import announce, complete, emit
 from state.effects.rewards import add_sbd_reward, add_vesting_reward, vests_of_reward
 from state.effects.voting import LEFT_OVER, post_fund
 from state.protocol.constants import (
@@ -32,7 +32,7 @@ from state.tables.content import Comment
 from state.tables.globals import RewardFund
 
 
-class Pot(Struct, frozen=True):
+class RewardPool(Struct, frozen=True):
     """A source of rewards and the rules for dividing it. The balance is in COIN, the percentage in 1/10000."""
 
     balance: int
@@ -69,10 +69,10 @@ def pay_from_fund(state: State, fund: RewardFund) -> None:
             claims = (claims + curve_value(fund.author_reward_curve, comment.net_rshares, fund.content_constant)) % WORD128
     changes = {"recent_claims": claims, "last_update": now}
     if due:
-        pot = Pot(fund.reward_balance, claims, fund.author_reward_curve, fund.content_constant, fund.percent_curation_rewards)
+        pool = RewardPool(fund.reward_balance, claims, fund.author_reward_curve, fund.content_constant, fund.percent_curation_rewards)
         awarded = 0
         for comment in due:
-            awarded += cash_out(state, comment, pot)
+            awarded += cash_out(state, comment, pool)
         changes["reward_balance"] = share(fund.reward_balance - awarded)
     state.reward_funds.modify(fund, **changes)
 
@@ -110,8 +110,8 @@ def pay_discussions(state: State) -> None:
     for root in comments_due(state):
         for comment in list(state.comments.by_root.equal(root.root_comment)):
             props = state.props
-            pot = Pot(props.total_reward_fund_coin, props.total_reward_shares2, QUADRATIC, CONTENT_CONSTANT, percent)
-            claimed = cash_out(state, comment, pot)
+            pool = RewardPool(props.total_reward_fund_coin, props.total_reward_shares2, QUADRATIC, CONTENT_CONSTANT, percent)
+            claimed = cash_out(state, comment, pool)
             if claimed > 0:
                 state.set_props(total_reward_fund_coin=share(state.props.total_reward_fund_coin - claimed))
 
@@ -119,7 +119,7 @@ def pay_discussions(state: State) -> None:
 # ------------------------------------------------------------------ one comment
 
 
-def cash_out(state: State, comment: Comment, pot: Pot) -> int:
+def cash_out(state: State, comment: Comment, pool: RewardPool) -> int:
     """Pay a comment and reset its vote sums. Return the COIN taken from the fund.
 
     A comment without positive rshares earns nothing, but its payout is closed as well.
@@ -127,9 +127,9 @@ def cash_out(state: State, comment: Comment, pot: Pot) -> int:
     claimed = 0
     changes: dict[str, int] = {}
     if comment.net_rshares > 0:
-        payout = payout_of(state, comment, pot)
+        payout = payout_of(state, comment, pool)
         if payout > 0:
-            claimed, changes["author_rewards"] = pay(state, comment, payout, pot.curation_percent)
+            claimed, changes["author_rewards"] = pay(state, comment, payout, pool.curation_percent)
         if state.hardfork < 17:
             # Before hardfork 17 the global properties had the claims of all comments.
             adjust_claims(state, comment.net_rshares, 0)
@@ -154,11 +154,11 @@ def cash_out(state: State, comment: Comment, pot: Pot) -> int:
     return claimed
 
 
-def payout_of(state: State, comment: Comment, pot: Pot) -> int:
+def payout_of(state: State, comment: Comment, pool: RewardPool) -> int:
     """Return a comment's reward in COIN: its share of the fund, 0 if that is dust, at most its max_accepted_payout."""
-    require(pot.claims > 0, condition="ctx.total_reward_shares2 > 0")
-    claim = curve_value(pot.curve, comment.net_rshares, pot.constant) * comment.reward_weight // COIN_100_PERCENT
-    payout = pot.balance * claim // pot.claims
+    require(pool.claims > 0, condition="ctx.total_reward_shares2 > 0")
+    claim = curve_value(pool.curve, comment.net_rshares, pool.constant) * comment.reward_weight // COIN_100_PERCENT
+    payout = pool.balance * claim // pool.claims
     require(payout <= INT64_MAX, condition="payout_u256 <= u256( uint64_t( std::numeric_limits<int64_t>::max() ) )")
     if to_sbd(state, payout) < COIN_MIN_PAYOUT_SBD:
         return 0

@@ -7,7 +7,7 @@ from state.chain.skip import Skip
 from state.chain.slots import scheduled_witness, slot_at_time
 from state.effects.arithmetic import share
 from state.effects.mana import update_manabar
-from state.effects.notices import announce, complete, emit
+from state.effects.operation_events import announce, complete, emit
 from state.protocol.constants import (
     BLOCK_SUMMARY_COUNT,
     COIN_100_PERCENT,
@@ -33,7 +33,7 @@ RESERVE_RATIO_STEP = 10_000
 RECORDS_OF_UNIT = 8  # transaction records removed per unit of work
 
 
-def update_global_data(state: State, block: SignedBlock, skip: int) -> None:
+def update_global_data(state: State, block: SignedBlock, skip_flags: int) -> None:
     """Count the missed slots, and make this block the head. From here on rules see its number and time."""
     props = state.props
     missed = slot_at_time(state, block.timestamp) - 1
@@ -49,7 +49,7 @@ def update_global_data(state: State, block: SignedBlock, skip: int) -> None:
         current_aslot=props.current_aslot + missed + 1,
         **reserve_ratio(state, block),
     )
-    if not skip & Skip.UNDO_HISTORY_CHECK:
+    if not skip_flags & Skip.UNDO_HISTORY_CHECK:
         require(
             props.head_block_number - props.last_irreversible_block_num < COIN_MAX_UNDO_HISTORY,
             "The database does not have enough undo history to support a blockchain with so many missed blocks. Please add a "

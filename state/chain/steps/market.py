@@ -7,7 +7,7 @@ from state.effects.arithmetic import share
 from state.effects.balances import adjust_balance, adjust_supply, median_price
 from state.effects.escrow import give_back_escrow
 from state.effects.mining_rewards import liquidity_reward
-from state.effects.notices import emit
+from state.effects.operation_events import emit
 from state.effects.orders import cancel_order, liquidity_weight
 from state.protocol.constants import COIN_LIQUIDITY_REWARD_BLOCKS
 from state.protocol.transaction import SignedBlock

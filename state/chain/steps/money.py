@@ -16,7 +16,7 @@ from state.effects.balances import (
     vests_to_coin,
 )
 from state.effects.mana import truncated
-from state.effects.notices import announce, complete
+from state.effects.operation_events import announce, complete
 from state.effects.subsidies import pool_after_block
 from state.effects.voting import post_fund
 from state.protocol.constants import (

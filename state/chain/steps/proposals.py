@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from state.effects.arithmetic import narrowed
 from state.effects.balances import adjust_balance
-from state.effects.notices import emit
+from state.effects.operation_events import emit
 from state.effects.proposals import remove_proposals
 from state.protocol.constants import COIN_100_PERCENT, COIN_PROPOSAL_MAINTENANCE_CLEANUP, COIN_PROPOSAL_MAINTENANCE_PERIOD, DAY_SECONDS
 from state.protocol.transaction import SignedBlock

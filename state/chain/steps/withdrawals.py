@@ -5,7 +5,7 @@ Source: block-processing.md §3.16, §3.17.
 
 from state.effects.arithmetic import share
 from state.effects.balances import adjust_balance, vests_to_coin
-from state.effects.notices import announce, complete, emit
+from state.effects.operation_events import announce, complete, emit
 from state.effects.votes import propagate
 from state.protocol.constants import COIN_100_PERCENT, COIN_VESTING_WITHDRAW_INTERVAL_SECONDS, TIME_MAX
 from state.protocol.errors import require
@@ -39,7 +39,7 @@ def pay_withdrawal(state: State, account: Account) -> None:
     rest = amount
     for route in routes:
         if route.auto_vest:
-            rest -= hand_on(state, route, amount)
+            rest -= pay_out(state, route, amount)
     for route in routes:
         if not route.auto_vest:
             rest -= pay_route(state, route, amount)
@@ -62,7 +62,7 @@ def due_amount(account: Account) -> int:
     return min(account.vesting_shares, rate)
 
 
-def hand_on(state: State, route: WithdrawRoute, amount: int) -> int:
+def pay_out(state: State, route: WithdrawRoute, amount: int) -> int:
     """Credit a route's part as VESTS, and return the part. As in the reference, manabars are not updated here."""
     part = amount * route.percent // COIN_100_PERCENT
     if part > 0:

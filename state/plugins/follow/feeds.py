@@ -13,7 +13,7 @@ from operator import attrgetter
 from msgspec import Struct
 
 from state.protocol.constants import TIME_MAX
-from state.store import Journal, Lists, Ordered, Row, Table, Unique
+from state.store import AppendLists, Journal, Ordered, Row, Table, Unique
 from state.tables.content import Comments
 
 # Before an entry is added, entries whose number is further below its number are pruned. So a list holds up to 501.
@@ -43,7 +43,7 @@ class BlogEntries(Table[BlogEntry]):
     reblogs = Ordered("comment", "account", where=(bool, "reblogged_on"))
 
 
-class Span(Row):
+class BlogSpan(Row):
     """The lowest and the highest number in an account's blog. Entries exist for both; deleted posts leave gaps between them."""
 
     account: str = ""
@@ -51,7 +51,7 @@ class Span(Row):
     newest: int = 0
 
 
-class Spans(Table[Span]):
+class BlogSpans(Table[BlogSpan]):
     """Spans of all non-empty blogs."""
 
     by_account = Unique("account")
@@ -62,7 +62,7 @@ class Blogs:
 
     def __init__(self, journal: Journal, comments: Comments) -> None:
         self.entries = BlogEntries(journal)
-        self.spans = Spans(journal)
+        self.spans = BlogSpans(journal)
         self._comments = comments
 
     def find(self, account: str, comment: int) -> BlogEntry | None:
@@ -80,7 +80,7 @@ class Blogs:
         """Add a post to a blog under the next number."""
         span, number = self.spans.by_account.get(account), 0
         if span is None:
-            self.spans.insert(Span(account=account))
+            self.spans.insert(BlogSpan(account=account))
         else:
             number = span.newest + 1
             self.spans.modify(span, newest=number)
@@ -141,7 +141,7 @@ class Blogs:
         return number
 
 
-class Reblogged(Row):
+class FeedReblog(Row):
     """Reblogs of a post in a feed. `first_by` is the account whose reblog added the post to the feed, "" if its author added it."""
 
     account: str = ""
@@ -151,7 +151,7 @@ class Reblogged(Row):
     first_on: int = 0
 
 
-class RebloggedTable(Table[Reblogged]):
+class FeedReblogs(Table[FeedReblog]):
     """Reblogs of all posts in all feeds. `account` owns the feed."""
 
     by_comment = Ordered("comment", "account", unique=True)
@@ -171,8 +171,8 @@ class Feeds:
     """The feeds of all accounts."""
 
     def __init__(self, journal: Journal, comments: Comments) -> None:
-        self.places: Lists[str, Place] = Lists(journal)
-        self.reblogged = RebloggedTable(journal)
+        self.places: AppendLists[str, Place] = AppendLists(journal)
+        self.reblogged = FeedReblogs(journal)
         self._comments = comments
 
     def add(self, account: str, comment: int) -> None:
@@ -193,7 +193,7 @@ class Feeds:
         held = self.holds(account, comment)
         if not held:
             self.add(account, comment)
-            self.reblogged.insert(Reblogged(account=account, comment=comment, by=(by,), first_by=by, first_on=when))
+            self.reblogged.insert(FeedReblog(account=account, comment=comment, by=(by,), first_by=by, first_on=when))
             return
         self.prune(account, self._following(account))
         row = self.reblogged.by_comment.get(comment, account)
@@ -201,7 +201,7 @@ class Feeds:
             self.reblogged.modify(row, by=(*row.by, by))
         elif self.holds(account, comment):
             # The first reblog of a post that its author added.
-            self.reblogged.insert(Reblogged(account=account, comment=comment, by=(by,)))
+            self.reblogged.insert(FeedReblog(account=account, comment=comment, by=(by,)))
 
     def holds(self, account: str, comment: int) -> bool:
         """Whether a post is in a feed.

@@ -14,7 +14,7 @@ from state.plugins.plugin import Plugin, bound
 from state.plugins.reputation import REPUTATION
 from state.plugins.reputation import install as install_reputations
 from state.protocol.errors import ChainError, Refused, require
-from state.store.parts import ListsPart, Part, TablePart, tables
+from state.store.serializers import ListsPart, SnapshotPart, TablePart, tables
 from state.tables import State
 
 CUSTOM_ID = "follow"
@@ -57,7 +57,7 @@ def apply_bare(state: State, kept: FollowIndex, operation: CustomJson) -> None:
     inner = read_bare(state.wire.codecs, operation)
     if not inner:
         return
-    mark = state.journal.mark()
+    mark = state.journal.position()
     try:
         apply_all(state, kept, inner)
     except ChainError:
@@ -175,14 +175,14 @@ def forget_deleted(state: State, kept: FollowIndex, operation: DeleteComment) ->
     kept.feeds.forget(comment.id)
 
 
-def parts(state: State, kept: FollowIndex) -> dict[str, Part]:
+def parts(state: State, kept: FollowIndex) -> dict[str, SnapshotPart]:
     """Return the snapshot parts of the data. Reputations have the name of the plugin `reputation` even without it."""
     own = tables(kept, "follows", "counts", "blogs.entries", "blogs.spans", "feeds.reblogged", "authors")
-    lists: dict[str, Part] = {
+    lists: dict[str, SnapshotPart] = {
         "relations": ListsPart(kept.relations, str, int),
         "feeds.places": ListsPart(kept.feeds.places, str, tuple[int, int]),
     }
-    shared: dict[str, Part] = {} if REPUTATION.is_on(state) else {f"{REPUTATION.name}/rows": TablePart(kept.reputations)}
+    shared: dict[str, SnapshotPart] = {} if REPUTATION.is_on(state) else {f"{REPUTATION.name}/rows": TablePart(kept.reputations)}
     return own | lists | shared
 
 
@@ -193,5 +193,5 @@ FOLLOW = Plugin(
     serves=("follow_api",),
     uses=(REPUTATION,),
     parts=parts,
-    passing=("reputations", "on_change", "blogs._comments", "feeds._comments"),
+    unsaved=("reputations", "on_change", "blogs._comments", "feeds._comments"),
 )

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from state.plugins.follow.feeds import Blogs, Feeds
 from state.plugins.follow.operations import FollowOperation
 from state.plugins.reputation import Reputations
-from state.store import Lists, Ordered, Row, Table, Unique
+from state.store import AppendLists, Ordered, Row, Table, Unique
 from state.tables import State
 
 # Bits of a relation with the reference's numbers, of which bit 0 means "undefined".
@@ -68,7 +68,7 @@ class FollowIndex:
         self.follows = Follows(journal)
         self.counts = FollowCounts(journal)
         # Row ids of the relations to an account, oldest first, for distributing its posts. Rows are never removed, so ids stay valid.
-        self.relations: Lists[str, int] = Lists(journal)
+        self.relations: AppendLists[str, int] = AppendLists(journal)
         self.blogs = Blogs(journal, state.comments)
         self.feeds = Feeds(journal, state.comments)
         self.authors = BlogAuthors(journal)

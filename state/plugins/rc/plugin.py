@@ -41,7 +41,7 @@ from state.protocol.constants import COIN_100_PERCENT
 from state.protocol.errors import DivisionByZero, PluginRefused, Refused
 from state.protocol.operation import Needed, Operation
 from state.protocol.transaction import OPTIONAL_ACTIONS, OptionalAction, SignedBlock, SignedTransaction
-from state.store.parts import Part, tables
+from state.store.serializers import SnapshotPart, tables
 from state.tables import State
 from state.tables.accounts import Account
 
@@ -247,9 +247,9 @@ def fill_pools(state: State, rc: Rc, operation: virtual.Hardfork) -> None:
         rc.pools.modify(rc.pools.find(0), pools=tuple(most))
 
 
-def parts(state: State, kept: Rc) -> dict[str, Part]:
+def parts(state: State, kept: Rc) -> dict[str, SnapshotPart]:
     """Return the snapshot parts of the data."""
     return tables(kept, "parameters", "pools", "accounts")
 
 
-RC = Plugin("rc", Rc, install, serves=("rc_api",), parts=parts, passing=("block_usage", "_rates", "_rated", "_regeneration"))
+RC = Plugin("rc", Rc, install, serves=("rc_api",), parts=parts, unsaved=("block_usage", "_rates", "_rated", "_regeneration"))

@@ -21,7 +21,7 @@ from state.operations.proposals import CreateProposal, UpdateProposalVotes
 from state.operations.transfers import Transfer, TransferFromSavings
 from state.operations.vesting import DelegateVestingShares, SetWithdrawVestingRoute, TransferToVesting
 from state.operations.witnesses import AccountWitnessVote, WitnessUpdate
-from state.protocol.keys.authority import Authority
+from state.protocol.authority import Authority
 from state.protocol.operation import OPERATIONS, Operation
 from state.protocol.transaction import SignedTransaction
 from state.protocol.values.text import size

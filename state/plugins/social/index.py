@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from state.plugins.social.communities.payloads import GUEST
-from state.plugins.social.facts import Facts
-from state.plugins.social.posts.view import Changed, View
+from state.plugins.social.chain_reader import ChainReader
+from state.plugins.social.community_payloads import GUEST
+from state.plugins.social.ranked_posts import DirtyPosts, RankedPosts
 from state.plugins.social.rows import (
     Communities,
     Community,
@@ -20,7 +20,7 @@ from state.plugins.social.rows import (
 )
 from state.protocol.constants import COIN_BLOCK_INTERVAL
 from state.protocol.transaction import ZERO_ID, SignedBlock
-from state.store import Noted
+from state.store import DirtyRows
 from state.tables import State
 
 
@@ -33,7 +33,7 @@ class Social:
 
     def __init__(self, state: State) -> None:
         journal = state.journal
-        self.facts = Facts()
+        self.facts = ChainReader()
         self.irredeemables: frozenset[str] = frozenset()
         self.recommended: tuple[str, ...] = ()
         self.communities = Communities(journal)
@@ -44,8 +44,8 @@ class Social:
         self.notifications = Notifications(journal)
         self.sent_once = SentOnceTable(journal)
         self.last_reads = LastReads(journal)
-        self.changed = Changed(journal, Noted(journal, lambda: state.comments.next_id))
-        self.view = View(state, self.posts, self.changed)
+        self.dirty = DirtyPosts(journal, DirtyRows(journal.record, lambda: state.comments.next_id))
+        self.view = RankedPosts(state, self.posts, self.dirty)
         self._comments = state.comments
         # The post that the operation deletes which is being applied.
         self.leaving: SocialPost | None = None
@@ -91,7 +91,7 @@ class Social:
         Rules of the chain go by the head's time, which inside transactions is that of the block before. The indexer of the reference
         works on complete blocks and takes their time; so does this index.
         """
-        here, props = state.here, state.props
+        here, props = state.position, state.props
         incoming = self.incoming
         # A block that was refused leaves `incoming` behind; a pending transaction must not take its time.
         if here.block > props.head_block_number and incoming is not None and incoming.number == here.block:

@@ -19,9 +19,9 @@ from state.plugins.plugin import Plugin, bound
 from state.plugins.reputation import REPUTATION
 from state.plugins.social.communities.actions import on_custom_json
 from state.plugins.social.communities.lists import figures
-from state.plugins.social.communities.payloads import OWNER
+from state.plugins.social.community_payloads import OWNER
 from state.plugins.social.index import Social
-from state.plugins.social.notifications.writing import Type, notify
+from state.plugins.social.notifications.writer import Type, notify
 from state.plugins.social.posts.lists import Scope, ranked_posts
 from state.plugins.social.posts.placement import (
     mark_deleted,
@@ -33,10 +33,10 @@ from state.plugins.social.posts.placement import (
     on_vote,
     promote,
 )
-from state.plugins.social.posts.view import EVERYTHING
+from state.plugins.social.ranked_posts import EVERYTHING
 from state.plugins.social.rows import Community, Role
 from state.protocol.virtual import CommentPayoutUpdate, Hardfork
-from state.store.parts import Part, tables
+from state.store.serializers import SnapshotPart, tables
 from state.tables import State
 
 # What all posts are ranked by takes some 800 bytes of each; it is made ahead for so many.
@@ -104,19 +104,19 @@ def register(state: State, kept: Social, name: str) -> None:
     notify(state, kept, Type.new_community, dst=name, community=name)
 
 
-def parts(state: State, kept: Social) -> dict[str, Part]:
+def parts(state: State, kept: Social) -> dict[str, SnapshotPart]:
     """Return what a snapshot holds of the data."""
     return tables(kept, "communities", "roles", "subscriptions", "posts", "reblogs", "notifications", "sent_once", "last_reads")
 
 
 def restored(kept: Social) -> None:
     """Have the view and the figures of communities made anew when they are next read."""
-    kept.view.note_all()
+    kept.view.mark_all()
     kept.counted = kept.counting = kept.incoming = None
     kept.late_counts = 0
 
 
-def ahead(state: State, kept: Social) -> Sequence[Callable[[], object]]:
+def warm_up_reads(state: State, kept: Social) -> Sequence[Callable[[], object]]:
     """Return the reads that rank all posts and sort the lists of all that most readers begin with, unless that takes much memory."""
     if len(kept.posts) > AHEAD_POSTS_MAX:
         return ()
@@ -138,11 +138,11 @@ COMMUNITIES = Plugin(
     serves=("bridge",),
     uses=(REPUTATION, FOLLOW),
     parts=parts,
-    passing=(
+    unsaved=(
         "facts",
         "irredeemables",
         "recommended",
-        "changed",
+        "dirty",
         "view",
         "_comments",
         "leaving",
@@ -151,6 +151,6 @@ COMMUNITIES = Plugin(
         "counting",
         "late_counts",
     ),
-    restored=restored,
-    ahead=ahead,
+    on_restored=restored,
+    warm_up_reads=warm_up_reads,
 )

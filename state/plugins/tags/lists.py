@@ -15,7 +15,7 @@ from state.tables import State
 SCANNED_PER_FOUND = 10  # entries that a list reads at most, per entry of its limit
 
 
-class Order(Struct, frozen=True):
+class TagSort(Struct, frozen=True):
     """Sort order of discussions: an index of the entries, and its fields before the number."""
 
     index: str
@@ -24,16 +24,16 @@ class Order(Struct, frozen=True):
 
 
 ORDERS = {
-    "trending": Order("by_trending", ("tag", "parent", "trending"), 1),
-    "hot": Order("by_hot", ("tag", "parent", "hot"), 1),
-    "created": Order("by_created", ("tag", "parent", "created")),
-    "active": Order("by_active", ("tag", "parent", "active")),
-    "votes": Order("by_votes", ("tag", "parent", "net_votes")),
-    "children": Order("by_children", ("tag", "parent", "children")),
-    "promoted": Order("by_promoted", ("tag", "parent", "promoted")),
-    "cashout": Order("by_cashout", ("tag", "cashout"), 0),
-    "post_payout": Order("by_payout", ("tag", "is_reply", "net_rshares"), 1),
-    "comment_payout": Order("by_payout", ("tag", "is_reply", "net_rshares"), 1),
+    "trending": TagSort("by_trending", ("tag", "parent", "trending"), 1),
+    "hot": TagSort("by_hot", ("tag", "parent", "hot"), 1),
+    "created": TagSort("by_created", ("tag", "parent", "created")),
+    "active": TagSort("by_active", ("tag", "parent", "active")),
+    "votes": TagSort("by_votes", ("tag", "parent", "net_votes")),
+    "children": TagSort("by_children", ("tag", "parent", "children")),
+    "promoted": TagSort("by_promoted", ("tag", "parent", "promoted")),
+    "cashout": TagSort("by_cashout", ("tag", "cashout"), 0),
+    "post_payout": TagSort("by_payout", ("tag", "is_reply", "net_rshares"), 1),
+    "comment_payout": TagSort("by_payout", ("tag", "is_reply", "net_rshares"), 1),
 }
 
 
@@ -84,7 +84,7 @@ def order_group(order: str, parent: int) -> tuple[int | bool, ...]:
             return (parent,)
 
 
-def walk(state: State, order: Order, tag: str, group: tuple[int | bool, ...], start: int | None, since: int) -> Iterator[TagEntry]:
+def walk(state: State, order: TagSort, tag: str, group: tuple[int | bool, ...], start: int | None, since: int) -> Iterator[TagEntry]:
     """Yield the entries of a tag and group in an order, from the entry of the comment `start` on if it has one.
 
     The key of an index consists of tag, group, sort values and number of the entry. So a list is a range of the index, from the key

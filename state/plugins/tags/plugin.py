@@ -15,7 +15,7 @@ from state.operations.transfers import Transfer
 from state.plugins.plugin import Plugin, bound
 from state.plugins.tags.metadata import stored, wanted_tags
 from state.plugins.tags.rows import (
-    Notes,
+    DirtyTags,
     Place,
     StaleRoot,
     StaleRoots,
@@ -30,13 +30,13 @@ from state.plugins.tags.rows import (
     fields_of,
 )
 from state.plugins.tags.uses import Uses, UsesPart
-from state.plugins.tags.view import View
+from state.plugins.tags.view import TagView
 from state.protocol.constants import COIN_NULL_ACCOUNT, TIME_MAX
 from state.protocol.values.asset import SBD
 from state.protocol.virtual import CommentPayoutUpdate, CommentReward, Hardfork
-from state.store import Noted, Table
-from state.store.parts import Part, tables
+from state.store import DirtyRows, Table
 from state.store.rows import shared
+from state.store.serializers import SnapshotPart, tables
 from state.tables import State
 from state.tables.content import Comment as CommentRow
 
@@ -55,8 +55,8 @@ class Tags:
         self.counters = TagCounters(journal)
         self.counters.insert(TagCounter())
         self.stale = StaleRoots(journal)
-        self.notes = Notes(journal, Noted(journal, lambda: state.comments.next_id))
-        self.view = View(self.tagged, self.rests, self.notes, journal.reads)
+        self.notes = DirtyTags(journal, DirtyRows(journal.record, lambda: state.comments.next_id))
+        self.view = TagView(self.tagged, self.rests, self.notes, journal.read_mode)
 
 
 def install(state: State) -> Tags:
@@ -142,7 +142,7 @@ def on_hardfork(state: State, kept: Tags, operation: Hardfork) -> None:
     """Mark all discussions as stale after hardfork 17, which moves the payout of every comment."""
     if operation.hardfork_id == 17:
         for row in kept.tagged:
-            note_stale(kept, state.comments.find(row.comment))
+            mark_stale(kept, state.comments.find(row.comment))
 
 
 def forget_deleted(state: State, kept: Tags, operation: DeleteComment) -> None:
@@ -156,7 +156,7 @@ def forget_deleted(state: State, kept: Tags, operation: DeleteComment) -> None:
         drop(kept, row)
     if comment.parent_author:
         # The parent's entries show the smaller number of children only after their next update.
-        note_stale(kept, comment)
+        mark_stale(kept, comment)
 
 
 # ------------------------------------------------------------------ rules
@@ -188,7 +188,7 @@ def refresh(state: State, kept: Tags, comment: CommentRow) -> None:
         show(kept, row, comment)
 
 
-def note_stale(kept: Tags, comment: CommentRow) -> None:
+def mark_stale(kept: Tags, comment: CommentRow) -> None:
     """Mark a discussion as stale: its entries can be out of date, so each vote in it updates all ancestors of its comment.
 
     The mark is permanent. It only costs the walk to the root, which the reference does for every vote.
@@ -248,7 +248,7 @@ def retag(state: State, kept: Tags, comment: CommentRow) -> None:
     stay = [place for place in old if place[0] in wanted]
     if comment.cashout_time == TIME_MAX:
         stay = []
-        note_stale(kept, comment)
+        mark_stale(kept, comment)
     gone = [place for place in old if place[0] not in wanted]
     known = {tag for tag, _, _ in old}
     fresh = [stored(tag) for tag in wanted if tag not in known]
@@ -272,7 +272,7 @@ def retag(state: State, kept: Tags, comment: CommentRow) -> None:
 def tag_first(state: State, kept: Tags, comment: CommentRow, wanted: tuple[str, ...]) -> None:
     """Create the entries of a comment that has none, if it has tags."""
     if comment.cashout_time == TIME_MAX:
-        note_stale(kept, comment)
+        mark_stale(kept, comment)
     if wanted:
         first, tags = enter(kept, comment.author, [stored(tag) for tag in wanted])
         parent = parent_id(state, comment)
@@ -327,7 +327,7 @@ def parent_id(state: State, comment: CommentRow) -> int:
     return 0 if parent is None else parent.id
 
 
-def parts(state: State, kept: Tags) -> dict[str, Part]:
+def parts(state: State, kept: Tags) -> dict[str, SnapshotPart]:
     """Return the snapshot parts of the data."""
     return tables(kept, "tagged", "rests", "counters", "stale") | {"authors": UsesPart(kept.authors)}
 
@@ -337,7 +337,7 @@ def restored(kept: Tags) -> None:
     kept.view.note_all()
 
 
-def ahead(state: State, kept: Tags) -> Sequence[Callable[[], object]]:
+def warm_up_reads(state: State, kept: Tags) -> Sequence[Callable[[], object]]:
     """Return the reads that build the view and sort all its orders, unless that takes too much memory."""
     if len(kept.tagged) > AHEAD_COMMENTS_MAX:
         return ()
@@ -350,4 +350,6 @@ def first_of(table: Callable[[], Table[Any]], place: int) -> object:
     return table().lazy_orders[place].first()
 
 
-TAGS = Plugin("tags", Tags, install, serves=("tags_api",), parts=parts, passing=("notes", "view"), restored=restored, ahead=ahead)
+TAGS = Plugin(
+    "tags", Tags, install, serves=("tags_api",), parts=parts, unsaved=("notes", "view"), on_restored=restored, warm_up_reads=warm_up_reads
+)

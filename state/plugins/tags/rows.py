@@ -12,7 +12,7 @@ from typing import Any
 from state.effects.mana import truncated
 from state.protocol.constants import TIME_MAX
 from state.protocol.values.integers import WORD32
-from state.store import Journal, Noted, Row, Table, Unique
+from state.store import DirtyRows, Journal, Row, Table, Unique
 
 SCORE_UNIT = 10_000_000  # rshares
 HOT_SECONDS, TRENDING_SECONDS = 10_000, 480_000
@@ -104,13 +104,13 @@ class StaleRoots(Table[StaleRoot]):
     by_root = Unique("root")
 
 
-class Notes:
+class DirtyTags:
     """Comments and tags whose rows changed since the view was last read. Undoing a change also counts as a change."""
 
-    def __init__(self, journal: Journal, comments: Noted) -> None:
+    def __init__(self, journal: Journal, comments: DirtyRows) -> None:
         self.comments = comments
         self.tags: set[str] = set()
-        self.comment = comments.note
+        self.comment = comments.add
         self._record = journal.record
 
     def tag(self, tag: str) -> None:

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 from msgspec import msgpack
 
 from state.store import Journal
-from state.store.columns import Column, Unreadable
-from state.store.deferred import Deferrable, Deferred
-from state.store.parts import Install, checked_read, decoded
-from state.store.rows import KEPT_SLICE, Keeping
+from state.store.columns import Column, CorruptColumn
+from state.store.lazy.background_load import BackgroundLoad, BackgroundLoadable
+from state.store.rows import COPY_CHUNK, Copying
+from state.store.serializers import Install, checked_read, decoded
 
 AUTHORS_PER_CHUNK = 10_000
 
@@ -23,12 +23,12 @@ class AuthorTag(NamedTuple):
     total_posts: int
 
 
-class Uses(Deferrable):
+class Uses(BackgroundLoadable):
     """Counts of all authors, including counts that have fallen to 0."""
 
     def __init__(self, journal: Journal) -> None:
         self.counts: dict[str, dict[str, int]] = {}
-        self._reads, self._record = journal.reads, journal.record
+        self._read_mode, self._record = journal.read_mode, journal.record
         # Bound once, since a new bound method in each undo record would cost memory and time.
         self._take_back = self._uncount
 
@@ -85,45 +85,45 @@ class UsesPart:
     def read(self, chunks: Iterator[bytes]) -> Install:
         """See Part."""
         total = decoded(int, next(chunks, b""))
-        return lambda: Deferred((self._uses,), self._restoring(chunks, total), self._uses.parked()["_reads"])
+        return lambda: BackgroundLoad((self._uses,), self._restoring(chunks, total), self._uses.raw_attributes()["_read_mode"])
 
     def _restoring(self, chunks: Iterator[bytes], total: int) -> Iterator[None]:
         """Read one chunk of authors per step."""
-        counts: dict[str, dict[str, int]] = self._uses.parked()["counts"]
+        counts: dict[str, dict[str, int]] = self._uses.raw_attributes()["counts"]
         counts.clear()
         read = 0
         for chunk in chunks:
             size, every, *packed = decoded(tuple[int, int, bytes, bytes, bytes, bytes], chunk)
             if max(size, every) > len(chunk):  # authors are distinct, and the tags of an author are
-                raise Unreadable(f"{size} authors with {every} tags in {len(chunk)} bytes")
+                raise CorruptColumn(f"{size} authors with {every} tags in {len(chunk)} bytes")
             authors, sizes, tags, values = (
                 checked_read(column.unpack, data, many)
                 for column, data, many in zip((_TEXTS, _NUMBERS, _TEXTS, _NUMBERS), packed, (size, size, every, every), strict=True)
             )
             if min(sizes, default=1) < 1 or sum(sizes) != every:
-                raise Unreadable("authors have other numbers of tags than there are")
+                raise CorruptColumn("authors have other numbers of tags than there are")
             pairs = zip(tags, values, strict=True)
             for author, length in zip(authors, sizes, strict=True):
                 own = dict(islice(pairs, length))
                 if len(own) != length:
-                    raise Unreadable("a tag of an author is there twice")
+                    raise CorruptColumn("a tag of an author is there twice")
                 counts[author] = own
             read += size
             yield
         if not read == len(counts) == total:
-            raise Unreadable("an author is missing, or there twice")
+            raise CorruptColumn("an author is missing, or there twice")
 
-    def keeping(self) -> Keeping:
+    def copying(self) -> Copying:
         """See Part."""
         uses = self._uses
         kept = uses.counts.copy()
         for place, (author, own) in enumerate(kept.items(), 1):
             kept[author] = own.copy()
-            if place % KEPT_SLICE == 0:
+            if place % COPY_CHUNK == 0:
                 yield
 
         def put_back() -> None:
-            uses.abandon()
+            uses.cancel_load()
             uses.counts = {author: own.copy() for author, own in kept.items()}
 
         return put_back

@@ -10,7 +10,7 @@ from typing import Any
 from state.plugins.tags.rows import (
     NOTHING,
     Contribution,
-    Notes,
+    DirtyTags,
     Place,
     Tagged,
     TaggedComments,
@@ -22,9 +22,9 @@ from state.plugins.tags.rows import (
     trending,
 )
 from state.store import Journal, Ordered, Row, Table, Unique
-from state.store.slices import Reads, take_some
+from state.store.lazy.incremental import ReadMode, process_some
 
-COMMENTS_SLICE = 100  # less than SLICE, since a comment has an entry per tag, and an entry is in nine orders
+COMMENTS_CHUNK = 100  # less than SLICE, since a comment has an entry per tag, and an entry is in nine orders
 
 
 class TagEntry(Row):
@@ -79,13 +79,13 @@ class TagStatsTable(Table[TagStats]):
     by_trending = Ordered("-total_trending", "tag", lazy=True)
 
 
-class View:
+class TagView:
     """Entries and sums. Their tables need a journal, which is emptied after each update."""
 
-    def __init__(self, tagged: TaggedComments, rests: TagRests, notes: Notes, reads: Reads) -> None:
+    def __init__(self, tagged: TaggedComments, rests: TagRests, notes: DirtyTags, read_mode: ReadMode) -> None:
         self._tagged, self._rests, self._notes = tagged, rests, notes
         self._is_stale = False
-        self._journal = Journal(reads)
+        self._journal = Journal(read_mode)
         self._entries = TagEntries(self._journal)
         self._stats = TagStatsTable(self._journal)
         self._by_comment: dict[int, tuple[TagEntry, ...]] = {}
@@ -95,18 +95,18 @@ class View:
     @property
     def entries(self) -> TagEntries:
         """All entries, up to date."""
-        self._settle()
+        self._refresh()
         return self._entries
 
     @property
     def stats(self) -> TagStatsTable:
         """All tags, up to date."""
-        self._settle()
+        self._refresh()
         return self._stats
 
     def entry(self, tag: str, comment: int) -> TagEntry | None:
         """Return a comment's entry under a tag, or None."""
-        self._settle()
+        self._refresh()
         return next((entry for entry in self._by_comment.get(comment, ()) if entry.tag == tag), None)
 
     def note_all(self) -> None:
@@ -116,28 +116,28 @@ class View:
     def _note_all(self) -> None:
         """Mark all comments and tags as changed, including those that no longer exist."""
         self._is_stale = False
-        self._notes.comments.note_all(self._by_comment)
+        self._notes.comments.add_all(self._by_comment)
         self._notes.tags.update(self._live, [stats.tag for stats in self._stats], [row.tag for row in self._rests])
 
-    def _settle(self) -> None:
+    def _refresh(self) -> None:
         """Update entries and sums with all marked changes."""
         notes = self._notes
         if self._is_stale:
             self._note_all()
         if not notes.comments and not notes.tags:
             return
-        self._journal.reads.require_slice(len(notes.comments) + len(notes.tags), lambda: self._settle_some(COMMENTS_SLICE))
-        while self._settle_some(COMMENTS_SLICE):
+        self._journal.read_mode.raise_if_large(len(notes.comments) + len(notes.tags), lambda: self._refresh_chunk(COMMENTS_CHUNK))
+        while self._refresh_chunk(COMMENTS_CHUNK):
             pass
 
-    def _settle_some(self, most: int) -> bool:
+    def _refresh_chunk(self, most: int) -> bool:
         """Update at most `most` changed comments, or if none is left, sum up at most `most` changed tags. Return whether more are left."""
         comments, tags = self._notes.comments, self._notes.tags
         if comments:
-            comments.take(most, self._take_over)
+            comments.process(most, self._take_over)
         else:
-            take_some(tags, most, self._sum_up)
-        self._journal.cut(self._journal.mark())
+            process_some(tags, most, self._sum_up)
+        self._journal.commit(self._journal.position())
         return bool(comments or tags)
 
     def _take_over(self, comment: int) -> None:

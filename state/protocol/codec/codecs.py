@@ -10,9 +10,9 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
+from state.protocol.codec.code_generator import struct_dumper, struct_packer, struct_parser, struct_unpacker
 from state.protocol.codec.fields import BUILT_IN, field_default, kind_of, wire_fields
 from state.protocol.codec.kinds import Codecs, CoinFee, CoinFeeKind, Dump, Kind, Pack, Parse, Unpack, as_it_is
-from state.protocol.codec.straight import struct_dumper, struct_packer, struct_parser, struct_unpacker
 from state.protocol.errors import OutOfRange, require
 from state.protocol.spec import ChainSpec
 from state.protocol.values.symbols import Symbols

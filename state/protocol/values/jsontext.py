@@ -211,9 +211,9 @@ class _Reader:
         self.open[-1] = (container, key)
         return self._peek(SPACE)
 
-    def _peek(self, skip: re.Pattern[bytes]) -> bytes:
+    def _peek(self, skip_flags: re.Pattern[bytes]) -> bytes:
         """Skip a pattern and return the next byte."""
-        match = skip.match(self.data, self.at)
+        match = skip_flags.match(self.data, self.at)
         assert match
         self.at = match.end()
         if self.at == len(self.data):

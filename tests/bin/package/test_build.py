@@ -8,29 +8,32 @@ import pytest
 from tests.conftest import ROOT
 
 build: Any = import_module("bin.package.build")
-MODULES = frozenset({"node", "node.clock", "node.commands.running", "state", "state.operations", "rpc"})
+MODULES = frozenset({"node", "node.runtime.clock", "node.cli.run_options", "state", "state.operations", "rpc"})
 
 
 @pytest.mark.parametrize(
     ("source", "expected"),
     [
-        ("from node.clock import now\n", "from coind.node.clock import now\n"),
+        ("from node.runtime.clock import now\n", "from coind.node.runtime.clock import now\n"),
         ("from node import clock\n", "from coind.node import clock\n"),
-        ("from node.clock import (\n    now,\n)\n", "from coind.node.clock import (\n    now,\n)\n"),
-        ("import node.clock as clock\n", "import coind.node.clock as clock\n"),
-        ("import state.operations, trio, node.clock as c\n", "import coind.state.operations, trio, coind.node.clock as c\n"),
+        ("from node.runtime.clock import (\n    now,\n)\n", "from coind.node.runtime.clock import (\n    now,\n)\n"),
+        ("import node.runtime.clock as clock\n", "import coind.node.runtime.clock as clock\n"),
         (
-            "def f():\n    from state import x; import node.clock as y\n",
-            "def f():\n    from coind.state import x; import coind.node.clock as y\n",
+            "import state.operations, trio, node.runtime.clock as c\n",
+            "import coind.state.operations, trio, coind.node.runtime.clock as c\n",
         ),
-        ("é = 'ü'; from node.clock import now\n", "é = 'ü'; from coind.node.clock import now\n"),
+        (
+            "def f():\n    from state import x; import node.runtime.clock as y\n",
+            "def f():\n    from coind.state import x; import coind.node.runtime.clock as y\n",
+        ),
+        ("é = 'ü'; from node.runtime.clock import now\n", "é = 'ü'; from coind.node.runtime.clock import now\n"),
         ("from . import node\nfrom .node import x\n", "from . import node\nfrom .node import x\n"),
         ("import trio.node\nfrom nodes import x\nimport noded\n", "import trio.node\nfrom nodes import x\nimport noded\n"),
-        ("['-m', 'node.clock']\n", "['-m', 'coind.node.clock']\n"),
-        ('load("node.commands.running:run_command")\n', 'load("coind.node.commands.running:run_command")\n'),
-        ('x = ("ä", "node.clock", "node.clock")\n', 'x = ("ä", "coind.node.clock", "coind.node.clock")\n'),
-        ('"""It needs node.clock."""\nnode = state = rpc = 1\nstate.operations\n', None),
-        ("x = 'node'\ny = 'rpc.discover'\nz = 'a node.clock'\nfrom trio import state\n", None),
+        ("['-m', 'node.runtime.clock']\n", "['-m', 'coind.node.runtime.clock']\n"),
+        ('load("node.cli.run_options:run_command")\n', 'load("coind.node.cli.run_options:run_command")\n'),
+        ('x = ("ä", "node.runtime.clock", "node.runtime.clock")\n', 'x = ("ä", "coind.node.runtime.clock", "coind.node.runtime.clock")\n'),
+        ('"""It needs node.runtime.clock."""\nnode = state = rpc = 1\nstate.operations\n', None),
+        ("x = 'node'\ny = 'rpc.discover'\nz = 'a node.runtime.clock'\nfrom trio import state\n", None),
         ("help = 'run bin/coind show'\n", "help = 'run coind show'\n"),
     ],
 )
@@ -45,12 +48,12 @@ def test_names_of_modules_are_rewritten(source: str, expected: str | None) -> No
         ("import rpc.nothing\n", "there is no module rpc.nothing"),
         ("x = ['-m', 'node.clok']\n", "the text 'node.clok' looks like a module, and there is none; name it in NOT_MODULES of build.py"),
         ("x = 'node.clok:main'\n", "the text 'node.clok:main' looks like a module"),
-        ("x = r'node.clock'\n", "line 1: node.clock isn't written plainly"),
-        ("x = 'node.' 'clock'\n", "line 1: node.clock isn't written plainly"),
-        ('x = """node.clock"""\n', "line 1: node.clock isn't written plainly"),
+        ("x = r'node.runtime.clock'\n", "line 1: node.runtime.clock isn't written plainly"),
+        ("x = 'node.runtime.' 'clock'\n", "line 1: node.runtime.clock isn't written plainly"),
+        ('x = """node.runtime.clock"""\n', "line 1: node.runtime.clock isn't written plainly"),
         ("import state.operations\nstate.operations.transfer()\n", "line 2: state.operations is used by its whole name"),
         ("import state\nprint(state)\n", "line 2: state is used by its whole name"),
-        ("from  node.clock import now\n", "line 1: node.clock isn't written plainly"),
+        ("from  node.runtime.clock import now\n", "line 1: node.runtime.clock isn't written plainly"),
     ],
 )
 def test_what_cant_be_rewritten_is_refused(source: str, problem: str) -> None:
@@ -61,6 +64,6 @@ def test_what_cant_be_rewritten_is_refused(source: str, problem: str) -> None:
 
 def test_every_module_of_the_folders_is_known() -> None:
     names = set(build.module_names(ROOT))
-    assert {"node", "node.clock", "state.store.table", "rpc.api", "node.commands.tx.app"} <= names
+    assert {"node", "node.runtime.clock", "state.store.table", "rpc.api", "node.cli.tx.app"} <= names
     assert {name.partition(".")[0] for name in names} == set(build.FOLDERS)
     assert not names & set(build.NOT_MODULES)

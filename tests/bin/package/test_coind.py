@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from node.version import VERSION
-from tests.helpers.journey import MODULES, Journey
+from tests.helpers.install_scenario import MODULES, InstallScenario
 from tests.helpers.wheels import Installed
 
 # ------------------------------------------------------------------ what is in it
@@ -58,10 +58,10 @@ def test_its_metadata_says_what_it_is(package: Installed) -> None:
 
 
 @pytest.mark.parametrize("step", ["library", "testing", "plugin"])
-def test_a_program_of_a_user(journey: Journey, step: str) -> None:
+def test_a_program_of_a_user(journey: InstallScenario, step: str) -> None:
     assert journey.take(step)
 
 
-def test_somebody_has_the_extra_data(journey: Journey) -> None:
+def test_somebody_has_the_extra_data(journey: InstallScenario) -> None:
     """What it is for is done by the pages that `tests/docs` follows, and by `bin/test wheel`."""
     assert journey.coind("install", "data") == "data is installed\n"

@@ -30,7 +30,7 @@ HIDE = """(isHidden) => {
 def held(node: Node, kind: str) -> int:
     """How many of a kind the node's clients hold."""
     with urllib.request.urlopen(f"{node.url}/metrics") as reply:
-        found = re.search(rf'coind_guests_held{{kind="{kind}"}} (\d+)', reply.read().decode())
+        found = re.search(rf'coind_client_resources_used{{kind="{kind}"}} (\d+)', reply.read().decode())
     assert found is not None
     return int(found[1])
 

@@ -7,17 +7,17 @@ import socket
 import trio
 import trio.testing
 
-from rpc.service.transport.asgi import IDLE_SECONDS_MAX, Gateway, OuterLane
-from rpc.service.transport.connection import Complaints, Connection
-from rpc.service.transport.guests import Guests, bounds_for
-from rpc.service.transport.intake import Intake
-from rpc.service.transport.lanes.calls import CallLane
-from rpc.service.transport.rights import Access
-from rpc.service.transport.sockets.talk import Talk
+from rpc.http.access import AccessPolicy
+from rpc.http.asgi_app import IDLE_SECONDS_MAX, AsgiApp, HypercornFallback
+from rpc.http.connection import Connection, ErrorLog
+from rpc.http.connection_limits import ConnectionLimiter, limits_for
+from rpc.http.http1.fast_path import Http1FastPath
+from rpc.http.input_scheduler import FairInputScheduler
+from rpc.http.websocket.rpc_session import RpcSession
 from tests.fuzz.target import Run
+from tests.helpers.fake_connection import FakeConnection
 from tests.helpers.fakes import Results, fake_service
-from tests.helpers.lines import Line
-from tests.helpers.logs import capture_logs
+from tests.helpers.log_capture import capture_logs
 
 SECONDS_MAX = 3600  # on trio's clock, which leaps: whoever waits longer waits for ever
 UPGRADE = (
@@ -47,26 +47,28 @@ def websocket() -> Run:
 def connection(prefix: bytes) -> Run:
     """Serve a connection that begins with some bytes and goes on with an input."""
     service = fake_service(Results())
-    bounds = bounds_for()
+    bounds = limits_for()
     # Only the place of a socket is needed: the bytes go through a Line.
     unused = socket.socket()
 
     async def serve(pieces: list[bytes]) -> None:
-        guests = Guests(bounds)
-        intake = Intake()
-        gateway = Gateway(service, {}, guests, Access())
-        outer = OuterLane(gateway, Talk(service, guests, None, intake.enter), intake, is_http2=True)
+        limiter = ConnectionLimiter(bounds)
+        input_scheduler = FairInputScheduler()
+        asgi_app = AsgiApp(service, {}, limiter, AccessPolicy())
+        outer = HypercornFallback(asgi_app, RpcSession(service, limiter, None, input_scheduler.wait), input_scheduler, is_http2=True)
         # The clock of this run doesn't wait for threads.
         outer.load_now()
-        served = Connection(unused.dup(), CLIENT, IDLE_SECONDS_MAX, guests, intake, [CallLane(gateway, intake), outer])
+        served = Connection(
+            unused.dup(), CLIENT, IDLE_SECONDS_MAX, limiter, input_scheduler, [Http1FastPath(asgi_app, input_scheduler), outer]
+        )
         # The first bytes have been read in the lobby.
-        Line(pieces[1:], SERVER).plug(served)
-        guest = guests.enter(CLIENT[0], served.cut)
-        assert guest is not None
+        FakeConnection(pieces[1:], SERVER).plug(served)
+        usage = limiter.register(CLIENT[0], served.abort)
+        assert usage is not None
         with trio.fail_after(SECONDS_MAX):
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(intake.run)
-                await served.run(guest, pieces[0], Complaints())
+                nursery.start_soon(input_scheduler.run)
+                await served.run(usage, pieces[0], ErrorLog())
                 nursery.cancel_scope.cancel()
 
     def run(data: bytes) -> None:

@@ -5,8 +5,8 @@ import os
 import tempfile
 from pathlib import Path
 
-from node.failures import FileError
-from node.specs import SpecError, load_spec
+from node.runtime.errors import FileError
+from node.specs.builder import SpecError, load_spec
 from node.storage.blockfile import BlockFile
 from node.storage.blocklog import INDEX_NAME, LOG_NAME, BlockLog
 from tests.fuzz.target import Run

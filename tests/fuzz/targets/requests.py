@@ -8,14 +8,14 @@ from typing import Any
 import msgspec
 import trio
 
-from rpc.service.caller import LOCAL
-from rpc.service.refusal import internal_error
+from rpc.caller import LOCAL
+from rpc.declare.errors import internal_error
 from state.chain.digest import state_digest
 from state.protocol.errors import ChainError
 from tests.conformance.play import Player
 from tests.conftest import CASES
 from tests.fuzz.target import Run
-from tests.helpers.api import DirectProcessor
+from tests.helpers.api import StubProcessor
 
 CASE, HEIGHT = "tx_validity", 53
 STEPS_MAX = 2  # blocks that one input makes
@@ -24,14 +24,14 @@ CHECK_EVERY = 256
 INTERNAL = msgspec.json.encode(internal_error())
 
 
-class ShortProcessor(DirectProcessor):
+class ShortProcessor(StubProcessor):
     """Pushes at once; of long tasks it takes only the first steps, and it reads no files."""
 
-    async def take_steps(self, steps: Iterator[object]) -> int:
+    async def run_steps(self, steps: Iterator[object]) -> int:
         """Take the first ones."""
         return sum(1 for _ in islice(steps, STEPS_MAX))
 
-    async def push_blocks_from(self, path: str, count: int, skip: int) -> int:
+    async def push_blocks_from(self, path: str, count: int, skip_flags: int) -> int:
         """Read nothing."""
         return 0
 

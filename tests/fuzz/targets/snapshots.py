@@ -8,7 +8,7 @@ from hashlib import blake2b
 from importlib import import_module
 from typing import Any
 
-from node.failures import FileError
+from node.runtime.errors import FileError
 from node.storage.disk import SystemDisk
 from tests.fuzz.target import Run
 from tests.fuzz.targets.files import scratch, write

@@ -1,7 +1,7 @@
 """Targets for short texts: keys, signatures, names, amounts and times, and the edits of a post."""
 
 import state.operations  # noqa: F401 - fills the registry
-from state.effects.edits import Steps, edited
+from state.effects.body_patch import WorkBudget, edited
 from state.protocol.constants import EDIT_STEPS_MAX
 from state.protocol.errors import ChainError
 from state.protocol.keys.keys import (
@@ -64,7 +64,7 @@ def edits() -> Run:
     """Edit a text."""
 
     def edit(old: str, body: str) -> str:
-        return edited(old, body, Steps(EDIT_STEPS_MAX))
+        return edited(old, body, WorkBudget(EDIT_STEPS_MAX))
 
     def run(data: bytes) -> None:
         size = int.from_bytes(data[:LENGTH_BYTES], "little")

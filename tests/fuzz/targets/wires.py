@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 import state.operations  # noqa: F401 - fills the registry
-from node.specs import load_spec
+from node.specs.builder import load_spec
 from state.protocol.errors import ChainError
 from state.protocol.operation import Needed
 from state.protocol.transaction import SignedBlock, SignedTransaction, Wire, leaf_of, merkle_root

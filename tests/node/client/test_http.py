@@ -13,18 +13,18 @@ from node.client import lines as module_of_lines
 from node.client.errors import NoNode, RefusedCall, Unreachable
 from node.client.http import Client
 from node.client.urls import parts_of
-from node.failures import NodeError
-from tests.helpers.answering import Answering, answering
+from node.runtime.errors import NodeError
 from tests.helpers.golden import fails
+from tests.helpers.stub_server import StubServer, answering
 
 
 @pytest.fixture
-def server() -> Iterator[Answering]:
+def server() -> Iterator[StubServer]:
     with answering() as running:
         yield running
 
 
-def test_results_come_over_one_connection(server: Answering) -> None:
+def test_results_come_over_one_connection(server: StubServer) -> None:
     server.results = {"a.b": lambda params: params, "a.c": None}
     client = Client(server.url)
     assert client.call("a.b", [1, "x"]) == [1, "x"]
@@ -33,7 +33,7 @@ def test_results_come_over_one_connection(server: Answering) -> None:
     client.close()
 
 
-def test_a_refusal_carries_what_the_node_says(server: Answering) -> None:
+def test_a_refusal_carries_what_the_node_says(server: StubServer) -> None:
     server.errors = {
         "a.b": {"code": -32000, "message": "no", "data": {"explain": {"why": "because"}, "hint": "do this"}},
         "a.c": {"code": -32601, "message": "Could not find API a", "data": "text"},
@@ -70,13 +70,13 @@ def test_a_connection_that_has_ended_meanwhile_is_opened_again() -> None:
 
 
 @pytest.mark.parametrize("raw", [b"<html>hello</html>", b"[]", b"{}", b"", b"\xff\xfe", b'{"result":' + b"[" * 200_000])
-def test_another_program_is_no_node(server: Answering, raw: bytes) -> None:
+def test_another_program_is_no_node(server: StubServer, raw: bytes) -> None:
     server.raw = raw
     with fails(NoNode):
         Client(server.url).call("a.b")
 
 
-def test_a_reply_has_a_bound(server: Answering, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reply_has_a_bound(server: StubServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "REPLY_BYTES_MAX", 100)
     server.results = {"a.b": "x" * 100}
     with fails(NoNode):

@@ -7,16 +7,16 @@ import pytest
 from node.client import json_steps
 from node.client.errors import TooLarge
 from node.client.json_steps import WHOLE_SIZE_MAX, json_in_steps
-from rpc.service.turns import Turns
+from rpc.jsonrpc.scheduler import ReplyScheduler
 
 
 @pytest.mark.parametrize("size", [10, WHOLE_SIZE_MAX // 10])
 async def test_json_in_steps_is_the_same_value(size: int) -> None:
     value = {"texts": ["[" * 9, "é\ud7ff"] * size, "numbers": [1, -2.5, 10**18], "nothing": None}
-    assert await Turns().take_steps(json_in_steps(json.dumps(value).encode())) == value
+    assert await ReplyScheduler().run_steps(json_in_steps(json.dumps(value).encode())) == value
 
 
 async def test_too_many_values_are_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(json_steps, "MARKS_MAX", WHOLE_SIZE_MAX)
     with pytest.raises(TooLarge):
-        await Turns().take_steps(json_in_steps(b"[" + b"[]," * WHOLE_SIZE_MAX))
+        await ReplyScheduler().run_steps(json_in_steps(b"[" + b"[]," * WHOLE_SIZE_MAX))

@@ -13,7 +13,7 @@ from node.client.http import ANNOUNCED_MAX, EVENTS_AT_ONCE_MAX, REPLY_SECONDS_MA
 from node.client.json_steps import WHOLE_SIZE_MAX
 from node.client.lines import LINE_RATE_MIN, SILENCE_SECONDS_MAX
 from node.client.trio_http import connected
-from rpc.service.turns import PASSES, Turns
+from rpc.jsonrpc.scheduler import CHECKPOINTS, ReplyScheduler
 
 URL = "http://there:8090"
 HEAD = b"HTTP/1.1 200 OK\r\n"
@@ -84,9 +84,9 @@ def dripping(*, seconds: float, part: bytes, head: bytes = ENDLESS) -> Next:
     return each
 
 
-def every_turn() -> Turns:
+def every_turn() -> ReplyScheduler:
     """Turns in which every work takes as long as others wait."""
-    return Turns(count().__next__)
+    return ReplyScheduler(count().__next__)
 
 
 async def turns_during(work: Callable[[], Any]) -> int:
@@ -125,7 +125,7 @@ async def test_others_have_their_turn_between_chunks_of_one_byte(sends: Sends) -
     async def call() -> None:
         results.append(await called())
 
-    assert await turns_during(call) >= len(body) // EVENTS_AT_ONCE_MAX * PASSES
+    assert await turns_during(call) >= len(body) // EVENTS_AT_ONCE_MAX * CHECKPOINTS
     assert results == ["x" * 10_000]
 
 
@@ -145,7 +145,7 @@ async def test_others_have_their_turn_between_lines(sends: Sends) -> None:
             async for lines in connection.lines():
                 found.extend(lines)
 
-    assert await turns_during(read) >= 2000 // EVENTS_AT_ONCE_MAX * PASSES
+    assert await turns_during(read) >= 2000 // EVENTS_AT_ONCE_MAX * CHECKPOINTS
     assert found == [b"a"] * 1000
 
 
@@ -217,7 +217,7 @@ async def test_a_call_waits_as_long_as_it_says_for_the_head(sends: Sends, autoju
 async def lines_read() -> int:
     """How many lines come until the stream ends."""
     found = 0
-    async with connected(URL, Turns()) as connection:
+    async with connected(URL, ReplyScheduler()) as connection:
         await connection.open_stream("/")
         async for lines in connection.lines():
             found += len(lines)

@@ -9,19 +9,20 @@ import msgspec
 import pytest
 import trio
 
-from node.failures import FileError, NodeError
-from node.history.apply import BlockRefused, ChainCursor, Point, keep_last_block_only, replay
-from node.node import Settings, Site
-from node.plugins import chosen_plugins
-from node.progress import Progress
+from node.app.context import NodeContext
+from node.app.settings import Settings
+from node.history.apply import BlockPoint, BlockRefused, ChainCursor, keep_last_block_only, replay
+from node.history.sources import Pipe
 from node.replay.run import Replay, replay_file
-from node.specs import load_spec
+from node.runtime.errors import FileError, NodeError
+from node.runtime.progress import Progress
+from node.specs.builder import load_spec
+from node.specs.plugins import chosen_plugins
 from node.storage.blockfile import BlockFile
-from node.storage.sources import Pipe
 from state.chain.chain import Chain
 from state.chain.digest import state_digest
 from state.chain.genesis import new_state
-from state.chain.middle import begin_block
+from state.chain.partial_block import apply_partial_block
 from state.chain.skip import TRUSTED, Skip
 from state.chain.transactions import apply_transaction
 from state.plugins.registry import enable
@@ -34,11 +35,11 @@ from tests.helpers.nodes import DEV, case_log, case_wire, dev_chain, empty_block
 HEAD_100 = "00000064"
 
 
-async def replayed(path: Path, spec: str = "steem-testnet", *, skip: int = Skip.NOTHING, until: Point | int | None = None) -> Chain:
+async def replayed(path: Path, spec: str = "steem-testnet", *, skip: int = Skip.NOTHING, until: BlockPoint | int | None = None) -> Chain:
     """The chain that a file leads to."""
     chain = Chain(new_state(load_spec(spec)))
     blocks = BlockFile(path, chain.state.wire)
-    assert await replay(ChainCursor(chain, blocks, skip=skip), until=until)
+    assert await replay(ChainCursor(chain, blocks, skip_flags=skip), until=until)
     return chain
 
 
@@ -73,7 +74,7 @@ async def test_a_replay_can_end_inside_of_a_block() -> None:
     assert most > 1
     digests = []
     for count in range(most + 1):
-        chain = await replayed(case_log("tx_validity"), until=Point(block.number, count))
+        chain = await replayed(case_log("tx_validity"), until=BlockPoint(block.number, count))
         by_hand = await replayed(case_log("tx_validity"), until=block.number - 1)
         by_hand.state.set_props(current_witness=block.witness)
         for trx in block.transactions[:count]:
@@ -87,14 +88,14 @@ async def test_a_replay_can_end_inside_of_a_block() -> None:
         assert state_digest(chain.state) == state_digest((await replayed(case_log("tx_validity"), until=block.number)).state)
     assert len(set(digests)) == most + 1
     with fails(NodeError):
-        await replayed(case_log("tx_validity"), until=Point(block.number, most + 1))
+        await replayed(case_log("tx_validity"), until=BlockPoint(block.number, most + 1))
 
 
 async def test_plugins_take_what_is_in_the_middle_of_a_block_for_pending() -> None:
     spec = load_spec("steem-testnet")
     chain = Chain(new_state(spec, lambda fresh: enable(fresh, chosen_plugins(spec))))
     blocks = BlockFile(case_log("rewards"), chain.state.wire)
-    assert await replay(ChainCursor(chain, blocks), until=Point(88, 3))
+    assert await replay(ChainCursor(chain, blocks), until=BlockPoint(88, 3))
     history = chain.state.plugins["account_history"].recorded
     read = history.reader()
     found = [read(index) for index in range(len(history)) if history.block_at(index) == 88]
@@ -112,7 +113,7 @@ async def test_the_middle_of_a_block_is_undone_when_it_is_refused() -> None:
     chain = await replayed(case_log("tx_validity"), until=number - 2)
     before = state_digest(chain.state)
     with pytest.raises(ChainError):
-        begin_block(chain, blocks[number - 1], 1)
+        apply_partial_block(chain, blocks[number - 1], 1)
     assert (state_digest(chain.state), list(chain.pending)) == (before, [])
 
 
@@ -214,7 +215,7 @@ async def test_a_replay_stops_when_it_is_told(tmp_path: Path, monkeypatch: pytes
     wire, blocks = empty_blocks(3)
     (tmp_path / "lines").write_bytes(json_lines(wire, blocks))
     chain, stop = dev_chain(), trio.Event()
-    chain.on_moved.append(lambda move: stop.set() if move.applied[-1].number == 2 else None)
+    chain.on_head_change.append(lambda move: stop.set() if move.applied[-1].number == 2 else None)
     file = BlockFile(tmp_path / "lines", chain.state.wire)
     assert not await replay(ChainCursor(chain, file), stop=stop)
     assert chain.state.props.head_block_number == 2
@@ -305,17 +306,17 @@ def test_a_replay_checks_invariants_when_it_is_told(capsys: pytest.CaptureFixtur
 
 
 def test_what_does_not_add_up_stops_the_node() -> None:
-    site = Site(Settings(spec=load_spec("dev"), plugins=(), check_invariants=2))
+    context = NodeContext(Settings(spec=load_spec("dev"), plugins=(), check_invariants=2))
     for _ in range(3):
-        make_block(site.chain)
-    site.require_sound()
-    state = site.chain.state
+        make_block(context.chain)
+    context.require_sound()
+    state = context.chain.state
     alice = state.account("alice")
     state.accounts.modify(alice, balance=alice.balance + 1)
-    make_block(site.chain)
-    assert site.stop.is_set()
+    make_block(context.chain)
+    assert context.stop.is_set()
     with fails(NodeError):
-        site.require_sound()
+        context.require_sound()
 
 
 def test_a_refused_replay_shows_how_far_it_got(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,16 +4,18 @@ from pathlib import Path
 
 import pytest
 
-from node.failures import NodeError
-from node.history.apply import Point
+from node.history.apply import BlockPoint
 from node.replay.options import read_checkpoints, read_point, require_together
+from node.runtime.errors import NodeError
 from tests.helpers.golden import fails
 
 BLOCK_ID = "00000064" + 32 * "a"
 
 
-@pytest.mark.parametrize(("text", "point"), [("0", Point(0)), ("80", Point(80)), ("81:0", Point(81, 0)), ("81:12", Point(81, 12))])
-def test_a_point_is_a_block_or_a_place_in_one(text: str, point: Point) -> None:
+@pytest.mark.parametrize(
+    ("text", "point"), [("0", BlockPoint(0)), ("80", BlockPoint(80)), ("81:0", BlockPoint(81, 0)), ("81:12", BlockPoint(81, 12))]
+)
+def test_a_point_is_a_block_or_a_place_in_one(text: str, point: BlockPoint) -> None:
     assert read_point(text) == point
     assert str(point) == text
 

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from node.failures import NodeError, Status
-from node.history.apply import BlockRefused, Point
-from node.node import Settings
+from node.app.settings import Settings
+from node.history.apply import BlockPoint, BlockRefused
+from node.history.sources import open_source
 from node.replay.run import Replay, replay_file
+from node.runtime.errors import NodeError, Status
 from node.snapshots.folder import block_of, paths
-from node.specs import load_spec
+from node.specs.builder import load_spec
 from node.storage.blockfile import BlockFile
 from node.storage.disk import SystemDisk
-from node.storage.sources import open_source
 from state.chain.skip import TRUSTED
 from state.protocol.transaction import SignedBlock
 from tests.conftest import MAINNET, ROOT
@@ -85,8 +85,8 @@ def test_a_replay_from_a_snapshot_leads_to_the_same_state(
     (tmp_path / "after").write_bytes(json_lines(case_wire(), blocks[80:]))
     assert result.of(tmp_path / "after", start=snapshots[-1]) == whole
     with fails(NodeError):
-        result.of(start=snapshots[-1], until=Point(79))
-    assert result.of(start=snapshots[-1], until=Point(80))[0] == 80
+        result.of(start=snapshots[-1], until=BlockPoint(79))
+    assert result.of(start=snapshots[-1], until=BlockPoint(80))[0] == 80
 
 
 def test_blocks_that_begin_late_say_what_they_need(
@@ -101,19 +101,19 @@ def test_blocks_that_begin_late_say_what_they_need(
 
 
 def test_an_end_beyond_the_end_is_an_error(result: Result) -> None:
-    for until in (Point(106), Point(106, 0), Point(1_000_000)):
+    for until in (BlockPoint(106), BlockPoint(106, 0), BlockPoint(1_000_000)):
         with fails(NodeError):
             result.of(until=until)
         assert result.last()[0] == LAST
-    assert result.of(until=Point(LAST))[0] == LAST
+    assert result.of(until=BlockPoint(LAST))[0] == LAST
 
 
 def test_an_end_inside_of_a_block(result: Result, blocks: list[SignedBlock]) -> None:
     block = next(block for block in blocks if len(block.transactions) > 1)
-    head, digest = result.of(until=Point(block.number, 1))
+    head, digest = result.of(until=BlockPoint(block.number, 1))
     assert head == block.number - 1
     assert f", in block {block.number} after transaction 1\n" in result.printed
-    assert digest != result.of(until=Point(block.number - 1))[1]
+    assert digest != result.of(until=BlockPoint(block.number - 1))[1]
 
 
 def test_a_checkpoint_refuses_another_block_at_once(result: Result, blocks: list[SignedBlock], snapshots: list[Path]) -> None:
@@ -159,8 +159,8 @@ def test_damage_is_not_taken_for_another_chain(result: Result, tmp_path: Path, b
 
 def test_what_is_replayed_is_kept(tmp_path: Path, result: Result, blocks: list[SignedBlock]) -> None:
     data = tmp_path / "data"
-    half = result.of(data=data, every=10, until=Point(70))
-    assert result.of(data, until=Point(70)) == half
+    half = result.of(data=data, every=10, until=BlockPoint(70))
+    assert result.of(data, until=BlockPoint(70)) == half
     assert [block_of(path) for path in paths(data / "snapshots", SystemDisk())] == [49, 40, 30]
     # It goes on from there, and has read nothing twice.
     whole = result.of(data=data, every=10)
@@ -175,7 +175,7 @@ def test_what_is_replayed_is_kept(tmp_path: Path, result: Result, blocks: list[S
 
 
 def test_blocks_of_another_branch_are_not_added(tmp_path: Path, result: Result, blocks: list[SignedBlock]) -> None:
-    result.of(data=tmp_path / "data", until=Point(70))
+    result.of(data=tmp_path / "data", until=BlockPoint(70))
     (tmp_path / "late").write_bytes(json_lines(case_wire(), blocks[80:]))
     with fails(BlockRefused):
         result.of(tmp_path / "late", data=tmp_path / "data")

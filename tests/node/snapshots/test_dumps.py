@@ -8,31 +8,31 @@ from typing import Any
 import pytest
 from msgspec import msgpack, structs
 
-from node.failures import NodeError
+from node.runtime.errors import NodeError
 from node.snapshots import dumps
 from node.snapshots.dumps import dump
-from node.snapshots.file import Broken, SnapshotError, Unfit
+from node.snapshots.file import CorruptSnapshot, IncompatibleSnapshot, SnapshotError
 from node.snapshots.folder import save
-from node.snapshots.installing import install
-from node.specs import load_spec
+from node.snapshots.install import install
+from node.specs.builder import load_spec
 from node.storage.disk import SystemDisk
 from state.chain.chain import Chain
 from state.chain.digest import state_digest
-from state.chain.edits import SetBalance, SetVests
 from state.chain.genesis import new_state
+from state.chain.head_change import HeadChange
 from state.chain.invariants import validate_invariants
-from state.chain.moves import Move
+from state.chain.state_edits import SetBalance, SetVests
 from state.plugins.registry import PLUGINS, enable
 from state.protocol.transaction import block_number
 from state.protocol.values.asset import COIN, VESTS, Asset
-from state.snapshot.dumps import Rest, rest_of
+from state.snapshot.dumps import ChainTail, chain_tail
 from state.snapshot.image import parts_of
-from state.store.parts import TablePart
+from state.store.serializers import TablePart
 from tests.conformance.play import Player
 from tests.conftest import CASES, ROOT
 from tests.helpers.golden import fails
-from tests.helpers.moments import all_of, deep
 from tests.helpers.nodes import make_block, transfer
+from tests.helpers.savepoints import all_of, deep
 
 DISK = SystemDisk()
 
@@ -95,14 +95,14 @@ def test_a_dump_is_loaded_by_another_chain(blocks: int, tmp_path: Path) -> None:
     assert deep(chain) == before, "a dump changes nothing"
     for _ in range(7):
         make_block(other, 5)
-    moves: list[Move] = []
-    other.on_moved.append(moves.append)
+    moves: list[HeadChange] = []
+    other.on_head_change.append(moves.append)
     assert load(other, tmp_path / "a", DISK) == b"the clock"
     same(chain, other)
     assert other.is_changed_by_hand == chain.is_changed_by_hand
-    [move] = moves
-    assert [block.number for block in move.popped] == [7, 6, 5, 4, 3, 2, 1]
-    assert [block.number for block in move.applied] == list(range(1, blocks + 1))
+    [change] = moves
+    assert [block.number for block in change.popped] == [7, 6, 5, 4, 3, 2, 1]
+    assert [block.number for block in change.applied] == list(range(1, blocks + 1))
     dump(other, tmp_path / "b", DISK, b"the clock")
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     # Both go on alike, undoing included.
@@ -141,7 +141,7 @@ def test_chains_with_everything(case: str, tmp_path: Path) -> None:
     for name, part in parts_of(other.state).items():
         if isinstance(part, TablePart):
             part._table.check()
-            assert not part._table.is_deferred, name
+            assert not part._table.is_loading, name
     dump(other, tmp_path / "b", DISK)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
@@ -187,14 +187,14 @@ def test_damage_anywhere_changes_nothing(tmp_path: Path) -> None:
     data = (tmp_path / "a").read_bytes()
     chain = lived(26)
     before = deep(chain)
-    moves: list[Move] = []
-    chain.on_moved.append(moves.append)
+    moves: list[HeadChange] = []
+    chain.on_head_change.append(moves.append)
     for place in range(20, len(data), len(data) // 40):
         (tmp_path / "b").write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
         with pytest.raises(SnapshotError):
             load(chain, tmp_path / "b", DISK)
     (tmp_path / "b").write_bytes(data[: len(data) // 2])
-    with pytest.raises(Broken):
+    with pytest.raises(CorruptSnapshot):
         load(chain, tmp_path / "b", DISK)
     assert deep(chain) == before
     assert moves == []
@@ -206,12 +206,12 @@ def test_a_block_that_is_refused_changes_nothing(tmp_path: Path, monkeypatch: py
     before = deep(other)
 
     def without_one(chain: Chain) -> bytes:
-        rest = msgpack.decode(rest_of(chain), type=Rest)
+        rest = msgpack.decode(chain_tail(chain), type=ChainTail)
         return msgpack.encode(structs.replace(rest, blocks=rest.blocks[:3] + rest.blocks[4:]))
 
-    monkeypatch.setattr("node.snapshots.dumps.rest_of", without_one)
+    monkeypatch.setattr("node.snapshots.dumps.chain_tail", without_one)
     dump(chain, tmp_path / "a", DISK)
-    with fails(Broken):
+    with fails(CorruptSnapshot):
         load(other, tmp_path / "a", DISK)
     assert deep(other) == before
 
@@ -220,13 +220,13 @@ def test_what_is_no_dump_of_this_chain(tmp_path: Path) -> None:
     chain = lived()
     before = deep(chain)
     snapshot = save(lived(), tmp_path, DISK)
-    with fails(Unfit):
+    with fails(IncompatibleSnapshot):
         load(chain, snapshot, DISK)
     dump(fresh("testnet", ()), tmp_path / "a", DISK)
-    with fails(Unfit):
+    with fails(IncompatibleSnapshot):
         load(chain, tmp_path / "a", DISK)
     dump(fresh(plugins=()), tmp_path / "a", DISK)
-    with fails(Unfit):
+    with fails(IncompatibleSnapshot):
         load(chain, tmp_path / "a", DISK)
     with pytest.raises(NodeError):
         load(chain, tmp_path / "nothing", DISK)

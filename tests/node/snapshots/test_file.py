@@ -8,9 +8,9 @@ import pytest
 import zstandard
 
 from node.snapshots import file as file_module
-from node.snapshots.file import MAGIC, START, Broken, Snapshot, SnapshotError, Unfit, Writer, digest_of
+from node.snapshots.file import MAGIC, START, CorruptSnapshot, IncompatibleSnapshot, Snapshot, SnapshotError, SnapshotWriter, digest_of
 from node.snapshots.folder import load, save
-from node.specs import load_spec
+from node.specs.builder import load_spec
 from node.storage.disk import SystemDisk
 from state.chain.chain import Chain
 from state.chain.digest import state_digest
@@ -62,7 +62,7 @@ def test_every_flipped_bit_is_found(path: Path, tmp_path: Path) -> None:
         flipped = bytearray(data)
         flipped[place] ^= 1 << chance.randrange(8)
         target.write_bytes(flipped)
-        with pytest.raises(Broken):
+        with pytest.raises(CorruptSnapshot):
             checked(target)
 
 
@@ -70,11 +70,11 @@ def test_a_cut_or_lengthened_file_is_broken(path: Path, tmp_path: Path) -> None:
     data, target = path.read_bytes(), tmp_path / "cut"
     for size in (0, 1, 15, 16, 17, 100, len(data) // 2, len(data) - 1):
         target.write_bytes(data[:size])
-        with pytest.raises(Broken):
+        with pytest.raises(CorruptSnapshot):
             Snapshot(target, DISK)
     for more in (b"\0", data, bytes(4096)):
         target.write_bytes(data + more)
-        with pytest.raises(Broken):
+        with pytest.raises(CorruptSnapshot):
             Snapshot(target, DISK)
 
 
@@ -82,7 +82,7 @@ def test_swapped_pages_are_found(path: Path, tmp_path: Path) -> None:
     data, target = bytearray(path.read_bytes()), tmp_path / "swapped"
     data[100:400], data[500:800] = data[500:800], data[100:400]
     target.write_bytes(data)
-    with pytest.raises(Broken):
+    with pytest.raises(CorruptSnapshot):
         checked(target)
 
 
@@ -100,36 +100,36 @@ def rewritten(path: Path, target: Path, start: bytes = b"", **changes: object) -
 
 
 def test_another_version_of_the_format_says_so(path: Path, tmp_path: Path) -> None:
-    with fails(Unfit):
+    with fails(IncompatibleSnapshot):
         Snapshot(rewritten(path, tmp_path / "new", START.pack(MAGIC, 9, 0)), DISK)
 
 
 def test_other_rules_say_so(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     head = msgspec.structs.replace(Snapshot(path, DISK).head, rules=image.RULES + 1)
-    with fails(Unfit):
+    with fails(IncompatibleSnapshot):
         load(fresh(), rewritten(path, tmp_path / "rules", head=head), DISK)
 
 
 def test_sections_that_leave_a_gap_are_refused(path: Path, tmp_path: Path) -> None:
     sections = Snapshot(path, DISK).index.sections
-    with fails(Broken):
+    with fails(CorruptSnapshot):
         Snapshot(rewritten(path, tmp_path / "gap", sections=(*sections[1:3], *sections[:1], *sections[3:])), DISK)
 
 
 def test_another_form_of_a_table_says_so(path: Path, tmp_path: Path) -> None:
     sections = Snapshot(path, DISK).index.sections
     other = msgspec.structs.replace(sections[1], schema="00")
-    with fails(Unfit):
+    with fails(IncompatibleSnapshot):
         load(fresh(), rewritten(path, tmp_path / "form", sections=(sections[0], other, *sections[2:])), DISK)
 
 
 def test_another_chain_is_refused(path: Path) -> None:
-    with fails(Unfit):
+    with fails(IncompatibleSnapshot):
         load(fresh((), "testnet"), path, DISK)
 
 
 def test_a_plugin_that_was_off_makes_it_useless(path: Path) -> None:
-    with fails(Unfit):
+    with fails(IncompatibleSnapshot):
         load(fresh(("tags", "reputation", "follow")), path, DISK)
 
 
@@ -152,7 +152,7 @@ def test_a_section_of_an_impossible_size_is_refused(tmp_path: Path, path: Path) 
     """Its digests are right, so somebody has made it so."""
     target = tmp_path / "bomb"
     opened = DISK.open(target, create=True)
-    writer = Writer(opened)
+    writer = SnapshotWriter(opened)
     writer.section("state/accounts", "", iter([b"x" * 1000]))
     at = START.size
     data = opened.read(100, at)
@@ -162,7 +162,7 @@ def test_a_section_of_an_impossible_size_is_refused(tmp_path: Path, path: Path) 
     source = Snapshot(path, DISK)
     writer.finish("0", load_spec("dev"), source.head)
     opened.close()
-    with pytest.raises(Broken):
+    with pytest.raises(CorruptSnapshot):
         list(Snapshot(target, DISK).chunks("state/accounts"))
 
 
@@ -176,13 +176,13 @@ def test_a_frame_of_another_size_than_its_chunk_is_not_unpacked(
     bomb += packer.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK) if declared else b""
     target = tmp_path / "bomb"
     opened = DISK.open(target, create=True)
-    writer = Writer(opened)
+    writer = SnapshotWriter(opened)
     monkeypatch.setattr(writer, "_packer", type("Packer", (), {"compress": lambda self, chunk: bomb})())
     writer.section("state/accounts", "", iter([b"x" * 1000]))
     source = Snapshot(path, DISK)
     writer.finish("0", load_spec("dev"), source.head)
     opened.close()
-    with fails(Broken):
+    with fails(CorruptSnapshot):
         list(Snapshot(target, DISK).chunks("state/accounts"))
 
 
@@ -191,7 +191,7 @@ def test_more_than_may_be_in_a_file_is_not_unpacked(tmp_path: Path, path: Path, 
 
     def written(name: str) -> Snapshot:
         opened = DISK.open(tmp_path / name, create=True)
-        writer = Writer(opened)
+        writer = SnapshotWriter(opened)
         for section in ("state/accounts", "state/witnesses"):
             writer.section(section, "", iter([bytes(1 << 20)] * 2))
         writer.finish("0", load_spec("dev"), Snapshot(path, DISK).head)
@@ -204,5 +204,5 @@ def test_more_than_may_be_in_a_file_is_not_unpacked(tmp_path: Path, path: Path, 
         patched.setattr(file_module, "UNPACKED_PER_BYTE", 1 << 30)
         bomb = written("bomb")
     monkeypatch.setattr(zstandard, "ZstdDecompressor", lambda: None)
-    with pytest.raises(Broken):
+    with pytest.raises(CorruptSnapshot):
         next(bomb.chunks("state/accounts"))

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from node.failures import Status
 from node.history.resume import resume
+from node.runtime.errors import Status
 from node.snapshots import folder as folder_module
 from node.snapshots.file import SnapshotError
 from node.snapshots.folder import ASIDE_MAX, KEPT_MAX, folder_of, paths, save, tidy

@@ -5,8 +5,10 @@ from pathlib import Path
 import pytest
 import trio
 
+from node.app.context import NodeContext
+from node.app.node import load
+from node.app.settings import Settings
 from node.history.resume import complete
-from node.node import Settings, Site, load
 from node.snapshots import saver as saver_module
 from node.snapshots.folder import folder_of, paths
 from node.snapshots.saver import RETRY_SECONDS, SnapshotSaver
@@ -21,8 +23,8 @@ DISK = SystemDisk()
 PLUGINS = ("account_history", "tags", "reputation", "follow")
 
 
-def site(data: Path) -> Site:
-    return Site(Settings(spec=DEV, plugins=PLUGINS, data=data))
+def site(data: Path) -> NodeContext:
+    return NodeContext(Settings(spec=DEV, plugins=PLUGINS, data=data))
 
 
 def saver_of(chain: Chain, data: Path, every: int = 1000) -> SnapshotSaver:
@@ -143,7 +145,7 @@ async def test_with_0_nothing_is_saved(data: Path, autojump_clock: object) -> No
 
 async def test_snapshots_of_what_was_taken_back_are_removed(data: Path) -> None:
     begun = site(data)
-    start = begun.chain.checkpoint()
+    start = begun.chain.savepoint()
     saver = saver_of(begun.chain, data, 1)
     saver.follow_moves()
     folder = DataFolder(data, DEV, begun.chain.state.wire)
@@ -152,7 +154,7 @@ async def test_snapshots_of_what_was_taken_back_are_removed(data: Path) -> None:
         folder_of(data).mkdir()
         (folder_of(data) / f"0000000019-{'0' * 40}.snapshot").touch()
         assert len(paths(folder_of(data), DISK)) == 1
-        begun.chain.return_to(start)
+        begun.chain.restore(start)
         assert paths(folder_of(data), DISK) == []
         for _ in range(30):
             make_block(begun.chain)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from node.failures import FileError
+from node.runtime.errors import FileError
 from node.storage import blockfile
 from node.storage.blockfile import BlockFile
 from tests.helpers.nodes import dev_chain

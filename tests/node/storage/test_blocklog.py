@@ -5,8 +5,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from node.failures import FileError, NodeError
-from node.specs import load_spec
+from node.runtime.errors import FileError, NodeError
+from node.specs.builder import load_spec
 from node.storage.blockfile import BlockFile
 from node.storage.blocklog import BlockLog
 from node.storage.datafolder import DataFolder

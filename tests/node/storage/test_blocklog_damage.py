@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from node.failures import DiskError, FileError, NodeError
+from node.runtime.errors import DiskError, FileError, NodeError
 from node.storage.blocklog import BlockLog
 from node.storage.datafolder import DataFolder
 from node.storage.disk import SystemDisk, SystemFile

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from node.failures import DiskError
+from node.runtime.errors import DiskError
 from node.storage.datafolder import DataFolder
 from node.storage.disk import Disk, SystemDisk, read_whole, written_whole
 from state.protocol.transaction import Wire

@@ -4,33 +4,33 @@ from typing import Any
 
 import pytest
 
+from rpc.declare.record_encoder import LETTERS_OF_UNIT
 from rpc.records.accounts import KEYS_OF_UNIT
-from rpc.service.show import LETTERS_OF_UNIT
+from state.protocol.authority import Authority
 from state.protocol.constants import TIME_MAX
-from state.protocol.keys.authority import Authority
 from state.tables.witnesses import WitnessVote
-from tests.helpers.api import Refusal, Site
+from tests.helpers.api import ApiChain, Refusal
 
 GENESIS = ["coin.dao", "initminer", "miners", "null", "temp"]
 EPOCH = "1970-01-01T00:00:00"
 
 
 @pytest.fixture
-def site() -> Site:
+def api() -> ApiChain:
     """Three accounts beside the reference's own."""
-    site = Site()
-    site.account("alice", balance=1500, sbd_balance=2, vesting_shares=5_000_000_000_000_000, proxied_vsf_votes=(2**40, 3, 0, 0))
-    site.account("bob", proxy="alice", next_vesting_withdrawal=1_500_000_000)
-    site.account("carol", proxy="alice", reward_coin_balance=7)
-    return site
+    api = ApiChain()
+    api.account("alice", balance=1500, sbd_balance=2, vesting_shares=5_000_000_000_000_000, proxied_vsf_votes=(2**40, 3, 0, 0))
+    api.account("bob", proxy="alice", next_vesting_withdrawal=1_500_000_000)
+    api.account("carol", proxy="alice", reward_coin_balance=7)
+    return api
 
 
 def names(accounts: list[dict[str, str]]) -> list[str]:
     return [account["name"] for account in accounts]
 
 
-def test_find_accounts_keeps_the_order_and_leaves_out_who_is_unknown(site: Site) -> None:
-    found = site.call("database_api.find_accounts", accounts=["carol", "nobody", "alice", "carol"])["accounts"]
+def test_find_accounts_keeps_the_order_and_leaves_out_who_is_unknown(api: ApiChain) -> None:
+    found = api.call("database_api.find_accounts", accounts=["carol", "nobody", "alice", "carol"])["accounts"]
     assert names(found) == ["carol", "alice", "carol"]
     assert found[1]["balance"] == {"amount": "1500", "precision": 3, "nai": "@@000000021"}
     assert found[1]["vesting_shares"] == {"amount": "5000000000000000", "precision": 6, "nai": "@@000000037"}
@@ -40,49 +40,49 @@ def test_find_accounts_keeps_the_order_and_leaves_out_who_is_unknown(site: Site)
     assert found[1]["is_smt"] is False
 
 
-def test_find_accounts_without_a_list_finds_nothing(site: Site) -> None:
-    assert site.call("database_api.find_accounts") == {"accounts": []}
+def test_find_accounts_without_a_list_finds_nothing(api: ApiChain) -> None:
+    assert api.call("database_api.find_accounts") == {"accounts": []}
 
 
-def test_an_account_without_authorities_or_metadata_is_shown_with_empty_ones(site: Site) -> None:
-    (treasury,) = site.call("database_api.find_accounts", accounts=["coin.dao"])["accounts"]
+def test_an_account_without_authorities_or_metadata_is_shown_with_empty_ones(api: ApiChain) -> None:
+    (treasury,) = api.call("database_api.find_accounts", accounts=["coin.dao"])["accounts"]
     assert treasury["active"] == {"weight_threshold": 0, "account_auths": [], "key_auths": []}
     assert treasury["json_metadata"] == treasury["posting_json_metadata"] == ""
 
 
-def test_find_accounts_takes_a_thousand_names(site: Site) -> None:
-    assert site.call("database_api.find_accounts", accounts=["alice"] * 1000)["accounts"][999]["name"] == "alice"
+def test_find_accounts_takes_a_thousand_names(api: ApiChain) -> None:
+    assert api.call("database_api.find_accounts", accounts=["alice"] * 1000)["accounts"][999]["name"] == "alice"
     limit = "Assert Exception:args.accounts.size() <= DATABASE_API_SINGLE_QUERY_LIMIT: "
-    assert site.refused("database_api.find_accounts", accounts=["alice"] * 1001) == (-32003, limit)
+    assert api.refused("database_api.find_accounts", accounts=["alice"] * 1001) == (-32003, limit)
 
 
-def test_a_client_may_ask_for_a_thousand_accounts(site: Site) -> None:
-    assert len(site.call("condenser_api.get_accounts", ["alice", "carol"] * 500, local=False)) == 1000
+def test_a_client_may_ask_for_a_thousand_accounts(api: ApiChain) -> None:
+    assert len(api.call("condenser_api.get_accounts", ["alice", "carol"] * 500, local=False)) == 1000
 
 
-def test_texts_and_members_of_authorities_count(site: Site) -> None:
-    state, spent = site.state, list[int]()
+def test_texts_and_members_of_authorities_count(api: ApiChain) -> None:
+    state, spent = api.state, list[int]()
     many = Authority(1, (), tuple((bytes((2, number)) * 16 + b"k", 1) for number in range(40)))
     state.account_authorities.modify(state.account_authorities.by_account.find("bob"), posting=many)
     carol = state.account_metadata.by_account.find(state.accounts.by_name.find("carol").id)
     state.account_metadata.modify(carol, json_metadata="x" * 10 * LETTERS_OF_UNIT)
     for name in ("alice", "bob", "carol"):
         before = state.work.spent
-        site.call("condenser_api.get_accounts", [name])
+        api.call("condenser_api.get_accounts", [name])
         spent.append(state.work.spent - before)
     assert spent == [spent[0], spent[0] + 42 // KEYS_OF_UNIT - 3 // KEYS_OF_UNIT, spent[0] + 10]
     with pytest.raises(Refusal, match="Ask for less in each call"):
-        site.call("condenser_api.get_accounts", ["carol"] * 500, local=False)
+        api.call("condenser_api.get_accounts", ["carol"] * 500, local=False)
 
 
-def test_find_accounts_wants_a_list(site: Site) -> None:
-    assert site.refused("database_api.find_accounts", accounts="alice") == (-32000, "Bad Cast:Invalid cast from string_type to Array")
+def test_find_accounts_wants_a_list(api: ApiChain) -> None:
+    assert api.refused("database_api.find_accounts", accounts="alice") == (-32000, "Bad Cast:Invalid cast from string_type to Array")
 
 
-def test_get_accounts_is_the_extended_form(site: Site) -> None:
+def test_get_accounts_is_the_extended_form(api: ApiChain) -> None:
     for witness in ("wit-b", "wit-a"):
-        site.state.witness_votes.insert(WitnessVote(account="alice", witness=witness))
-    (alice,) = site.call("condenser_api.get_accounts", ["nobody", "alice"])
+        api.state.witness_votes.insert(WitnessVote(account="alice", witness=witness))
+    (alice,) = api.call("condenser_api.get_accounts", ["nobody", "alice"])
     assert alice["balance"] == "1.500 COIN"
     assert alice["sbd_balance"] == "0.002 SBD"
     assert alice["vesting_shares"] == "5000000000.000000 VESTS"
@@ -94,16 +94,16 @@ def test_get_accounts_is_the_extended_form(site: Site) -> None:
     assert "is_smt" not in alice
 
 
-def test_get_accounts_takes_one_list(site: Site) -> None:
-    assert site.refused("condenser_api.get_accounts") == (-32003, "Assert Exception:args.size() == 1: Expected #s argument(s), was 0")
+def test_get_accounts_takes_one_list(api: ApiChain) -> None:
+    assert api.refused("condenser_api.get_accounts") == (-32003, "Assert Exception:args.size() == 1: Expected #s argument(s), was 0")
 
 
-def test_voting_power_is_that_of_the_last_vote(site: Site) -> None:
-    hardfork_20 = site.state.spec.hardfork_times[20]
+def test_voting_power_is_that_of_the_last_vote(api: ApiChain) -> None:
+    hardfork_20 = api.state.spec.hardfork_times[20]
 
     def power(**fields: int) -> int:
-        site.state.accounts.modify(site.state.account("bob"), vesting_shares=1000, next_vesting_withdrawal=TIME_MAX, **fields)
-        return int(site.call("condenser_api.lookup_account_names", ["bob"])[0]["voting_power"])
+        api.state.accounts.modify(api.state.account("bob"), vesting_shares=1000, next_vesting_withdrawal=TIME_MAX, **fields)
+        return int(api.call("condenser_api.lookup_account_names", ["bob"])[0]["voting_power"])
 
     assert power(voting_mana=9700, voting_mana_time=hardfork_20 - 1) == 9700
     assert power(voting_mana=500, voting_mana_time=hardfork_20, last_vote_time=hardfork_20) == 5000
@@ -113,24 +113,24 @@ def test_voting_power_is_that_of_the_last_vote(site: Site) -> None:
     assert power(voting_mana=5, voting_mana_time=hardfork_20, delegated_vesting_shares=1000) == 0
 
 
-def test_lookup_account_names_tells_who_is_unknown(site: Site) -> None:
-    alice, nobody = site.call("condenser_api.lookup_account_names", ["alice", "nobody"])
+def test_lookup_account_names_tells_who_is_unknown(api: ApiChain) -> None:
+    alice, nobody = api.call("condenser_api.lookup_account_names", ["alice", "nobody"])
     assert (alice["name"], nobody) == ("alice", None)
     assert "vesting_balance" not in alice
 
 
-def test_lookup_accounts_and_their_count(site: Site) -> None:
-    assert site.call("condenser_api.lookup_accounts", "", 1000) == sorted([*GENESIS, "alice", "bob", "carol"])
-    assert site.call("condenser_api.lookup_accounts", "b", 3) == ["bob", "carol", "coin.dao"]
-    assert site.call("condenser_api.lookup_accounts", "bob", 1) == ["bob"]
-    assert site.call("condenser_api.lookup_accounts", "zz", 10) == []
-    assert site.refused("condenser_api.lookup_accounts", "b", 1001) == (-32003, "Assert Exception:limit <= 1000: ")
-    assert site.call("condenser_api.get_account_count") == 8
+def test_lookup_accounts_and_their_count(api: ApiChain) -> None:
+    assert api.call("condenser_api.lookup_accounts", "", 1000) == sorted([*GENESIS, "alice", "bob", "carol"])
+    assert api.call("condenser_api.lookup_accounts", "b", 3) == ["bob", "carol", "coin.dao"]
+    assert api.call("condenser_api.lookup_accounts", "bob", 1) == ["bob"]
+    assert api.call("condenser_api.lookup_accounts", "zz", 10) == []
+    assert api.refused("condenser_api.lookup_accounts", "b", 1001) == (-32003, "Assert Exception:limit <= 1000: ")
+    assert api.call("condenser_api.get_account_count") == 8
 
 
-def test_list_accounts_by_name(site: Site) -> None:
+def test_list_accounts_by_name(api: ApiChain) -> None:
     def listed(**params: Any) -> list[str]:
-        return names(site.call("database_api.list_accounts", **params)["accounts"])
+        return names(api.call("database_api.list_accounts", **params)["accounts"])
 
     everybody = sorted([*GENESIS, "alice", "bob", "carol"])
     assert listed() == everybody
@@ -142,9 +142,9 @@ def test_list_accounts_by_name(site: Site) -> None:
     assert listed(start="bob", limit=1, order=0) == ["bob"]
 
 
-def test_list_accounts_by_pairs(site: Site) -> None:
+def test_list_accounts_by_pairs(api: ApiChain) -> None:
     def listed(order: str, start: object) -> list[str]:
-        return names(site.call("database_api.list_accounts", start=start, limit=2, order=order)["accounts"])
+        return names(api.call("database_api.list_accounts", start=start, limit=2, order=order)["accounts"])
 
     assert listed("by_proxy", ["alice", "carol"]) == ["carol"]
     assert listed("by_proxy", ["alice"]) == ["bob", "carol"]
@@ -153,9 +153,9 @@ def test_list_accounts_by_pairs(site: Site) -> None:
     assert listed("by_next_vesting_withdrawal", ["1969-12-31T23:59:59", "temp"]) == ["temp"]
 
 
-def test_list_accounts_refuses(site: Site) -> None:
+def test_list_accounts_refuses(api: ApiChain) -> None:
     def refused(**params: Any) -> tuple[int, str]:
-        return site.refused("database_api.list_accounts", **params)
+        return api.refused("database_api.list_accounts", **params)
 
     limit = (-32003, "Assert Exception:args.limit <= DATABASE_API_SINGLE_QUERY_LIMIT: ")
     assert refused(start="", limit=1001, order="by_name") == limit
@@ -168,20 +168,20 @@ def test_list_accounts_refuses(site: Site) -> None:
     assert refused(start="alice", limit=1, order="by_proxy") == (-32000, "Bad Cast:Invalid cast from string_type to Array")
 
 
-def test_what_only_refuses(site: Site) -> None:
+def test_what_only_refuses(api: ApiChain) -> None:
     text = "Assert Exception:false: condenser_api::get_account_references --- Needs to be refactored for Coin."
-    assert site.refused("condenser_api.get_account_references", 4) == (-32003, text)
+    assert api.refused("condenser_api.get_account_references", 4) == (-32003, text)
     missing = "Assert Exception:method_itr != api_itr->second.end(): Could not find method get_account_bandwidth"
-    assert site.refused("condenser_api.get_account_bandwidth", "alice", "forum") == (-32002, missing)
+    assert api.refused("condenser_api.get_account_bandwidth", "alice", "forum") == (-32002, missing)
 
 
 def test_names_are_spelled_for_the_chain() -> None:
-    site = Site("steem-testnet")
-    site.account("alice", balance=1500)
-    (alice,) = site.call("condenser_api.get_accounts", ["alice"])
+    api = ApiChain("steem-testnet")
+    api.account("alice", balance=1500)
+    (alice,) = api.call("condenser_api.get_accounts", ["alice"])
     assert (alice["balance"], alice["reward_steem_balance"], alice["sbd_balance"]) == ("1.500 TESTS", "0.000 TESTS", "0.000 TBD")
 
 
 def test_bandwidth_is_not_served() -> None:
     text = "Assert Exception:method_itr != api_itr->second.end(): Could not find method get_account_bandwidth"
-    assert Site().refused("witness_api.get_account_bandwidth", account="temp", type="forum") == (-32002, text)
+    assert ApiChain().refused("witness_api.get_account_bandwidth", account="temp", type="forum") == (-32002, text)

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from rpc.service.describe.signature import signature
-from rpc.service.method import METHODS, Method
+from rpc.declare.method import METHODS, Method
+from rpc.describe.signature import signature
 from tests.conftest import ROOT, described_methods
-from tests.helpers.api import Site
+from tests.helpers.api import ApiChain
 from tests.helpers.shapes import mismatches
 
 DESCRIBED = described_methods()
@@ -90,7 +90,7 @@ def test_arguments() -> None:
 
 def test_the_default_result_has_the_described_shape() -> None:
     """As far as it has anything in it: what may be null, and lists, are empty."""
-    wire = Site().wire
+    wire = ApiChain().wire
     for name in OWN:
         shown = signature(METHODS[name], wire)
         assert json.loads(json.dumps(shown)) == shown, name
@@ -100,7 +100,7 @@ def test_the_default_result_has_the_described_shape() -> None:
 
 
 def test_the_signature_shows_every_argument() -> None:
-    wire = Site().wire
+    wire = ApiChain().wire
     for method in METHODS.values():
         if not method.positional and not method.raw:
             assert list(signature(method, wire)["args"]) == [parameter.shown(wire) for parameter in method.parameters], method.name
@@ -114,10 +114,10 @@ def holds_nothing(method: Method) -> bool:
 @pytest.mark.parametrize("name", sorted(name for name in OWN if "orders" in DESCRIBED[name]))
 def test_orders(name: str) -> None:
     """Each order that is described is served, and no other."""
-    site = Site()
+    api = ApiChain()
     for order in order_names():
         request: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": name, "params": {"order": order}}
-        answer = json.loads(site.answer(json.dumps(request).encode()))
+        answer = json.loads(api.answer(json.dumps(request).encode()))
         assert ("result" in answer) == (order in DESCRIBED[name]["orders"]), (order, answer)
 
 
@@ -141,7 +141,7 @@ def test_orders(name: str) -> None:
 )
 def test_what_is_wrong_with_an_argument_names_it(name: str, params: Any, parameter: str) -> None:
     request: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": name, "params": params}
-    answer = json.loads(Site().answer(json.dumps(request).encode()))
+    answer = json.loads(ApiChain().answer(json.dumps(request).encode()))
     assert answer["error"]["data"]["parameter"] == parameter
 
 

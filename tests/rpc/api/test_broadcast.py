@@ -9,106 +9,106 @@ from rpc.processor import Inclusion
 from state.operations.transfers import Transfer
 from state.protocol.transaction import SignedTransaction
 from state.protocol.values.asset import COIN, Asset
-from tests.helpers.api import INIT_SECRET, Site, secret
+from tests.helpers.api import INIT_SECRET, ApiChain, secret
 
 PUSH = ["condenser_api.broadcast_transaction", "network_broadcast_api.broadcast_transaction"]
 WAIT = ["condenser_api.broadcast_transaction_synchronous", "network_broadcast_api.broadcast_transaction_synchronous"]
 
 
 @pytest.fixture
-def site() -> Site:
+def api() -> ApiChain:
     """Two blocks, and an account."""
-    site = Site()
-    site.start(2)
-    site.account("alice")
-    return site
+    api = ApiChain()
+    api.start(2)
+    api.account("alice")
+    return api
 
 
-def transfer(site: Site, amount: int = 1000, signer: bytes = INIT_SECRET) -> SignedTransaction:
+def transfer(api: ApiChain, amount: int = 1000, signer: bytes = INIT_SECRET) -> SignedTransaction:
     operation = Transfer(from_="initminer", to="alice", amount=Asset(amount, COIN), memo="")
-    return site.transaction(operation, signers=(signer,))
+    return api.transaction(operation, signers=(signer,))
 
 
-def send(site: Site, method: str, trx: SignedTransaction, **named: Any) -> Any:
+def send(api: ApiChain, method: str, trx: SignedTransaction, **named: Any) -> Any:
     if method.startswith("condenser_api."):
-        return site.call(method, site.wire.transaction_to_json(trx, legacy=True))
-    return site.call(method, trx=site.wire.transaction_to_json(trx), **named)
+        return api.call(method, api.wire.transaction_to_json(trx, legacy=True))
+    return api.call(method, trx=api.wire.transaction_to_json(trx), **named)
 
 
-def balance(site: Site) -> int:
-    return site.state.account("alice").balance
-
-
-@pytest.mark.parametrize("method", PUSH)
-def test_a_transaction_waits_for_a_block(site: Site, method: str) -> None:
-    trx = transfer(site)
-    assert send(site, method, trx) == {}
-    assert balance(site) == 1000
-    site.generate()
-    assert site.call("condenser_api.get_block", 3)["transaction_ids"] == [trx.id.hex()]
+def balance(api: ApiChain) -> int:
+    return api.state.account("alice").balance
 
 
 @pytest.mark.parametrize("method", PUSH)
-def test_what_the_chain_refuses_is_a_server_error(site: Site, method: str) -> None:
+def test_a_transaction_waits_for_a_block(api: ApiChain, method: str) -> None:
+    trx = transfer(api)
+    assert send(api, method, trx) == {}
+    assert balance(api) == 1000
+    api.generate()
+    assert api.call("condenser_api.get_block", 3)["transaction_ids"] == [trx.id.hex()]
+
+
+@pytest.mark.parametrize("method", PUSH)
+def test_what_the_chain_refuses_is_a_server_error(api: ApiChain, method: str) -> None:
     unsigned = "missing required active authority:Missing Active Authority initminer"
 
     def refused(trx: SignedTransaction) -> tuple[int, str]:
         legacy = method.startswith("condenser_api.")
-        shown = site.wire.transaction_to_json(trx, legacy)
-        return site.refused(method, shown) if legacy else site.refused(method, trx=shown)
+        shown = api.wire.transaction_to_json(trx, legacy)
+        return api.refused(method, shown) if legacy else api.refused(method, trx=shown)
 
-    assert refused(transfer(site, signer=secret("alice"))) == (-32000, unsigned)
-    code, message = refused(transfer(site, amount=0))
+    assert refused(transfer(api, signer=secret("alice"))) == (-32000, unsigned)
+    code, message = refused(transfer(api, amount=0))
     assert (code, message.split(":")[0]) == (-32000, "Assert Exception")
-    assert balance(site) == 0
+    assert balance(api) == 0
 
 
-def test_what_cannot_be_read_is_refused_before_it_is_pushed(site: Site) -> None:
-    shown = site.wire.transaction_to_json(transfer(site), legacy=True)
+def test_what_cannot_be_read_is_refused_before_it_is_pushed(api: ApiChain) -> None:
+    shown = api.wire.transaction_to_json(transfer(api), legacy=True)
     shown["operations"][0][1]["amount"] = "1.0 COIN"
-    code, message = site.refused("condenser_api.broadcast_transaction", shown)
+    code, message = api.refused("condenser_api.broadcast_transaction", shown)
     assert (code, message.split(":")[-1]) == (-32003, " Incorrect decimal places")
 
 
-def test_an_old_head(site: Site) -> None:
+def test_an_old_head(api: ApiChain) -> None:
     """The head may be as old as max_block_age says, not older; a negative age is any."""
-    site.now = site.state.head_time + 11
-    trx = site.wire.transaction_to_json(transfer(site))
+    api.now = api.state.head_time + 11
+    trx = api.wire.transaction_to_json(transfer(api))
     old = (-32003, "Assert Exception:!check_max_block_age( args.max_block_age ): ")
     for method in (PUSH[1], WAIT[1]):
-        assert site.refused(method, trx=trx, max_block_age=10) == old
-    assert balance(site) == 0
-    assert site.call(PUSH[1], trx=trx, max_block_age=11) == {}
-    site.now += 10**6
-    assert send(site, PUSH[1], transfer(site, 7), max_block_age=-1) == {}
-    assert balance(site) == 1007
+        assert api.refused(method, trx=trx, max_block_age=10) == old
+    assert balance(api) == 0
+    assert api.call(PUSH[1], trx=trx, max_block_age=11) == {}
+    api.now += 10**6
+    assert send(api, PUSH[1], transfer(api, 7), max_block_age=-1) == {}
+    assert balance(api) == 1007
 
 
 @pytest.mark.parametrize("method", WAIT)
-def test_waiting_for_the_block(site: Site, method: str) -> None:
-    trx = transfer(site)
-    site.processor.inclusion = Inclusion(b"", 3, -1, True)
-    assert send(site, method, trx) == {"id": trx.id.hex(), "block_num": 3, "trx_num": -1, "expired": True}
-    assert balance(site) == 1000
+def test_waiting_for_the_block(api: ApiChain, method: str) -> None:
+    trx = transfer(api)
+    api.processor.inclusion = Inclusion(b"", 3, -1, True)
+    assert send(api, method, trx) == {"id": trx.id.hex(), "block_num": 3, "trx_num": -1, "expired": True}
+    assert balance(api) == 1000
 
 
-def test_blocks_come_in(site: Site) -> None:
-    other = Site()
-    shown = [site.call("block_api.get_block", block_num=number)["block"] for number in (1, 2)]
+def test_blocks_come_in(api: ApiChain) -> None:
+    other = ApiChain()
+    shown = [api.call("block_api.get_block", block_num=number)["block"] for number in (1, 2)]
     assert other.call("network_broadcast_api.broadcast_block", block=shown[0]) == {}
-    assert other.call("condenser_api.broadcast_block", site.call("condenser_api.get_block", 2)) == {}
-    assert other.state.props.head_block_id == site.state.props.head_block_id
+    assert other.call("condenser_api.broadcast_block", api.call("condenser_api.get_block", 2)) == {}
+    assert other.state.props.head_block_id == api.state.props.head_block_id
     # A block that is known already is no error.
     assert other.call("network_broadcast_api.broadcast_block", block=shown[1]) == {}
 
 
-def test_a_block_without_a_parent(site: Site) -> None:
-    block = site.call("block_api.get_block", block_num=2)["block"] | {"previous": "00000008" + "11" * 16}
-    code, message = site.refused("network_broadcast_api.broadcast_block", block=block)
+def test_a_block_without_a_parent(api: ApiChain) -> None:
+    block = api.call("block_api.get_block", block_num=2)["block"] | {"previous": "00000008" + "11" * 16}
+    code, message = api.refused("network_broadcast_api.broadcast_block", block=block)
     assert (code, message.split(":")[0]) == (-32000, "unlinkable block")
 
 
-def test_the_reply_is_json_in_the_envelope(site: Site) -> None:
-    shown = site.wire.transaction_to_json(transfer(site), legacy=True)
+def test_the_reply_is_json_in_the_envelope(api: ApiChain) -> None:
+    shown = api.wire.transaction_to_json(transfer(api), legacy=True)
     call = {"jsonrpc": "2.0", "id": "x", "method": "call", "params": ["condenser_api", "broadcast_transaction", [shown]]}
-    assert site.answer(json.dumps(call).encode()) == b'{"jsonrpc":"2.0","result":{},"id":"x"}'
+    assert api.answer(json.dumps(call).encode()) == b'{"jsonrpc":"2.0","result":{},"id":"x"}'

@@ -5,21 +5,21 @@ from typing import Any
 import pytest
 
 from rpc.api.callbacks import APIS, OTHER, OTHER_APIS
-from tests.helpers.push import Pushing, notices
+from tests.helpers.push import PushClients, notices
 
 CALLBACKS = ("set_block_applied_callback", "set_pending_transaction_callback")
 
 
 @pytest.fixture
-def world() -> Pushing:
+def world() -> PushClients:
     """A chain with a block."""
-    made = Pushing()
+    made = PushClients()
     made.make(1)
     return made
 
 
 @pytest.mark.parametrize("group", ["condenser_api", "database_api"])
-async def test_callbacks_are_set_and_ended(world: Pushing, group: str) -> None:
+async def test_callbacks_are_set_and_ended(world: PushClients, group: str) -> None:
     session = world.session()
     for callback, name in enumerate(CALLBACKS, 10):
         assert world.call(session, f"{group}.{name}", [callback]) == {"jsonrpc": "2.0", "result": None, "id": 1}
@@ -30,7 +30,7 @@ async def test_callbacks_are_set_and_ended(world: Pushing, group: str) -> None:
     assert world.hub.count == 0
 
 
-async def test_a_session_as_clients_of_graphene_hold_it(world: Pushing) -> None:
+async def test_a_session_as_clients_of_graphene_hold_it(world: PushClients) -> None:
     session = world.session()
 
     def call(*params: Any) -> Any:
@@ -49,7 +49,7 @@ async def test_a_session_as_clients_of_graphene_hold_it(world: Pushing) -> None:
     assert session.size == 0
 
 
-def test_all_older_apis_have_a_number(world: Pushing) -> None:
+def test_all_older_apis_have_a_number(world: PushClients) -> None:
     session = world.session()
     for name in (*APIS, *OTHER_APIS):
         assert world.call(session, "login_api.get_api_by_name", {"api": name})["result"] == APIS.get(name, OTHER)
@@ -57,7 +57,7 @@ def test_all_older_apis_have_a_number(world: Pushing) -> None:
     assert world.call(session, "login_api.login", {"user": "a", "password": "b"})["result"] is True
 
 
-def test_over_http_everything_is_as_on_the_reference(world: Pushing) -> None:
+def test_over_http_everything_is_as_on_the_reference(world: PushClients) -> None:
     for name in CALLBACKS:
         error = world.call(None, f"condenser_api.{name}", [1])["error"]
         assert error["message"] == f"Assert Exception:method_itr != api_itr->second.end(): Could not find method {name}"
@@ -66,7 +66,7 @@ def test_over_http_everything_is_as_on_the_reference(world: Pushing) -> None:
         assert "Could not find API" in world.call(None, "call", params)["error"]["message"]
 
 
-async def test_callbacks_need_a_number(world: Pushing) -> None:
+async def test_callbacks_need_a_number(world: PushClients) -> None:
     given: list[list[Any]] = [[], ["header"], [[]]]
     for params in given:
         assert "error" in world.call(world.session(), "condenser_api.set_block_applied_callback", params)

@@ -6,39 +6,39 @@ import pytest
 
 from state.operations.content import Beneficiary
 from state.tables.content import Comment, CommentContent, CommentVote
-from tests.helpers.api import Site
+from tests.helpers.api import ApiChain
 
 EPOCH = "1970-01-01T00:00:00"
 
 
 @pytest.fixture
-def site() -> Site:
+def api() -> ApiChain:
     """A post of alice's with two replies, one of them answered, and a post of bob's; carol and dan have voted."""
-    site = Site()
+    api = ApiChain()
     for name in ("alice", "bob", "carol", "dan"):
-        site.account(name)
-    post = add(site, "alice", "post", None, cashout_time=300, beneficiaries=(Beneficiary("bob", 500),))
-    reply = add(site, "bob", "re-post", post, cashout_time=100)
-    add(site, "carol", "re-post", post, cashout_time=300)
-    add(site, "dan", "re-re", reply, cashout_time=200)
-    add(site, "bob", "a-post", None, cashout_time=2**32 - 1, net_rshares=2**40, percent_coin_dollars=5000)
+        api.account(name)
+    post = add(api, "alice", "post", None, cashout_time=300, beneficiaries=(Beneficiary("bob", 500),))
+    reply = add(api, "bob", "re-post", post, cashout_time=100)
+    add(api, "carol", "re-post", post, cashout_time=300)
+    add(api, "dan", "re-re", reply, cashout_time=200)
+    add(api, "bob", "a-post", None, cashout_time=2**32 - 1, net_rshares=2**40, percent_coin_dollars=5000)
     for voter, comment, rshares in (("dan", "post", -5), ("carol", "post", 2**40), ("carol", "re-post", 7)):
         author = "alice" if comment == "post" else "bob"
-        row = site.state.comments.by_permlink.find(author, comment)
-        account = site.state.account(voter)
-        site.state.comment_votes.insert(CommentVote(voter=account.id, comment=row.id, rshares=rshares, weight=3, vote_percent=-100))
-    return site
+        row = api.state.comments.by_permlink.find(author, comment)
+        account = api.state.account(voter)
+        api.state.comment_votes.insert(CommentVote(voter=account.id, comment=row.id, rshares=rshares, weight=3, vote_percent=-100))
+    return api
 
 
-def add(site: Site, author: str, permlink: str, parent: Comment | None, **fields: Any) -> Comment:
+def add(api: ApiChain, author: str, permlink: str, parent: Comment | None, **fields: Any) -> Comment:
     """A comment with its text; it was last changed at a time that grows with its record id."""
-    comments = site.state.comments
+    comments = api.state.comments
     row = comments.insert(Comment(author=author, permlink=permlink, category="cat", last_update=1000 + comments.next_id, **fields))
     if parent is None:
         comments.modify(row, root_comment=row.id)
     else:
         comments.modify(row, parent_author=parent.author, parent_permlink=parent.permlink, root_comment=parent.root_comment)
-    site.state.comment_contents.insert(CommentContent(comment=row.id, title=f"title {row.id}", body="body", json_metadata="{}"))
+    api.state.comment_contents.insert(CommentContent(comment=row.id, title=f"title {row.id}", body="body", json_metadata="{}"))
     return row
 
 
@@ -46,26 +46,26 @@ def keys(comments: list[dict[str, Any]]) -> list[str]:
     return [f"{comment['author']}/{comment['permlink']}" for comment in comments]
 
 
-def test_find_comments(site: Site) -> None:
+def test_find_comments(api: ApiChain) -> None:
     wanted = [["bob", "a-post"], ["alice", "nothing"], ["dan", "re-re"]]
-    first, second = site.call("database_api.find_comments", comments=wanted)["comments"]
+    first, second = api.call("database_api.find_comments", comments=wanted)["comments"]
     assert keys([first, second]) == ["bob/a-post", "dan/re-re"]
     assert (first["title"], first["net_rshares"], first["percent_coin_dollars"]) == ("title 4", str(2**40), 5000)
     assert first["cashout_time"] == "1969-12-31T23:59:59"
     assert (second["root_author"], second["root_permlink"], second["parent_author"]) == ("alice", "post", "bob")
-    (post,) = site.call("database_api.find_comments", comments=[["alice", "post"]])["comments"]
+    (post,) = api.call("database_api.find_comments", comments=[["alice", "post"]])["comments"]
     assert post["beneficiaries"] == [{"account": "bob", "weight": 500}]
     assert (post["root_author"], post["root_permlink"]) == ("alice", "post")
 
 
-def test_find_comments_as_the_specification_has_it(site: Site) -> None:
+def test_find_comments_as_the_specification_has_it(api: ApiChain) -> None:
     wanted = [["nobody", "x"], ["bob", "a-post"], ["dan", "re-re"]]
-    found = site.call("database_api.find_comments", start=wanted, limit=1, order="by_account")["comments"]
+    found = api.call("database_api.find_comments", start=wanted, limit=1, order="by_account")["comments"]
     assert keys(found) == ["bob/a-post"]
-    assert site.call("database_api.find_comments") == {"comments": []}
+    assert api.call("database_api.find_comments") == {"comments": []}
     limit = "Assert Exception:args.comments.size() <= DATABASE_API_SINGLE_QUERY_LIMIT: "
-    assert site.refused("database_api.find_comments", start=[["a", "b"]] * 1001) == (-32003, limit)
-    assert site.refused("database_api.find_comments", comments=[["a", "b"]] * 1001) == (-32003, limit)
+    assert api.refused("database_api.find_comments", start=[["a", "b"]] * 1001) == (-32003, limit)
+    assert api.refused("database_api.find_comments", comments=[["a", "b"]] * 1001) == (-32003, limit)
 
 
 @pytest.mark.parametrize(
@@ -85,13 +85,13 @@ def test_find_comments_as_the_specification_has_it(site: Site) -> None:
         ("by_author_last_update", ["alice", "2030-01-01T00:00:00", "", ""], ["carol/re-post", "bob/re-post", "dan/re-re"]),
     ],
 )
-def test_list_comments(site: Site, order: str, start: list[str], wanted: list[str]) -> None:
-    assert keys(site.call("database_api.list_comments", start=start, order=order)["comments"]) == wanted
+def test_list_comments(api: ApiChain, order: str, start: list[str], wanted: list[str]) -> None:
+    assert keys(api.call("database_api.list_comments", start=start, order=order)["comments"]) == wanted
 
 
-def test_starts_of_lists_of_comments_that_are_refused(site: Site) -> None:
+def test_starts_of_lists_of_comments_that_are_refused(api: ApiChain) -> None:
     def refused(order: str, *start: str) -> str:
-        return site.refused("database_api.list_comments", start=list(start), order=order)[1]
+        return api.refused("database_api.list_comments", start=list(start), order=order)[1]
 
     assert refused("by_root", "alice", "no", "", "") == "Assert Exception:root != nullptr: Could not find comment alice/no."
     assert refused("by_root", "alice", "post", "x", "") == "Assert Exception:child != nullptr: Could not find comment x/."
@@ -126,21 +126,21 @@ TEXT_CAST = "Bad Cast:Invalid cast from array_type to string"
     ],
 )
 def test_of_several_wrong_members_the_one_that_the_reference_reads_first_is_refused(
-    site: Site, order: str, start: list[Any], text: str
+    api: ApiChain, order: str, start: list[Any], text: str
 ) -> None:
-    assert site.refused("database_api.list_comments", start=start, order=order)[1].startswith(text)
+    assert api.refused("database_api.list_comments", start=start, order=order)[1].startswith(text)
 
 
-def test_find_votes(site: Site) -> None:
-    first, second = site.call("database_api.find_votes", author="alice", permlink="post")["votes"]
+def test_find_votes(api: ApiChain) -> None:
+    first, second = api.call("database_api.find_votes", author="alice", permlink="post")["votes"]
     assert (first["voter"], first["rshares"], first["weight"]) == ("carol", str(2**40), "3")
     assert (second["voter"], second["rshares"], second["vote_percent"]) == ("dan", "-5", -100)
     text = "Assert Exception:comment != nullptr: Could not find comment alice/no"
-    assert site.refused("database_api.find_votes", author="alice", permlink="no") == (-32003, text)
+    assert api.refused("database_api.find_votes", author="alice", permlink="no") == (-32003, text)
 
 
-def votes(site: Site, order: str, start: list[Any]) -> list[str]:
-    found = site.call("database_api.list_votes", start=start, order=order)["votes"]
+def votes(api: ApiChain, order: str, start: list[Any]) -> list[str]:
+    found = api.call("database_api.list_votes", start=start, order=order)["votes"]
     return [f"{vote['voter']} {vote['author']}/{vote['permlink']}" for vote in found]
 
 
@@ -165,18 +165,18 @@ NAI = {"nai": "@@000000021", "decimals": 3}
         ("by_voter_symbol_comment", ["carol", NAI, "bob", "re-post"], BY_VOTER[1:]),
     ],
 )
-def test_list_votes(site: Site, order: str, start: list[Any], wanted: list[str]) -> None:
-    assert votes(site, order, start) == wanted
+def test_list_votes(api: ApiChain, order: str, start: list[Any], wanted: list[str]) -> None:
+    assert votes(api, order, start) == wanted
 
 
-def test_list_votes_from_the_beginning_in_the_first_order(site: Site) -> None:
-    found = site.call("database_api.list_votes", limit=2)["votes"]
+def test_list_votes_from_the_beginning_in_the_first_order(api: ApiChain) -> None:
+    found = api.call("database_api.list_votes", limit=2)["votes"]
     assert [vote["voter"] for vote in found] == ["carol", "dan"]
 
 
-def test_starts_of_lists_of_votes_that_are_refused(site: Site) -> None:
+def test_starts_of_lists_of_votes_that_are_refused(api: ApiChain) -> None:
     def refused(order: Any, start: Any) -> str:
-        return site.refused("database_api.list_votes", start=start, order=order)[1]
+        return api.refused("database_api.list_votes", start=start, order=order)[1]
 
     three = "Assert Exception:key.size() == nr_args: by_comment_voter start requires 3 values. "
     assert refused("by_comment_voter", []) == three + "(account_name_type, string, account_name_type)"

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from state.protocol.values.text import time_text
-from tests.helpers.api import Site
+from tests.helpers.api import ApiChain
 from tests.helpers.social import PEOPLE, follow, post, reblog, social_site, vote
 
 UNKNOWN = (-32000, "unknown key:unknown key: ")
@@ -14,45 +14,45 @@ GROUPS = ["condenser_api", "follow_api"]
 
 
 @pytest.fixture
-def site() -> Site:
+def api() -> ApiChain:
     return social_site()
 
 
 @pytest.fixture
-def blogs(site: Site) -> Site:
+def blogs(api: ApiChain) -> ApiChain:
     """bob and carol follow alice, carol follows bob; alice posts twice, bob once and reblogs one of hers."""
-    follow(site, "bob", "alice", "blog")
-    follow(site, "carol", "alice", "blog")
-    follow(site, "dave", "bob", "blog")
-    post(site, "alice", "one")
-    post(site, "alice", "two", body="second")
-    post(site, "bob", "own")
-    reblog(site, "bob", "alice", "one")
-    return site
+    follow(api, "bob", "alice", "blog")
+    follow(api, "carol", "alice", "blog")
+    follow(api, "dave", "bob", "blog")
+    post(api, "alice", "one")
+    post(api, "alice", "two", body="second")
+    post(api, "bob", "own")
+    reblog(api, "bob", "alice", "one")
+    return api
 
 
-def ask(site: Site, group: str, method: str, *values: Any, key: str = "") -> Any:
+def ask(api: ApiChain, group: str, method: str, *values: Any, key: str = "") -> Any:
     """The reply of either group, without the name around it."""
     if group == "condenser_api":
-        return site.call(f"{group}.{method}", *values)
+        return api.call(f"{group}.{method}", *values)
     names = ["account", "start", "type", "limit"] if "follow" in method else ["account", "start_entry_id", "limit"]
     if method == "get_reblogged_by":
         names = ["author", "permlink"]
     elif method == "get_blog_authors":
         names = ["blog_account"]
-    reply = site.call(f"{group}.{method}", **dict(zip(names, values, strict=False)))
+    reply = api.call(f"{group}.{method}", **dict(zip(names, values, strict=False)))
     return reply[key] if key else reply
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_followers_and_following(site: Site, group: str) -> None:
+def test_followers_and_following(api: ApiChain, group: str) -> None:
     for follower, what in (("dave", "blog"), ("bob", "ignore"), ("carol", "blog")):
-        follow(site, follower, "alice", what)
-    follow(site, "dave", "bob", "blog")
-    follow(site, "dave", "bob")
+        follow(api, follower, "alice", what)
+    follow(api, "dave", "bob", "blog")
+    follow(api, "dave", "bob")
 
     def followers(start: str | None, kind: str, limit: int) -> list[tuple[str, list[str]]]:
-        found = ask(site, group, "get_followers", "alice", start, kind, limit, key="followers")
+        found = ask(api, group, "get_followers", "alice", start, kind, limit, key="followers")
         assert {row["following"] for row in found} <= {"alice"}
         return [(row["follower"], row["what"]) for row in found]
 
@@ -63,37 +63,37 @@ def test_followers_and_following(site: Site, group: str) -> None:
     assert followers("", "blog", 0) == []
 
     def following(start: str, kind: str) -> list[tuple[str, list[str]]]:
-        return [(row["following"], row["what"]) for row in ask(site, group, "get_following", "dave", start, kind, 10, key="following")]
+        return [(row["following"], row["what"]) for row in ask(api, group, "get_following", "dave", start, kind, 10, key="following")]
 
     assert following("", "undefined") == [("alice", ["blog"]), ("bob", [])]
     assert following("", "blog") == [("alice", ["blog"])]
     assert following("b", "undefined") == [("bob", [])]
 
 
-def test_followers_have_defaults_and_limits(site: Site) -> None:
-    follow(site, "bob", "alice")
-    assert site.call("follow_api.get_followers", account="alice")["followers"] == [{"follower": "bob", "following": "alice", "what": []}]
-    assert site.call("follow_api.get_following", account="bob")["following"][0]["following"] == "alice"
+def test_followers_have_defaults_and_limits(api: ApiChain) -> None:
+    follow(api, "bob", "alice")
+    assert api.call("follow_api.get_followers", account="alice")["followers"] == [{"follower": "bob", "following": "alice", "what": []}]
+    assert api.call("follow_api.get_following", account="bob")["following"][0]["following"] == "alice"
     limit = (-32003, "Assert Exception:args.limit <= 1000: ")
-    assert site.refused("condenser_api.get_followers", "alice", "", "blog", 1001) == limit
-    assert site.refused("follow_api.get_following", account="alice", limit=1001) == limit
+    assert api.refused("condenser_api.get_followers", "alice", "", "blog", 1001) == limit
+    assert api.refused("follow_api.get_following", account="alice", limit=1001) == limit
     enum = "Bad Cast:invalid name 'mute' in enum 'coin::plugins::follow::follow_type'"
-    assert site.refused("condenser_api.get_following", "alice", "", "mute", 10) == (-32000, enum)
+    assert api.refused("condenser_api.get_following", "alice", "", "mute", 10) == (-32000, enum)
     count = "Assert Exception:args.size() == 4: Expected #s argument(s), was 3"
-    assert site.refused("condenser_api.get_following", "alice", "", "blog") == (-32003, count)
+    assert api.refused("condenser_api.get_following", "alice", "", "blog") == (-32003, count)
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_follow_count(site: Site, group: str) -> None:
-    follow(site, "bob", "alice", "blog")
-    follow(site, "carol", "alice", "ignore")
-    assert ask(site, group, "get_follow_count", "alice") == {"account": "alice", "follower_count": 1, "following_count": 0}
-    assert ask(site, group, "get_follow_count", "bob") == {"account": "bob", "follower_count": 0, "following_count": 1}
-    assert ask(site, group, "get_follow_count", "nobody") == {"account": "nobody", "follower_count": 0, "following_count": 0}
+def test_follow_count(api: ApiChain, group: str) -> None:
+    follow(api, "bob", "alice", "blog")
+    follow(api, "carol", "alice", "ignore")
+    assert ask(api, group, "get_follow_count", "alice") == {"account": "alice", "follower_count": 1, "following_count": 0}
+    assert ask(api, group, "get_follow_count", "bob") == {"account": "bob", "follower_count": 0, "following_count": 1}
+    assert ask(api, group, "get_follow_count", "nobody") == {"account": "nobody", "follower_count": 0, "following_count": 0}
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_blog_entries(blogs: Site, group: str) -> None:
+def test_blog_entries(blogs: ApiChain, group: str) -> None:
     def entries(*values: Any) -> list[tuple[Any, ...]]:
         found = ask(blogs, group, "get_blog_entries", "bob", *values, key="blog")
         assert {row["blog"] for row in found} <= {"bob"}
@@ -106,7 +106,7 @@ def test_blog_entries(blogs: Site, group: str) -> None:
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_blog_has_the_posts(blogs: Site, group: str) -> None:
+def test_blog_has_the_posts(blogs: ApiChain, group: str) -> None:
     newest, oldest = ask(blogs, group, "get_blog", "alice", 0, 10, key="blog")
     assert (newest["comment"]["permlink"], newest["comment"]["body"], newest["entry_id"]) == ("two", "second", 1)
     assert (oldest["comment"]["permlink"], oldest["blog"], oldest["reblog_on"]) == ("one", "alice", EPOCH)
@@ -115,7 +115,7 @@ def test_blog_has_the_posts(blogs: Site, group: str) -> None:
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_feed_entries(blogs: Site, group: str) -> None:
+def test_feed_entries(blogs: ApiChain, group: str) -> None:
     def entries(account: str, *values: Any) -> list[tuple[Any, ...]]:
         found = ask(blogs, group, "get_feed_entries", account, *values, key="feed")
         return [(row["permlink"], row["reblog_by"], row["reblog_on"], row["entry_id"]) for row in found]
@@ -127,7 +127,7 @@ def test_feed_entries(blogs: Site, group: str) -> None:
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_a_post_that_its_author_brought_names_nobody_else(blogs: Site, group: str) -> None:
+def test_a_post_that_its_author_brought_names_nobody_else(blogs: ApiChain, group: str) -> None:
     follow(blogs, "carol", "dave", "blog")
     reblog(blogs, "dave", "alice", "two")
     first = ask(blogs, group, "get_feed", "carol", 0, 1, key="feed")[0]
@@ -135,14 +135,14 @@ def test_a_post_that_its_author_brought_names_nobody_else(blogs: Site, group: st
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_guests_and_rebloggers(blogs: Site, group: str) -> None:
+def test_guests_and_rebloggers(blogs: ApiChain, group: str) -> None:
     assert ask(blogs, group, "get_blog_authors", "bob", key="blog_authors") == [{"author": "alice", "count": 1}]
     assert ask(blogs, group, "get_blog_authors", "alice", key="blog_authors") == []
     assert ask(blogs, group, "get_reblogged_by", "alice", "one", key="accounts") == ["alice", "bob"]
     assert ask(blogs, group, "get_reblogged_by", "alice", "two", key="accounts") == ["alice"]
 
 
-def test_limits_of_blogs_and_feeds(blogs: Site) -> None:
+def test_limits_of_blogs_and_feeds(blogs: ApiChain) -> None:
     for kind in ("blog", "feed"):
         limit = (-32003, f"Assert Exception:args.limit <= 500: Cannot retrieve more than 500 {kind} entries at a time.")
         for method in (f"get_{kind}", f"get_{kind}_entries"):
@@ -152,19 +152,19 @@ def test_limits_of_blogs_and_feeds(blogs: Site) -> None:
     assert blogs.refused("follow_api.get_reblogged_by", author="alice", permlink="none") == UNKNOWN
 
 
-def test_reputations_of_follow_api(site: Site) -> None:
-    post(site, "alice", "one")
-    rshares = vote(site, "bob", "alice", "one").rshares
-    found = site.call("follow_api.get_account_reputations", account_lower_bound="alice", limit=4)["reputations"]
+def test_reputations_of_follow_api(api: ApiChain) -> None:
+    post(api, "alice", "one")
+    rshares = vote(api, "bob", "alice", "one").rshares
+    found = api.call("follow_api.get_account_reputations", account_lower_bound="alice", limit=4)["reputations"]
     assert [row["account"] for row in found] == [*PEOPLE[:3], "coin.dao"]
     assert (int(found[0]["reputation"]), found[1]["reputation"]) == (rshares >> 6, 0)
     limit = "Assert Exception:args.limit <= 1000: Cannot retrieve more than 1000 account reputations at a time."
-    assert site.refused("follow_api.get_account_reputations", limit=1001) == (-32003, limit)
+    assert api.refused("follow_api.get_account_reputations", limit=1001) == (-32003, limit)
 
 
 def test_without_the_plugin() -> None:
-    site = social_site(plugins=["tags"])
+    api = social_site(plugins=["tags"])
     text = "Assert Exception:_follow_api: follow_api_plugin not enabled."
-    assert site.refused("condenser_api.get_follow_count", "alice") == (-32003, text)
+    assert api.refused("condenser_api.get_follow_count", "alice") == (-32003, text)
     missing = "Assert Exception:api_itr != _registered_apis.end(): Could not find API follow_api"
-    assert site.refused("follow_api.get_follow_count", account="alice") == (-32002, missing)
+    assert api.refused("follow_api.get_follow_count", account="alice") == (-32002, missing)

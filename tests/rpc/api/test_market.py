@@ -9,7 +9,7 @@ from state.protocol.values.asset import COIN, SBD, Asset, Price, symbol_from_dig
 from state.protocol.values.text import time_text
 from state.protocol.virtual import FillOrder
 from state.tables.market import LimitOrder
-from tests.helpers.api import NOW, Site
+from tests.helpers.api import NOW, ApiChain
 
 TOKEN = symbol_from_digits(12_345_678, 3)
 NOTHING = "0.00000000000000000"
@@ -17,71 +17,71 @@ GROUPS = ["condenser_api", "market_history_api"]
 
 
 @pytest.fixture
-def site() -> Site:
+def api() -> ApiChain:
     """A chain whose head time is NOW."""
-    site = Site(plugins=[MARKET_HISTORY.name])
-    site.state.set_props(time=NOW)
-    return site
+    api = ApiChain(plugins=[MARKET_HISTORY.name])
+    api.state.set_props(time=NOW)
+    return api
 
 
-def trade(site: Site, coin: int, debt: int, later: int = 0) -> None:
+def trade(api: ApiChain, coin: int, debt: int, later: int = 0) -> None:
     """Somebody buys COIN, so many seconds later."""
-    site.state.set_props(time=site.state.head_time + later)
+    api.state.set_props(time=api.state.head_time + later)
     trade = FillOrder(current_owner="alice", current_pays=Asset(debt, SBD), open_owner="bob", open_pays=Asset(coin, COIN))
-    MARKET_HISTORY.of(site.state).record(site.state, trade)
+    MARKET_HISTORY.of(api.state).record(api.state, trade)
 
 
-def order(site: Site, base: Asset, quote: Asset, for_sale: int | None = None) -> None:
+def order(api: ApiChain, base: Asset, quote: Asset, for_sale: int | None = None) -> None:
     """An open order."""
     price, left = Price(base, quote), base.amount if for_sale is None else for_sale
-    orders = site.state.limit_orders
+    orders = api.state.limit_orders
     orders.insert(LimitOrder(created=NOW, seller="alice", orderid=len(orders), for_sale=left, sell_price=price))
 
 
-def ask(site: Site, group: str, method: str, *values: Any, key: str = "") -> Any:
+def ask(api: ApiChain, group: str, method: str, *values: Any, key: str = "") -> Any:
     """The reply of either group, without the name around it."""
     if group == "condenser_api":
-        return site.call(f"{group}.{method}", *values)
+        return api.call(f"{group}.{method}", *values)
     names = {"get_market_history": ["bucket_seconds", "start", "end"], "get_trade_history": ["start", "end", "limit"]}.get(
         method, ["limit"]
     )
-    reply = site.call(f"{group}.{method}", **dict(zip(names, values, strict=False)))
+    reply = api.call(f"{group}.{method}", **dict(zip(names, values, strict=False)))
     return reply[key] if key else reply
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_buckets(site: Site, group: str) -> None:
-    assert ask(site, group, "get_market_history_buckets", key="bucket_sizes") == [15, 60, 300, 3600, 86400]
-    trade(site, 1000, 500)
-    trade(site, 2000, 1500, later=14)
-    trade(site, 10**10, 10**10, later=1)
-    first, second = ask(site, group, "get_market_history", 15, time_text(NOW), time_text(NOW + 16), key="buckets")
+def test_buckets(api: ApiChain, group: str) -> None:
+    assert ask(api, group, "get_market_history_buckets", key="bucket_sizes") == [15, 60, 300, 3600, 86400]
+    trade(api, 1000, 500)
+    trade(api, 2000, 1500, later=14)
+    trade(api, 10**10, 10**10, later=1)
+    first, second = ask(api, group, "get_market_history", 15, time_text(NOW), time_text(NOW + 16), key="buckets")
     assert first["coin"] == {"high": 2000, "low": 1000, "open": 1000, "close": 2000, "volume": 3000}
     assert first["non_coin"] == {"high": 1500, "low": 500, "open": 500, "close": 1500, "volume": 2000}
     assert (first["open"], first["seconds"], first["symbol"]) == (time_text(NOW), 15, {"nai": "@@000000013", "decimals": 3})
     assert second["coin"]["volume"] == str(10**10)
-    assert ask(site, group, "get_market_history", 15, time_text(NOW + 1), time_text(NOW + 15), key="buckets") == []
-    assert ask(site, group, "get_market_history", 17, time_text(0), time_text(NOW + 99), key="buckets") == []
+    assert ask(api, group, "get_market_history", 15, time_text(NOW + 1), time_text(NOW + 15), key="buckets") == []
+    assert ask(api, group, "get_market_history", 17, time_text(0), time_text(NOW + 99), key="buckets") == []
 
 
 def test_a_chain_without_tokens_names_no_symbol() -> None:
-    site = Site("steem-mainnet", plugins=[MARKET_HISTORY.name])
-    site.state.set_props(time=NOW)
-    trade(site, 1000, 500)
-    (bucket,) = site.call("condenser_api.get_market_history", 60, time_text(0), time_text(NOW + 1))
+    api = ApiChain("steem-mainnet", plugins=[MARKET_HISTORY.name])
+    api.state.set_props(time=NOW)
+    trade(api, 1000, 500)
+    (bucket,) = api.call("condenser_api.get_market_history", 60, time_text(0), time_text(NOW + 1))
     assert list(bucket) == ["id", "open", "seconds", "steem", "non_steem"]
 
 
-def test_ticker_and_volume(site: Site) -> None:
+def test_ticker_and_volume(api: ApiChain) -> None:
     old, named = (f"{group}.get_ticker" for group in GROUPS)
     empty = dict.fromkeys(("latest", "lowest_ask", "highest_bid", "percent_change"), NOTHING)
-    assert site.call(old) == empty | {"coin_volume": "0.000 COIN", "sbd_volume": "0.000 SBD"}
-    trade(site, 1000, 500)
-    trade(site, 1000, 600, later=15)
-    trade(site, 1000, 750, later=60)
-    order(site, Asset(1000, COIN), Asset(800, SBD))
-    order(site, Asset(700, SBD), Asset(1000, COIN))
-    ticker = site.call(old)
+    assert api.call(old) == empty | {"coin_volume": "0.000 COIN", "sbd_volume": "0.000 SBD"}
+    trade(api, 1000, 500)
+    trade(api, 1000, 600, later=15)
+    trade(api, 1000, 750, later=60)
+    order(api, Asset(1000, COIN), Asset(800, SBD))
+    order(api, Asset(700, SBD), Asset(1000, COIN))
+    ticker = api.call(old)
     assert {name: round(float(ticker[name]), 12) for name in empty} == {
         "latest": 0.75,
         "lowest_ask": 0.8,
@@ -89,31 +89,31 @@ def test_ticker_and_volume(site: Site) -> None:
         "percent_change": 50.0,
     }
     assert (ticker["coin_volume"], ticker["sbd_volume"]) == ("3.000 COIN", "1.850 SBD")
-    shown = site.call(named)
+    shown = api.call(named)
     assert shown["latest"] == "0.75000000000000000"
     assert (shown["coin_volume"]["amount"], shown["sbd_volume"]["nai"]) == ("3000", "@@000000013")
-    assert site.call("condenser_api.get_volume") == {"coin_volume": "3.000 COIN", "sbd_volume": "1.850 SBD"}
-    assert site.call("market_history_api.get_volume")["sbd_volume"]["amount"] == "1850"
+    assert api.call("condenser_api.get_volume") == {"coin_volume": "3.000 COIN", "sbd_volume": "1.850 SBD"}
+    assert api.call("market_history_api.get_volume")["sbd_volume"]["amount"] == "1850"
 
 
-def test_the_ticker_looks_back_a_day(site: Site) -> None:
+def test_the_ticker_looks_back_a_day(api: ApiChain) -> None:
     """Opening price and latest price are those of the last 24 hours; what is older only counts as volume."""
-    trade(site, 1000, 500)
-    trade(site, 1000, 1000, later=86400)
-    trade(site, 1000, 1500, later=60)
-    assert site.call("condenser_api.get_ticker")["percent_change"] == "50.00000000000000000"
-    site.state.set_props(time=site.state.head_time + 86400 + 15)
-    assert site.call("condenser_api.get_ticker")["latest"] == NOTHING
-    assert site.call("condenser_api.get_volume")["coin_volume"] == "3.000 COIN"
+    trade(api, 1000, 500)
+    trade(api, 1000, 1000, later=86400)
+    trade(api, 1000, 1500, later=60)
+    assert api.call("condenser_api.get_ticker")["percent_change"] == "50.00000000000000000"
+    api.state.set_props(time=api.state.head_time + 86400 + 15)
+    assert api.call("condenser_api.get_ticker")["latest"] == NOTHING
+    assert api.call("condenser_api.get_volume")["coin_volume"] == "3.000 COIN"
 
 
-def test_order_book(site: Site) -> None:
-    order(site, Asset(3000, COIN), Asset(1000, SBD), for_sale=100)
-    order(site, Asset(1000, COIN), Asset(2000, SBD))
-    order(site, Asset(1000, SBD), Asset(4000, COIN))
-    order(site, Asset(1000, SBD), Asset(3001, COIN), for_sale=10)
-    order(site, Asset(1000, COIN), Asset(10, TOKEN))
-    book = site.call("market_history_api.get_order_book")
+def test_order_book(api: ApiChain) -> None:
+    order(api, Asset(3000, COIN), Asset(1000, SBD), for_sale=100)
+    order(api, Asset(1000, COIN), Asset(2000, SBD))
+    order(api, Asset(1000, SBD), Asset(4000, COIN))
+    order(api, Asset(1000, SBD), Asset(3001, COIN), for_sale=10)
+    order(api, Asset(1000, COIN), Asset(10, TOKEN))
+    book = api.call("market_history_api.get_order_book")
     assert [(row["coin"], row["sbd"], row["real_price"][:8]) for row in book["bids"]] == [(30, 10, "0.333222"), (4000, 1000, "0.250000")]
     assert [(row["coin"], row["sbd"], row["real_price"][:8]) for row in book["asks"]] == [
         (100, 33, "0.333333"),
@@ -121,44 +121,44 @@ def test_order_book(site: Site) -> None:
         (1000, 10, "0.010000"),  # for a token, behind all others
     ]
     assert book["asks"][0]["created"] == time_text(NOW)
-    short = site.call("market_history_api.get_order_book", limit=1)
+    short = api.call("market_history_api.get_order_book", limit=1)
     assert short == {side: rows[:1] for side, rows in book.items()}
-    old = site.call("condenser_api.get_order_book", 2)
+    old = api.call("condenser_api.get_order_book", 2)
     assert [row["real_price"] for row in old["asks"]] == [row["real_price"] for row in book["asks"][:2]]
     assert old["bids"][0]["order_price"] == {"base": "1.000 SBD", "quote": "3.001 COIN"}
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_trades(site: Site, group: str) -> None:
+def test_trades(api: ApiChain, group: str) -> None:
     for coin in (1000, 2000, 3000, 4000):
-        trade(site, coin, 500, later=3)
+        trade(api, coin, 500, later=3)
 
     def coins(trades: list[Any]) -> list[int]:
         texts = [item["open_pays"] for item in trades]
         return [int(text["amount"]) if isinstance(text, dict) else round(float(text.split()[0]) * 1000) for text in texts]
 
     between = time_text(NOW + 6), time_text(NOW + 9)
-    assert coins(ask(site, group, "get_trade_history", *between, key="trades")) == [2000, 3000]
-    assert coins(ask(site, group, "get_trade_history", *between, 1, key="trades")) == [2000]
-    assert coins(ask(site, group, "get_recent_trades", key="trades")) == [4000, 3000, 2000, 1000]
-    (newest,) = ask(site, group, "get_recent_trades", 1, key="trades")
+    assert coins(ask(api, group, "get_trade_history", *between, key="trades")) == [2000, 3000]
+    assert coins(ask(api, group, "get_trade_history", *between, 1, key="trades")) == [2000]
+    assert coins(ask(api, group, "get_recent_trades", key="trades")) == [4000, 3000, 2000, 1000]
+    (newest,) = ask(api, group, "get_recent_trades", 1, key="trades")
     assert newest["date"] == time_text(NOW + 12)
     assert newest["current_pays"] in ("0.500 SBD", {"amount": "500", "precision": 3, "nai": "@@000000013"})
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_limits(site: Site, group: str) -> None:
+def test_limits(api: ApiChain, group: str) -> None:
     for method, values, most in (
         ("get_order_book", (501,), 500),
         ("get_recent_trades", (1001,), 1000),
         ("get_trade_history", (time_text(0), time_text(NOW), 1001), 1000),
     ):
         with pytest.raises(Exception, match=rf"args.limit <= {most}: "):
-            ask(site, group, method, *values)
+            ask(api, group, method, *values)
 
 
 def test_without_the_plugin() -> None:
-    site = Site(plugins=[])
+    api = ApiChain(plugins=[])
     text = "Assert Exception:_market_history_api: market_history_api_plugin not enabled."
-    assert site.refused("condenser_api.get_ticker") == (-32003, text)
-    assert site.refused("market_history_api.get_ticker")[0] == -32002
+    assert api.refused("condenser_api.get_ticker") == (-32003, text)
+    assert api.refused("market_history_api.get_ticker")[0] == -32002

@@ -4,18 +4,18 @@ from typing import Any
 
 import pytest
 
-from rpc.api import listing
+from rpc.api import database_lists
 from state.protocol.values.asset import COIN, SBD, Asset, Price, symbol_from_digits
 from state.tables.market import LimitOrder
-from tests.helpers.api import Site
+from tests.helpers.api import ApiChain
 
 TOKEN = symbol_from_digits(11_108_188, 0)
 
 
 @pytest.fixture
-def site() -> Site:
+def api() -> ApiChain:
     """Asks at 0.5 and 0.4, bids at 0.3 and 0.35, and an order of COIN for a token."""
-    site = Site()
+    api = ApiChain()
     orders = [
         ("alice", 7, Price(Asset(1000, COIN), Asset(500, SBD)), 800),
         ("alice", 3, Price(Asset(1000, COIN), Asset(400, SBD)), 1000),
@@ -25,28 +25,28 @@ def site() -> Site:
     ]
     for seller, number, price, for_sale in orders:
         row = LimitOrder(seller=seller, orderid=number, sell_price=price, for_sale=for_sale, created=60, expiration=90)
-        site.state.limit_orders.insert(row)
-    return site
+        api.state.limit_orders.insert(row)
+    return api
 
 
 def ids(rows: list[dict[str, Any]]) -> list[int]:
     return [row["id"] for row in rows]
 
 
-def test_orders_of_an_account(site: Site) -> None:
-    found = site.call("database_api.find_limit_orders", account="alice")["orders"]
+def test_orders_of_an_account(api: ApiChain) -> None:
+    found = api.call("database_api.find_limit_orders", account="alice")["orders"]
     assert [row["orderid"] for row in found] == [3, 7]
     assert found[0]["sell_price"]["quote"] == {"amount": "400", "precision": 3, "nai": "@@000000013"}
-    third, seventh = site.call("condenser_api.get_open_orders", "alice")
+    third, seventh = api.call("condenser_api.get_open_orders", "alice")
     assert (third["orderid"], seventh["orderid"]) == (3, 7)
     assert third["sell_price"] == {"base": "1.000 COIN", "quote": "0.400 SBD"}
     assert (third["real_price"], third["rewarded"], third["for_sale"]) == ("0.00000000000000000", False, 1000)
-    assert site.call("condenser_api.get_open_orders", "nobody") == []
+    assert api.call("condenser_api.get_open_orders", "nobody") == []
 
 
-def test_all_orders_of_an_account_are_not_too_many(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listing, "WHOLE_LIST_MAX", 1)
-    assert [row["orderid"] for row in site.call("condenser_api.get_open_orders", "alice")] == [3]
+def test_all_orders_of_an_account_are_not_too_many(api: ApiChain, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database_lists, "WHOLE_LIST_MAX", 1)
+    assert [row["orderid"] for row in api.call("condenser_api.get_open_orders", "alice")] == [3]
 
 
 def nai(amount: int, digits: str) -> dict[str, Any]:
@@ -56,10 +56,10 @@ def nai(amount: int, digits: str) -> dict[str, Any]:
 SBD_NAI, COIN_NAI = "@@000000013", "@@000000021"
 
 
-def test_list_limit_orders(site: Site) -> None:
+def test_list_limit_orders(api: ApiChain) -> None:
     def listed(order: str, start: Any = None, **arguments: Any) -> list[int]:
         given = {} if start is None else {"start": start}
-        return ids(site.call("database_api.list_limit_orders", order=order, **given, **arguments)["orders"])
+        return ids(api.call("database_api.list_limit_orders", order=order, **given, **arguments)["orders"])
 
     # COIN is the greater symbol: what sells it comes first, dearest (most COIN for the other side) first.
     assert listed("by_price") == [1, 0, 4, 3, 2]
@@ -74,14 +74,14 @@ def test_list_limit_orders(site: Site) -> None:
     assert listed("by_account", ["alice", 4]) == [0, 2, 3, 4]
 
 
-def test_order_book(site: Site) -> None:
-    book = site.call("database_api.get_order_book")
+def test_order_book(api: ApiChain) -> None:
+    book = api.call("database_api.get_order_book")
     assert [(order["coin"], order["sbd"]) for order in book["asks"]] == [(1000, 400), (800, 400), (10, 3)]
     assert [(order["coin"], order["sbd"]) for order in book["bids"]] == [(1002, 351), (1000, 300)]
     assert book["asks"][0]["order_price"] == {"base": nai(1000, COIN_NAI), "quote": nai(400, SBD_NAI)}
     assert book["bids"][0]["real_price"] == "0.00000000000000000"
-    short = site.call("database_api.get_order_book", limit=1)
+    short = api.call("database_api.get_order_book", limit=1)
     assert (len(short["asks"]), len(short["bids"])) == (1, 1)
-    assert site.call("database_api.get_order_book", limit=0) == {"asks": [], "bids": []}
+    assert api.call("database_api.get_order_book", limit=0) == {"asks": [], "bids": []}
     limit = "Assert Exception:args.limit <= DATABASE_API_SINGLE_QUERY_LIMIT: "
-    assert site.refused("database_api.get_order_book", limit=1001) == (-32003, limit)
+    assert api.refused("database_api.get_order_book", limit=1001) == (-32003, limit)

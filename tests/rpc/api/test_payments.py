@@ -7,49 +7,49 @@ import pytest
 from state.protocol.values.asset import COIN, SBD, Asset
 from state.tables.market import ConvertRequest
 from state.tables.payments import Escrow, SavingsWithdraw
-from tests.helpers.api import Site
+from tests.helpers.api import ApiChain
 
 EPOCH = "1970-01-01T00:00:00"
 LIMIT = "Assert Exception:args.limit <= DATABASE_API_SINGLE_QUERY_LIMIT: "
 
 
 @pytest.fixture
-def site() -> Site:
+def api() -> ApiChain:
     """Three escrows, three withdrawals, three conversions."""
-    site = Site()
+    api = ApiChain()
     for owner, number, deadline, approved in (("alice", 30, 300, False), ("alice", 20, 100, True), ("bob", 7, 200, False)):
         fields: dict[str, Any] = {"from_": owner, "to": "carol", "agent": "dan", "escrow_id": number, "ratification_deadline": deadline}
         fields |= {"sbd_balance": 5, "coin_balance": 1500, "pending_fee": Asset(7, SBD)}
-        site.state.escrows.insert(Escrow(**fields, to_approved=approved, agent_approved=approved))
+        api.state.escrows.insert(Escrow(**fields, to_approved=approved, agent_approved=approved))
     for owner, to, number, complete in (("alice", "bob", 9, 50), ("alice", "alice", 3, 60), ("bob", "bob", 1, 50)):
         row = SavingsWithdraw(from_=owner, to=to, memo="a memo", request_id=number, amount=Asset(1000, COIN), complete=complete)
-        site.state.savings_withdraws.insert(row)
+        api.state.savings_withdraws.insert(row)
     for owner, number, date in (("alice", 8, 70), ("alice", 2, 90), ("bob", 5, 80)):
-        site.state.convert_requests.insert(ConvertRequest(owner=owner, requestid=number, amount=2500, conversion_date=date))
-    return site
+        api.state.convert_requests.insert(ConvertRequest(owner=owner, requestid=number, amount=2500, conversion_date=date))
+    return api
 
 
 def ids(rows: list[dict[str, Any]]) -> list[int]:
     return [row["id"] for row in rows]
 
 
-def test_escrows_of_a_sender(site: Site) -> None:
+def test_escrows_of_a_sender(api: ApiChain) -> None:
     sender: dict[str, Any] = {"from": "alice"}
-    first, second = site.call("database_api.find_escrows", **sender)["escrows"]
+    first, second = api.call("database_api.find_escrows", **sender)["escrows"]
     assert (first["escrow_id"], second["escrow_id"]) == (20, 30)
     assert (first["to_approved"], second["to_approved"]) == (True, False)
     assert first["coin_balance"] == {"amount": "1500", "precision": 3, "nai": "@@000000021"}
     assert first["pending_fee"] == {"amount": "7", "precision": 3, "nai": "@@000000013"}
-    assert site.call("database_api.find_escrows") == {"escrows": []}
+    assert api.call("database_api.find_escrows") == {"escrows": []}
 
 
-def test_one_escrow(site: Site) -> None:
-    escrow = site.call("condenser_api.get_escrow", "alice", 30)
+def test_one_escrow(api: ApiChain) -> None:
+    escrow = api.call("condenser_api.get_escrow", "alice", 30)
     assert (escrow["agent"], escrow["coin_balance"], escrow["sbd_balance"]) == ("dan", "1.500 COIN", "0.005 SBD")
     assert escrow["pending_fee"] == "0.007 SBD"
-    assert site.call("condenser_api.get_escrow", "alice", 21) is None
-    assert site.call("condenser_api.get_escrow", "bob", 20) is None
-    assert site.refused("condenser_api.get_escrow", "bob")[1] == "Assert Exception:args.size() == 2: Expected #s argument(s), was 1"
+    assert api.call("condenser_api.get_escrow", "alice", 21) is None
+    assert api.call("condenser_api.get_escrow", "bob", 20) is None
+    assert api.refused("condenser_api.get_escrow", "bob")[1] == "Assert Exception:args.size() == 2: Expected #s argument(s), was 1"
 
 
 @pytest.mark.parametrize(
@@ -63,12 +63,12 @@ def test_one_escrow(site: Site) -> None:
         ("by_ratification_deadline", [True, "1970-01-01T00:01:40", 2], []),
     ],
 )
-def test_list_escrows(site: Site, order: str, start: list[Any], wanted: list[int]) -> None:
-    assert ids(site.call("database_api.list_escrows", start=start, order=order)["escrows"]) == wanted
+def test_list_escrows(api: ApiChain, order: str, start: list[Any], wanted: list[int]) -> None:
+    assert ids(api.call("database_api.list_escrows", start=start, order=order)["escrows"]) == wanted
 
 
-def test_withdrawals_from_savings(site: Site) -> None:
-    first, second = site.call("database_api.find_savings_withdrawals", account="alice")["withdrawals"]
+def test_withdrawals_from_savings(api: ApiChain) -> None:
+    first, second = api.call("database_api.find_savings_withdrawals", account="alice")["withdrawals"]
     assert (first["request_id"], second["request_id"]) == (3, 9)
     assert (second["from"], second["to"], second["memo"], second["complete"]) == ("alice", "bob", "a memo", "1970-01-01T00:00:50")
 
@@ -83,24 +83,24 @@ def test_withdrawals_from_savings(site: Site) -> None:
         ("by_to_complete", ["bob", "1970-01-01T00:00:50", 1], [2]),
     ],
 )
-def test_list_savings_withdrawals(site: Site, order: str, start: list[Any], wanted: list[int]) -> None:
-    assert ids(site.call("database_api.list_savings_withdrawals", start=start, order=order)["withdrawals"]) == wanted
+def test_list_savings_withdrawals(api: ApiChain, order: str, start: list[Any], wanted: list[int]) -> None:
+    assert ids(api.call("database_api.list_savings_withdrawals", start=start, order=order)["withdrawals"]) == wanted
 
 
-def test_conversions_of_an_owner(site: Site) -> None:
-    found = site.call("database_api.find_sbd_conversion_requests", account="alice")["requests"]
+def test_conversions_of_an_owner(api: ApiChain) -> None:
+    found = api.call("database_api.find_sbd_conversion_requests", account="alice")["requests"]
     assert [row["requestid"] for row in found] == [2, 8]
     assert found[0]["amount"] == {"amount": "2500", "precision": 3, "nai": "@@000000013"}
 
 
-def test_conversions_by_name_or_record_id(site: Site) -> None:
+def test_conversions_by_name_or_record_id(api: ApiChain) -> None:
     def asked(argument: object) -> list[int]:
-        return ids(site.call("condenser_api.get_conversion_requests", argument))
+        return ids(api.call("condenser_api.get_conversion_requests", argument))
 
     assert (asked("alice"), asked("bob"), asked("nobody")) == ([1, 0], [2], [])
     assert (asked(1), asked(99), asked(-1)) == ([1], [], [])
     assert asked("1") == asked(None) == []  # a text is a name, whatever it looks like
-    assert site.call("condenser_api.get_conversion_requests", 0)[0]["amount"] == "2.500 SBD"
+    assert api.call("condenser_api.get_conversion_requests", 0)[0]["amount"] == "2.500 SBD"
 
 
 @pytest.mark.parametrize(
@@ -111,13 +111,13 @@ def test_conversions_by_name_or_record_id(site: Site) -> None:
         ("by_conversion_date", ["1970-01-01T00:01:20", 3], [1]),
     ],
 )
-def test_list_sbd_conversion_requests(site: Site, order: str, start: list[Any], wanted: list[int]) -> None:
-    assert ids(site.call("database_api.list_sbd_conversion_requests", start=start, order=order)["requests"]) == wanted
+def test_list_sbd_conversion_requests(api: ApiChain, order: str, start: list[Any], wanted: list[int]) -> None:
+    assert ids(api.call("database_api.list_sbd_conversion_requests", start=start, order=order)["requests"]) == wanted
 
 
-def test_starts_of_lists_that_are_refused(site: Site) -> None:
+def test_starts_of_lists_that_are_refused(api: ApiChain) -> None:
     def refused(method: str, order: str, start: object) -> str:
-        return site.refused(f"database_api.{method}", start=start, order=order)[1]
+        return api.refused(f"database_api.{method}", start=start, order=order)[1]
 
     size = "Assert Exception:key.size() == 3: "
     text = "by_ratification_deadline start requires 3 values. (bool, time_point_sec, escrow_id_type)"
@@ -132,13 +132,13 @@ def test_starts_of_lists_that_are_refused(site: Site) -> None:
     assert refused("list_escrows", "by_ratification_deadline", ["x", [], "x"]) == "Parse Error:Couldn't parse int64_t"
     assert refused("list_escrows", "by_from_id", None) == "Bad Cast:Invalid cast from null_type to Array"
     assert refused("list_escrows", "by_account", []) == "Assert Exception:false: Unknown or unsupported sort order"
-    assert site.refused("database_api.list_escrows", limit=1001) == (-32003, LIMIT)
+    assert api.refused("database_api.list_escrows", limit=1001) == (-32003, LIMIT)
 
 
-def test_withdrawals_from_savings_in_the_condenser(site: Site) -> None:
-    first, second = site.call("condenser_api.get_savings_withdraw_from", "alice")
+def test_withdrawals_from_savings_in_the_condenser(api: ApiChain) -> None:
+    first, second = api.call("condenser_api.get_savings_withdraw_from", "alice")
     assert (first["request_id"], second["request_id"], first["amount"], second["to"]) == (3, 9, "1.000 COIN", "bob")
-    assert site.call("condenser_api.get_savings_withdraw_from", "carol") == []
-    to_bob = site.call("condenser_api.get_savings_withdraw_to", "bob")
+    assert api.call("condenser_api.get_savings_withdraw_from", "carol") == []
+    to_bob = api.call("condenser_api.get_savings_withdraw_to", "bob")
     assert [(row["from"], row["request_id"]) for row in to_bob] == [("alice", 9), ("bob", 1)]
-    assert site.call("condenser_api.get_savings_withdraw_to", "carol") == []
+    assert api.call("condenser_api.get_savings_withdraw_to", "carol") == []

@@ -6,39 +6,39 @@ import pytest
 
 from state.protocol.values.text import time_text
 from state.tables.proposals import Proposal, ProposalVote
-from tests.helpers.api import NOW, Site
+from tests.helpers.api import NOW, ApiChain
 
 DAY = 86400
 
 
 @pytest.fixture
-def site() -> Site:
+def api() -> ApiChain:
     """Four proposals around now: 0 has ended, 1 runs, 2 waits, 3 runs and has been removed; and votes for all."""
-    site = Site()
-    site.state.set_props(time=NOW)
+    api = ApiChain()
+    api.state.set_props(time=NOW)
     spans = [("carol", -9, -1, 40), ("bob", -2, 5, 10), ("alice", 1, 3, 2**40), ("alice", -1, 9, 5)]
     for number, (creator, start, end, votes) in enumerate(spans):
         fields: dict[str, Any] = {"proposal_id": number, "creator": creator, "receiver": "dan", "daily_pay": 24000, "subject": "a subject"}
         fields |= {"permlink": "plan", "total_votes": votes, "removed": number == 3}
-        site.state.proposals.insert(Proposal(**fields, start_date=NOW + start * DAY, end_date=NOW + end * DAY))
+        api.state.proposals.insert(Proposal(**fields, start_date=NOW + start * DAY, end_date=NOW + end * DAY))
     for voter, number in (("vic", 2), ("vic", 0), ("tom", 3), ("tom", 2), ("vic", 9)):
-        site.state.proposal_votes.insert(ProposalVote(voter=voter, proposal_id=number))
-    return site
+        api.state.proposal_votes.insert(ProposalVote(voter=voter, proposal_id=number))
+    return api
 
 
 def ids(rows: list[dict[str, Any]]) -> list[int]:
     return [row["id"] for row in rows]
 
 
-def test_find_proposals(site: Site) -> None:
-    found = site.call("database_api.find_proposals", proposal_ids=[2, 9, 3, 0])["proposals"]
+def test_find_proposals(api: ApiChain) -> None:
+    found = api.call("database_api.find_proposals", proposal_ids=[2, 9, 3, 0])["proposals"]
     assert ids(found) == [2, 0]
     assert (found[0]["proposal_id"], found[0]["total_votes"], found[0]["status"]) == ("2", str(2**40), "inactive")
     assert found[0]["daily_pay"] == {"amount": "24000", "precision": 3, "nai": "@@000000013"}
-    (one,) = site.call("condenser_api.find_proposals", [1])
+    (one,) = api.call("condenser_api.find_proposals", [1])
     assert (one["daily_pay"], one["total_votes"], one["status"]) == ("24.000 SBD", "10", "active")
     limit = "Assert Exception:args.proposal_ids.size() <= DATABASE_API_SINGLE_QUERY_LIMIT: "
-    assert site.refused("database_api.find_proposals", proposal_ids=[1] * 1001) == (-32003, limit)
+    assert api.refused("database_api.find_proposals", proposal_ids=[1] * 1001) == (-32003, limit)
 
 
 ORDERS = [
@@ -50,22 +50,22 @@ ORDERS = [
 
 
 @pytest.mark.parametrize(("order", "every", "start", "from_start", "below"), ORDERS)
-def test_list_proposals(site: Site, order: str, every: list[int], start: list[Any], from_start: list[int], below: list[int]) -> None:
+def test_list_proposals(api: ApiChain, order: str, every: list[int], start: list[Any], from_start: list[int], below: list[int]) -> None:
     def listed(**arguments: Any) -> list[int]:
-        return ids(site.call("database_api.list_proposals", order=order, **arguments)["proposals"])
+        return ids(api.call("database_api.list_proposals", order=order, **arguments)["proposals"])
 
     assert listed() == listed(start=[]) == every
     assert listed(start=start) == from_start
     assert listed(order_direction="descending") == listed(start=[], order_direction="descending") == every[::-1]
     assert listed(start=start, order_direction="descending") == below
     assert listed(limit=2) == every[:2]
-    assert ids(site.call("condenser_api.list_proposals", start, 10, order)) == from_start
-    assert ids(site.call("condenser_api.list_proposals", start, 10, order, "descending", "all")) == below
+    assert ids(api.call("condenser_api.list_proposals", start, 10, order)) == from_start
+    assert ids(api.call("condenser_api.list_proposals", start, 10, order, "descending", "all")) == below
 
 
-def test_statuses(site: Site) -> None:
+def test_statuses(api: ApiChain) -> None:
     def listed(status: str, **arguments: Any) -> list[int]:
-        return ids(site.call("database_api.list_proposals", order="by_start_date", status=status, **arguments)["proposals"])
+        return ids(api.call("database_api.list_proposals", order="by_start_date", status=status, **arguments)["proposals"])
 
     assert listed("all") == [0, 1, 2]
     assert (listed("expired"), listed("active"), listed("inactive")) == ([0], [1], [2])
@@ -75,18 +75,18 @@ def test_statuses(site: Site) -> None:
 
 
 @pytest.mark.parametrize(("moment", "status"), [(NOW - 2 * DAY - 1, "inactive"), (NOW - 2 * DAY, "active"), (NOW + 5 * DAY, "active")])
-def test_the_first_and_the_last_second_are_active(site: Site, moment: int, status: str) -> None:
-    site.state.set_props(time=moment)
-    assert site.call("condenser_api.find_proposals", [1])[0]["status"] == status
-    site.state.set_props(time=NOW + 5 * DAY + 1)
-    assert site.call("condenser_api.find_proposals", [1])[0]["status"] == "expired"
+def test_the_first_and_the_last_second_are_active(api: ApiChain, moment: int, status: str) -> None:
+    api.state.set_props(time=moment)
+    assert api.call("condenser_api.find_proposals", [1])[0]["status"] == status
+    api.state.set_props(time=NOW + 5 * DAY + 1)
+    assert api.call("condenser_api.find_proposals", [1])[0]["status"] == "expired"
 
 
-def test_list_proposal_votes(site: Site) -> None:
+def test_list_proposal_votes(api: ApiChain) -> None:
     """Those for proposals that are removed or gone are left out."""
 
     def listed(**arguments: Any) -> list[tuple[str, str]]:
-        rows = site.call("database_api.list_proposal_votes", **arguments)["proposal_votes"]
+        rows = api.call("database_api.list_proposal_votes", **arguments)["proposal_votes"]
         return [(row["voter"], row["proposal"]["proposal_id"]) for row in rows]
 
     assert listed() == [("tom", "2"), ("vic", "0"), ("vic", "2")]
@@ -97,15 +97,15 @@ def test_list_proposal_votes(site: Site) -> None:
     assert listed(limit=1) == [("tom", "2")]
 
 
-def test_votes_in_the_condenser_have_proposals_of_database_api(site: Site) -> None:
-    (vote,) = site.call("condenser_api.list_proposal_votes", [2, "tom"], 1, "by_proposal_voter")
+def test_votes_in_the_condenser_have_proposals_of_database_api(api: ApiChain) -> None:
+    (vote,) = api.call("condenser_api.list_proposal_votes", [2, "tom"], 1, "by_proposal_voter")
     assert vote["voter"] == "tom"
     assert vote["proposal"]["daily_pay"] == {"amount": "24000", "precision": 3, "nai": "@@000000013"}
 
 
-def test_what_is_refused(site: Site) -> None:
+def test_what_is_refused(api: ApiChain) -> None:
     def refused(*arguments: Any) -> str:
-        return site.refused("condenser_api.list_proposals", *arguments)[1]
+        return api.refused("condenser_api.list_proposals", *arguments)[1]
 
     count = "Assert Exception:args.size() >= 3 && args.size() <= 5: Expected 3-5 argument, was 2"
     assert refused([], 10) == count
@@ -120,24 +120,24 @@ def test_what_is_refused(site: Site) -> None:
 
 @pytest.mark.parametrize("start", [{}, "", None, 0])
 @pytest.mark.parametrize("limit", [0, 1])
-def test_a_start_that_is_no_array_is_refused(site: Site, start: Any, limit: int) -> None:
+def test_a_start_that_is_no_array_is_refused(api: ApiChain, start: Any, limit: int) -> None:
     for method, orders in (("list_proposals", ["by_creator", "by_total_votes"]), ("list_proposal_votes", ["by_voter_proposal"])):
         for order in orders:
-            assert "to Array" in site.refused(f"database_api.{method}", start=start, limit=limit, order=order)[1]
-            assert "to Array" in site.refused(f"condenser_api.{method}", start, limit, order)[1]
+            assert "to Array" in api.refused(f"database_api.{method}", start=start, limit=limit, order=order)[1]
+            assert "to Array" in api.refused(f"condenser_api.{method}", start, limit, order)[1]
 
 
 @pytest.mark.parametrize("number", [2**63, 2**64 - 1, str(2**63)])
-def test_ids_wrap_from_2_to_the_63rd(site: Site, number: Any) -> None:
+def test_ids_wrap_from_2_to_the_63rd(api: ApiChain, number: Any) -> None:
     def listed(order: str, start: list[Any]) -> list[int]:
-        return ids(site.call("database_api.list_proposals", order=order, start=start)["proposals"])
+        return ids(api.call("database_api.list_proposals", order=order, start=start)["proposals"])
 
     assert listed("by_total_votes", [10, number]) == listed("by_total_votes", [10, 0]) == [1, 0, 2]
     assert listed("by_total_votes", [10, 2**63 - 1]) == [0, 2]
     assert listed("by_creator", ["bob", number]) == [1, 0]
 
     def voted(order: str, start: list[Any]) -> list[str]:
-        rows = site.call("database_api.list_proposal_votes", order=order, start=start)["proposal_votes"]
+        rows = api.call("database_api.list_proposal_votes", order=order, start=start)["proposal_votes"]
         return [row["voter"] for row in rows]
 
     assert voted("by_proposal_voter", [number, "z"]) == ["vic", "tom", "vic"]

@@ -5,18 +5,18 @@ import pytest
 from state.plugins.rc.plugin import RC
 from state.plugins.rc.prices import RESOURCES
 from state.plugins.registry import PLUGINS
-from tests.helpers.api import Site
+from tests.helpers.api import ApiChain
 
 
 @pytest.fixture
-def site() -> Site:
+def api() -> ApiChain:
     """The chain at genesis, with every plugin."""
-    return Site(plugins=[*PLUGINS])
+    return ApiChain(plugins=[*PLUGINS])
 
 
-def test_resources(site: Site) -> None:
-    site.start(1)
-    reply = site.call("rc_api.get_resource_params")
+def test_resources(api: ApiChain) -> None:
+    api.start(1)
+    reply = api.call("rc_api.get_resource_params")
     assert reply["resource_names"] == [resource.name for resource in RESOURCES] == list(reply["resource_params"])
     history = reply["resource_params"]["resource_history_bytes"]
     assert history["resource_dynamics_params"]["pool_eq"] == "27050539251"
@@ -29,25 +29,25 @@ def test_resources(site: Site) -> None:
     assert sizes["resource_state_bytes"]["STATE_BYTES_SCALE"] == 10000
     assert sizes["resource_execution_time"]["vote_operation_exec_time"] == 26500
     assert sizes["resource_execution_time"]["smt_create_operation_exec_time"] == 0
-    of_mainnet = Site("steem-mainnet", plugins=[RC.name]).call("rc_api.get_resource_params")["size_info"]["resource_execution_time"]
+    of_mainnet = ApiChain("steem-mainnet", plugins=[RC.name]).call("rc_api.get_resource_params")["size_info"]["resource_execution_time"]
     assert not [name for name in of_mainnet if name.startswith("smt_") or "balance2" in name]
     assert len(of_mainnet) == len(sizes["resource_execution_time"]) - 7
 
 
-def test_pools_and_credits(site: Site) -> None:
-    site.start(1)
-    begun = site.state.head_time
-    site.generate()
-    pools = site.call("rc_api.get_resource_pool")["resource_pool"]
+def test_pools_and_credits(api: ApiChain) -> None:
+    api.start(1)
+    begun = api.state.head_time
+    api.generate()
+    pools = api.call("rc_api.get_resource_pool")["resource_pool"]
     assert {name: int(pool["pool"]) for name, pool in pools.items()} == dict(
-        zip([resource.name for resource in RESOURCES], RC.of(site.state).left, strict=True)
+        zip([resource.name for resource in RESOURCES], RC.of(api.state).left, strict=True)
     )
-    temp, miner = site.call("rc_api.find_rc_accounts", accounts=["temp", "nobody", "initminer"])["rc_accounts"]
+    temp, miner = api.call("rc_api.find_rc_accounts", accounts=["temp", "nobody", "initminer"])["rc_accounts"]
     assert (temp["account"], miner["account"]) == ("temp", "initminer")
     assert temp["max_rc_creation_adjustment"] == {"amount": "2020748973", "precision": 6, "nai": "@@000000037"}
     assert temp["rc_manabar"] == {"current_mana": 2020748973, "last_update_time": begun}
     assert temp["max_rc"] == 2020748973
     assert int(miner["max_rc"]) > 2020748973
-    assert site.call("rc_api.find_rc_accounts") == {"rc_accounts": []}
+    assert api.call("rc_api.find_rc_accounts") == {"rc_accounts": []}
     limit = "Assert Exception:args.accounts.size() <= RC_API_SINGLE_QUERY_LIMIT: "
-    assert site.refused("rc_api.find_rc_accounts", accounts=["null"] * 1001) == (-32003, limit)
+    assert api.refused("rc_api.find_rc_accounts", accounts=["null"] * 1001) == (-32003, limit)

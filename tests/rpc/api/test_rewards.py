@@ -8,72 +8,72 @@ from state.effects.curves import CONTENT_CONSTANT
 from state.protocol.constants import TIME_MAX
 from state.tables.content import Comment
 from state.tables.globals import RewardFund
-from tests.helpers.api import NOW, Site
+from tests.helpers.api import NOW, ApiChain
 
 QUADRATIC, LINEAR = 0, 2
 
 
 @pytest.fixture
-def site() -> Site:
+def api() -> ApiChain:
     """The chain at genesis, with `rewards_api`."""
-    return Site(plugins=["rewards_api"])
+    return ApiChain(plugins=["rewards_api"])
 
 
-def comment(site: Site, permlink: str, rshares: int, cashout: int = NOW) -> None:
+def comment(api: ApiChain, permlink: str, rshares: int, cashout: int = NOW) -> None:
     """A post that waits for its payout."""
-    site.state.comments.insert(Comment(author="temp", permlink=permlink, net_rshares=rshares, cashout_time=cashout))
+    api.state.comments.insert(Comment(author="temp", permlink=permlink, net_rshares=rshares, cashout_time=cashout))
 
 
-def simulate(site: Site, curve: Any, constant: int = CONTENT_CONSTANT) -> Any:
+def simulate(api: ApiChain, curve: Any, constant: int = CONTENT_CONSTANT) -> Any:
     """Simulated amounts by permlink, and the claims."""
-    reply = site.call("rewards_api.simulate_curve_payouts", curve=curve, var1=str(constant))
+    reply = api.call("rewards_api.simulate_curve_payouts", curve=curve, var1=str(constant))
     return {item["permlink"]: int(item["payout"]["amount"]) for item in reply["payouts"]}, int(reply["recent_claims"])
 
 
-def test_simulated_payouts(site: Site) -> None:
-    assert site.call("rewards_api.simulate_curve_payouts", curve="linear", var1="0") == {"recent_claims": "0", "payouts": []}
-    site.state.reward_funds.insert(
+def test_simulated_payouts(api: ApiChain) -> None:
+    assert api.call("rewards_api.simulate_curve_payouts", curve="linear", var1="0") == {"recent_claims": "0", "payouts": []}
+    api.state.reward_funds.insert(
         RewardFund(name="post", reward_balance=1000, recent_claims=600, content_constant=CONTENT_CONSTANT, author_reward_curve=LINEAR)
     )
-    comment(site, "later", 300, NOW + 1)
-    comment(site, "sooner", 100)
-    comment(site, "hated", -100)
-    comment(site, "unloved", 0)
-    comment(site, "paid", 100, TIME_MAX)
-    payouts, claims = simulate(site, "linear")
+    comment(api, "later", 300, NOW + 1)
+    comment(api, "sooner", 100)
+    comment(api, "hated", -100)
+    comment(api, "unloved", 0)
+    comment(api, "paid", 100, TIME_MAX)
+    payouts, claims = simulate(api, "linear")
     assert (list(payouts.items()), claims) == ([("sooner", 100), ("later", 300)], 600)
     # 100² : 300², and the claims so far grow as those of the comments do
-    payouts, claims = simulate(site, "quadratic", 0)
+    payouts, claims = simulate(api, "quadratic", 0)
     assert (payouts, claims) == ({"sooner": 40, "later": 360}, 150_000)
 
 
-def test_payouts_that_cannot_be_simulated(site: Site) -> None:
-    site.state.reward_funds.insert(RewardFund(name="post", reward_balance=1000, author_reward_curve=QUADRATIC))
-    comment(site, "only", 10)
+def test_payouts_that_cannot_be_simulated(api: ApiChain) -> None:
+    api.state.reward_funds.insert(RewardFund(name="post", reward_balance=1000, author_reward_curve=QUADRATIC))
+    comment(api, "only", 10)
     method = "rewards_api.simulate_curve_payouts"
-    code, message = site.refused(method, curve="convergent_square_root", var1=str(10**10))
+    code, message = api.refused(method, curve="convergent_square_root", var1=str(10**10))
     assert (code, message.split(": ")[1]) == (-32003, "The pending comments would have no claims on the fund")
     name = "Bad Cast:invalid name 'steep' in enum 'coin::protocol::curve_id'"
-    assert site.refused(method, curve="steep", var1="1") == (-32000, name)
+    assert api.refused(method, curve="steep", var1="1") == (-32000, name)
     index = "Bad Cast:invalid index '9' in enum 'coin::protocol::curve_id'"
-    assert site.refused(method, curve=9, var1="1") == (-32000, index)
-    assert site.refused(method, curve=[], var1="1") == (-32000, "Bad Cast:Invalid cast from array_type to int64")
+    assert api.refused(method, curve=9, var1="1") == (-32000, index)
+    assert api.refused(method, curve=[], var1="1") == (-32000, "Bad Cast:Invalid cast from array_type to int64")
 
 
-def test_a_curve_comes_by_its_number_in_any_form(site: Site) -> None:
-    site.state.reward_funds.insert(
+def test_a_curve_comes_by_its_number_in_any_form(api: ApiChain) -> None:
+    api.state.reward_funds.insert(
         RewardFund(name="post", reward_balance=1000, recent_claims=600, content_constant=CONTENT_CONSTANT, author_reward_curve=LINEAR)
     )
-    comment(site, "sooner", 100)
-    comment(site, "later", 300)
-    by_name = [simulate(site, curve, 0) for curve in ("quadratic", "bounded_curation", "linear")]
+    comment(api, "sooner", 100)
+    comment(api, "later", 300)
+    by_name = [simulate(api, curve, 0) for curve in ("quadratic", "bounded_curation", "linear")]
     assert by_name[0] != by_name[1] != by_name[2] != by_name[0]
     for curve, number in ((None, 0), (False, 0), (True, 1), (1.0, 1), (2, 2), (2.9, 2), ("2", 2)):
-        assert simulate(site, curve, 0) == by_name[number]
+        assert simulate(api, curve, 0) == by_name[number]
 
 
 def test_payouts_are_simulated_on_test_chains_only() -> None:
-    code, message = Site(plugins=[]).refused("rewards_api.simulate_curve_payouts", curve="linear", var1="0")
+    code, message = ApiChain(plugins=[]).refused("rewards_api.simulate_curve_payouts", curve="linear", var1="0")
     assert (code, message.split(": ")[1]) == (-32002, "Could not find API rewards_api")
-    served = {name: "rewards_api" in Site(name).state.spec.plugins for name in ("dev", "testnet", "steem-testnet", "steem-mainnet")}
+    served = {name: "rewards_api" in ApiChain(name).state.spec.plugins for name in ("dev", "testnet", "steem-testnet", "steem-mainnet")}
     assert served == {"dev": True, "testnet": True, "steem-testnet": True, "steem-mainnet": False}

@@ -4,16 +4,16 @@ from typing import Any
 
 import pytest
 
-from rpc.service import allowance
+from rpc.jsonrpc import allowance
 from state.operations.authorities import RecoverAccount
 from state.operations.content import Comment
 from state.operations.transfers import Transfer
-from state.protocol.keys.authority import Authority
+from state.protocol.authority import Authority
 from state.protocol.keys.keys import public_key, public_key_text
 from state.protocol.keys.signatures import Canonical, sign
 from state.protocol.transaction import SignedTransaction
 from state.protocol.values.asset import COIN, Asset
-from tests.helpers.api import Refusal, Site, secret
+from tests.helpers.api import ApiChain, Refusal, secret
 
 ZERO_HASH = "00" * 32
 
@@ -24,40 +24,40 @@ def text(name: str) -> str:
 
 
 @pytest.fixture
-def site() -> Site:
+def api() -> ApiChain:
     """alice, bob, and `joint`, which both must act for; `open` needs nobody."""
-    site = Site()
-    site.start(2)
-    site.account("alice")
-    site.account("bob")
-    site.account("joint", Authority(2, (("alice", 1), ("bob", 1))))
-    site.account("open", Authority())
-    return site
+    api = ApiChain()
+    api.start(2)
+    api.account("alice")
+    api.account("bob")
+    api.account("joint", Authority(2, (("alice", 1), ("bob", 1))))
+    api.account("open", Authority())
+    return api
 
 
-def spend(site: Site, name: str, *signers: str) -> SignedTransaction:
+def spend(api: ApiChain, name: str, *signers: str) -> SignedTransaction:
     operation = Transfer(from_=name, to="bob", amount=Asset(1, COIN), memo="")
-    return site.transaction(operation, signers=tuple(secret(signer) for signer in signers))
+    return api.transaction(operation, signers=tuple(secret(signer) for signer in signers))
 
 
-def ask(site: Site, method: str, trx: SignedTransaction, *more: Any, **named: Any) -> tuple[Any, Any]:
+def ask(api: ApiChain, method: str, trx: SignedTransaction, *more: Any, **named: Any) -> tuple[Any, Any]:
     """The replies of both groups."""
-    old = site.call(f"condenser_api.{method}", site.wire.transaction_to_json(trx, legacy=True), *more)
-    return old, site.call(f"database_api.{method}", trx=site.wire.transaction_to_json(trx), **named)
+    old = api.call(f"condenser_api.{method}", api.wire.transaction_to_json(trx, legacy=True), *more)
+    return old, api.call(f"database_api.{method}", trx=api.wire.transaction_to_json(trx), **named)
 
 
-def test_hex(site: Site) -> None:
-    trx = spend(site, "alice", "alice")
-    packed = site.wire.pack_transaction(trx).hex()
-    assert ask(site, "get_transaction_hex", trx) == (packed, {"hex": packed})
-    assert site.call("condenser_api.get_transaction_hex", {}) == "0" * 26
-    assert site.call("database_api.get_transaction_hex") == {"hex": "0" * 26}
+def test_hex(api: ApiChain) -> None:
+    trx = spend(api, "alice", "alice")
+    packed = api.wire.pack_transaction(trx).hex()
+    assert ask(api, "get_transaction_hex", trx) == (packed, {"hex": packed})
+    assert api.call("condenser_api.get_transaction_hex", {}) == "0" * 26
+    assert api.call("database_api.get_transaction_hex") == {"hex": "0" * 26}
 
 
-def test_verify_authority(site: Site) -> None:
-    assert ask(site, "verify_authority", spend(site, "alice", "alice")) == (True, {"valid": True})
-    assert ask(site, "verify_authority", spend(site, "joint", "bob", "alice")) == (True, {"valid": True})
-    assert ask(site, "verify_authority", spend(site, "open")) == (True, {"valid": True})
+def test_verify_authority(api: ApiChain) -> None:
+    assert ask(api, "verify_authority", spend(api, "alice", "alice")) == (True, {"valid": True})
+    assert ask(api, "verify_authority", spend(api, "joint", "bob", "alice")) == (True, {"valid": True})
+    assert ask(api, "verify_authority", spend(api, "open")) == (True, {"valid": True})
 
 
 @pytest.mark.parametrize(
@@ -70,33 +70,33 @@ def test_verify_authority(site: Site) -> None:
         ("nobody", (), "unknown key:unknown key: "),
     ],
 )
-def test_verify_authority_refuses(site: Site, name: str, signers: tuple[str, ...], message: str) -> None:
-    trx = spend(site, name, *signers)
-    assert site.refused("database_api.verify_authority", trx=site.wire.transaction_to_json(trx)) == (-32000, message)
-    assert site.refused("condenser_api.verify_authority", site.wire.transaction_to_json(trx, legacy=True)) == (-32000, message)
+def test_verify_authority_refuses(api: ApiChain, name: str, signers: tuple[str, ...], message: str) -> None:
+    trx = spend(api, name, *signers)
+    assert api.refused("database_api.verify_authority", trx=api.wire.transaction_to_json(trx)) == (-32000, message)
+    assert api.refused("condenser_api.verify_authority", api.wire.transaction_to_json(trx, legacy=True)) == (-32000, message)
 
 
-def test_verify_account_authority(site: Site) -> None:
+def test_verify_account_authority(api: ApiChain) -> None:
     def valid(account: str, *signers: str) -> Any:
         keys = [text(signer) for signer in signers]
-        assert site.call("condenser_api.verify_account_authority", account, keys) is True
-        return site.call("database_api.verify_account_authority", account=account, signers=keys)
+        assert api.call("condenser_api.verify_account_authority", account, keys) is True
+        return api.call("database_api.verify_account_authority", account=account, signers=keys)
 
     assert valid("alice", "alice") == {"valid": True}
     assert valid("alice", "bob", "alice") == {"valid": True}
     assert valid("joint", "bob", "alice") == {"valid": True}
     assert valid("open") == valid("temp") == {"valid": True}
     missing = "missing required active authority:Missing Active Authority joint"
-    assert site.refused("database_api.verify_account_authority", account="joint", signers=[text("bob")]) == (-32000, missing)
+    assert api.refused("database_api.verify_account_authority", account="joint", signers=[text("bob")]) == (-32000, missing)
     unknown = (-32003, "Assert Exception:account != nullptr: no such account")
-    assert site.refused("database_api.verify_account_authority", account="nobody") == unknown
-    assert site.refused("condenser_api.verify_account_authority", "nobody", []) == unknown
+    assert api.refused("database_api.verify_account_authority", account="nobody") == unknown
+    assert api.refused("condenser_api.verify_account_authority", "nobody", []) == unknown
 
 
-def test_verify_signatures(site: Site) -> None:
+def test_verify_signatures(api: ApiChain) -> None:
     def valid(*signers: str, **required: Any) -> Any:
         signatures = [sign(secret(signer), bytes(32), Canonical.fc_canonical).hex() for signer in signers]
-        return site.call("database_api.verify_signatures", hash=ZERO_HASH, signatures=signatures, **required)["valid"]
+        return api.call("database_api.verify_signatures", hash=ZERO_HASH, signatures=signatures, **required)["valid"]
 
     assert valid("alice", required_active=["alice"])
     assert valid("alice", required_posting=["alice"])
@@ -110,38 +110,38 @@ def test_verify_signatures(site: Site) -> None:
     assert not valid("alice", required_active=["alice"], required_posting=["alice"])
 
 
-def test_verify_signatures_refuses_the_same_key_twice(site: Site) -> None:
+def test_verify_signatures_refuses_the_same_key_twice(api: ApiChain) -> None:
     twice = [sign(secret("alice"), bytes(32), Canonical.fc_canonical).hex()] * 2
-    reply = site.refused("database_api.verify_signatures", hash=ZERO_HASH, signatures=twice, required_active=["alice"])
+    reply = api.refused("database_api.verify_signatures", hash=ZERO_HASH, signatures=twice, required_active=["alice"])
     assert reply == (-32000, "duplicate signature included:Duplicate Signature detected")
 
 
-def test_verify_signatures_mixes_up_owner_and_active(site: Site) -> None:
+def test_verify_signatures_mixes_up_owner_and_active(api: ApiChain) -> None:
     """As in the reference: what is required of active is looked up in the owner authority, and the other way round."""
-    authority = site.state.authority("alice")
-    owner = site.state.authority("bob").owner
-    site.state.account_authorities.modify(authority, owner=owner)
+    authority = api.state.authority("alice")
+    owner = api.state.authority("bob").owner
+    api.state.account_authorities.modify(authority, owner=owner)
     signature = sign(secret("bob"), bytes(32), Canonical.fc_canonical).hex()
-    assert site.call("database_api.verify_signatures", hash=ZERO_HASH, signatures=[signature], required_active=["alice"]) == {"valid": True}
-    assert site.call("database_api.verify_signatures", hash=ZERO_HASH, signatures=[signature], required_owner=["alice"]) == {"valid": False}
+    assert api.call("database_api.verify_signatures", hash=ZERO_HASH, signatures=[signature], required_active=["alice"]) == {"valid": True}
+    assert api.call("database_api.verify_signatures", hash=ZERO_HASH, signatures=[signature], required_owner=["alice"]) == {"valid": False}
 
 
-def test_required_signatures(site: Site) -> None:
+def test_required_signatures(api: ApiChain) -> None:
     def required(trx: SignedTransaction, *available: str) -> list[str]:
         keys = [text(name) for name in available]
-        old, named = ask(site, "get_required_signatures", trx, keys, available_keys=keys)
+        old, named = ask(api, "get_required_signatures", trx, keys, available_keys=keys)
         assert named == {"keys": old}
         return list(old)
 
-    assert required(spend(site, "alice"), "alice", "bob") == [text("alice")]
-    assert required(spend(site, "alice"), "bob") == []
+    assert required(spend(api, "alice"), "alice", "bob") == [text("alice")]
+    assert required(spend(api, "alice"), "bob") == []
     # Only the first member of an authority is looked at.
-    assert required(spend(site, "joint"), "alice", "bob") == [text("alice")]
+    assert required(spend(api, "joint"), "alice", "bob") == [text("alice")]
 
 
-def test_potential_signatures(site: Site) -> None:
+def test_potential_signatures(api: ApiChain) -> None:
     def potential(name: str) -> list[str]:
-        old, named = ask(site, "get_potential_signatures", spend(site, name))
+        old, named = ask(api, "get_potential_signatures", spend(api, name))
         assert named == {"keys": old}
         return list(old)
 
@@ -151,23 +151,23 @@ def test_potential_signatures(site: Site) -> None:
 
 
 @pytest.mark.parametrize("method", ["get_required_signatures", "get_potential_signatures"])
-def test_posting_beside_an_authority_that_an_operation_names(site: Site, method: str) -> None:
+def test_posting_beside_an_authority_that_an_operation_names(api: ApiChain, method: str) -> None:
     """The reference looks at posting alone."""
-    authority = site.state.authority("bob").owner
+    authority = api.state.authority("bob").owner
     recovery = RecoverAccount(account_to_recover="bob", new_owner_authority=authority, recent_owner_authority=authority)
     post = Comment(parent_permlink="life", author="alice", permlink="p", title="", body="b")
-    trx = site.transaction(post, recovery, signers=())
+    trx = api.transaction(post, recovery, signers=())
     keys = [text("alice"), text("bob")]
     more = ([keys], {"available_keys": keys}) if method == "get_required_signatures" else ([], {})
-    assert ask(site, method, trx, *more[0], **more[1]) == ([text("alice")], {"keys": [text("alice")]})
+    assert ask(api, method, trx, *more[0], **more[1]) == ([text("alice")], {"keys": [text("alice")]})
 
 
-def test_work_is_limited(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_work_is_limited(api: ApiChain, monkeypatch: pytest.MonkeyPatch) -> None:
     """What many signatures, or many authorities, cost is counted before it is done."""
     monkeypatch.setattr(allowance, "LOCAL_UNITS_MAX", 50)
     walked = {"weight_threshold": 0, "account_auths": [["joint", 1], ["alice", 1]], "key_auths": []}
     signature = sign(secret("alice"), bytes(32), Canonical.fc_canonical).hex()
-    many = site.wire.transaction_to_json(spend(site, "alice", *["bob"] * 20))
+    many = api.wire.transaction_to_json(spend(api, "alice", *["bob"] * 20))
     asked: list[tuple[str, dict[str, Any]]] = [
         ("verify_signatures", {"hash": ZERO_HASH, "required_other": [walked] * 200}),
         ("verify_signatures", {"hash": ZERO_HASH, "signatures": [signature] * 20}),
@@ -177,10 +177,10 @@ def test_work_is_limited(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     ]
     for method, named in asked:
         with pytest.raises(Refusal, match="at most 50 units"):
-            site.call(f"database_api.{method}", **named)
+            api.call(f"database_api.{method}", **named)
 
 
-def test_texts_of_keys_are_counted_as_they_are_read(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_texts_of_keys_are_counted_as_they_are_read(api: ApiChain, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(allowance, "LOCAL_UNITS_MAX", 50)
     keys = [public_key_text(b"\2" + i.to_bytes(32, "big"), "TST") for i in range(60)]
     wide = {"weight_threshold": 1, "account_auths": [], "key_auths": [[key, 1] for key in keys]}
@@ -192,4 +192,4 @@ def test_texts_of_keys_are_counted_as_they_are_read(site: Site, monkeypatch: pyt
     ]
     for method, named in asked:
         with pytest.raises(Refusal, match="at most 50 units"):
-            site.call(method, **named)
+            api.call(method, **named)

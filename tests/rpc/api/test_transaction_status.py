@@ -5,25 +5,25 @@ from state.plugins.transaction_status import TRANSACTION_STATUS
 from state.protocol.transaction import SignedTransaction
 from state.protocol.values.asset import COIN, Asset
 from state.protocol.values.text import time_text
-from tests.helpers.api import INIT_SECRET, NOW, Site
+from tests.helpers.api import INIT_SECRET, NOW, ApiChain
 
 
-def transfer(site: Site, amount: int = 1000) -> SignedTransaction:
+def transfer(api: ApiChain, amount: int = 1000) -> SignedTransaction:
     """A transaction of the first witness."""
     operation = Transfer(from_="initminer", to="null", amount=Asset(amount, COIN), memo="")
-    return site.transaction(operation, signers=(INIT_SECRET,))
+    return api.transaction(operation, signers=(INIT_SECRET,))
 
 
 def test_where_a_transaction_is() -> None:
-    site = Site(plugins=[TRANSACTION_STATUS.name])
-    site.start(2)
-    trx = transfer(site)
+    api = ApiChain(plugins=[TRANSACTION_STATUS.name])
+    api.start(2)
+    trx = transfer(api)
     find = "transaction_status_api.find_transaction"
-    assert site.call(find, transaction_id=trx.id.hex()) == {"status": "unknown"}
-    site.chain.push_transaction(trx)
-    assert site.call(find, transaction_id=trx.id.hex()) == {"status": "within_mempool"}
-    site.generate()
-    found = site.call(find, transaction_id=trx.id.hex())
+    assert api.call(find, transaction_id=trx.id.hex()) == {"status": "unknown"}
+    api.chain.push_transaction(trx)
+    assert api.call(find, transaction_id=trx.id.hex()) == {"status": "within_mempool"}
+    api.generate()
+    found = api.call(find, transaction_id=trx.id.hex())
     assert found in ({"status": f"within_{kind}_block", "block_num": 3} for kind in ("irreversible", "reversible"))
-    assert site.call(find, transaction_id="ff", expiration=time_text(NOW))["status"] == "too_old"
-    assert site.call(find, transaction_id="ff", expiration=time_text(site.state.head_time + 10**6)) == {"status": "unknown"}
+    assert api.call(find, transaction_id="ff", expiration=time_text(NOW))["status"] == "too_old"
+    assert api.call(find, transaction_id="ff", expiration=time_text(api.state.head_time + 10**6)) == {"status": "unknown"}

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from rpc.explain import budget, explain, explainer, refused
-from rpc.explain.budget import Budget, Purse
-from rpc.explain.case import MEMBERS_MAX, Case, Explanation, shortened, span
+from rpc.explain import budget, explain, explainer, refused_log
+from rpc.explain.budget import Budget, SharedBudget
+from rpc.explain.case import MEMBERS_MAX, Explanation, RefusalCase, shortened, span
 from rpc.explain.explainer import Explainer
-from rpc.explain.refused import RefusedTransactions
+from rpc.explain.refused_log import RefusedTransactionLog
 from rpc.explain.values import in_words
 from state.operations.custom import CustomJson
 from state.protocol.errors import ChainError, Refused
@@ -27,16 +27,16 @@ def world() -> World:
 
 
 def test_tries_come_back_with_time() -> None:
-    purse = Purse()
+    shared_budget = SharedBudget()
     spent = 0
-    while purse.budget(1000).take(budget.TRIES_MAX):
+    while shared_budget.budget(1000).take(budget.TRIES_MAX):
         spent += budget.TRIES_MAX
     assert spent == budget.TRIES_SAVED_MAX
-    assert purse.budget(1000).left == 0
-    assert purse.budget(1100).left == budget.TRIES_PER_SECOND // 10
-    assert purse.budget(10**9).left == budget.TRIES_MAX
+    assert shared_budget.budget(1000).left == 0
+    assert shared_budget.budget(1100).left == budget.TRIES_PER_SECOND // 10
+    assert shared_budget.budget(10**9).left == budget.TRIES_MAX
     # A clock that is set back gives nothing.
-    assert purse.budget(0).left == budget.TRIES_MAX
+    assert shared_budget.budget(0).left == budget.TRIES_MAX
 
 
 def test_a_budget_is_spent_by_what_it_has_not() -> None:
@@ -110,7 +110,7 @@ def unread(world: World, *operations: Any) -> Explanation:
 def test_a_bug_costs_the_explanation_and_nothing_else(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     logged: list[str] = []
 
-    def fail(case: Case) -> None:
+    def fail(case: RefusalCase) -> None:
         raise ZeroDivisionError
 
     monkeypatch.setattr(explain, "explain", fail)
@@ -136,24 +136,24 @@ def test_a_listener_that_fails_costs_the_explanation_and_nothing_else(world: Wor
 
 
 def test_what_is_kept_is_bounded_in_number_and_size(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = RefusedTransactions(world.wire)
+    kept = RefusedTransactionLog(world.wire)
     trx = signed(TRANSFER)(world)
-    for time_ in range(refused.REFUSED_MAX + 5):
+    for time_ in range(refused_log.REFUSED_MAX + 5):
         kept.add(time_, 1, trx, None, Refused("no"), None)
-    assert len(kept) == refused.REFUSED_MAX
-    assert next(kept.newest(1))[0].time == refused.REFUSED_MAX + 4
-    monkeypatch.setattr(refused, "REFUSED_BYTES_MAX", 10 * kept.size // len(kept))
+    assert len(kept) == refused_log.REFUSED_MAX
+    assert next(kept.newest(1))[0].time == refused_log.REFUSED_MAX + 4
+    monkeypatch.setattr(refused_log, "REFUSED_BYTES_MAX", 10 * kept.size // len(kept))
     kept.add(0, 1, trx, None, Refused("x" * 100_000), None)
     assert 0 < len(kept) < 11
-    assert kept.size <= refused.REFUSED_BYTES_MAX
+    assert kept.size <= refused_log.REFUSED_BYTES_MAX
 
 
 def test_what_is_too_large_or_no_text_is_kept_without_its_content(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = RefusedTransactions(world.wire)
+    kept = RefusedTransactionLog(world.wire)
     trx = signed(TRANSFER)(world)
     kept.add(0, 1, None, {"memo": "x" * 200_000}, Refused("no"), None)
     kept.add(0, 1, None, {"memo": "\udcff"}, Refused("no"), None)
-    monkeypatch.setattr(refused, "TRANSACTION_BYTES_MAX", 10)
+    monkeypatch.setattr(refused_log, "TRANSACTION_BYTES_MAX", 10)
     kept.add(0, 1, trx, None, Refused("no"), None)
     assert [transaction for _, transaction, _ in kept.newest(3)] == [None, None, None]
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from rpc.explain.budget import Purse
-from rpc.explain.case import Case
+from rpc.explain.budget import SharedBudget
+from rpc.explain.case import RefusalCase
 from rpc.explain.explain import explain
 from state.protocol.errors import Refused
 from tests.helpers.nodes import dev_chain, make_block, transfer
@@ -15,6 +15,6 @@ def test_the_values_of_a_refusal_may_have_any_name(name: str) -> None:
     make_block(chain)
     for text in (f"it is refused: ${{{name}}}", "${n} calls wait for transactions already"):
         error = Refused(text, condition="a > b", **{name: "told"})
-        explanation = explain(Case(chain, error, transfer(chain), Purse().budget(0)))
+        explanation = explain(RefusalCase(chain, error, transfer(chain), SharedBudget().budget(0)))
         assert explanation.why
         assert name == "what" or name in explanation.values

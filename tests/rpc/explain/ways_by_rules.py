@@ -14,8 +14,8 @@ from state.operations.rewards import ClaimRewardBalance
 from state.operations.transfers import CancelTransferFromSavings, Transfer, TransferFromSavings
 from state.operations.vesting import DelegateVestingShares, TransferToVesting, WithdrawVesting
 from state.operations.witnesses import AccountWitnessVote
+from state.protocol.authority import key_authority
 from state.protocol.constants import HIVE_TREASURY_ACCOUNT
-from state.protocol.keys.authority import key_authority
 from state.protocol.keys.keys import secret_from_seed
 from state.protocol.transaction import SignedTransaction
 from state.protocol.values.asset import COIN, SBD, VESTS, Asset

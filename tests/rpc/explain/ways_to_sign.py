@@ -7,7 +7,7 @@ from state.operations.content import Vote
 from state.operations.custom import CustomJson
 from state.operations.escrow import EscrowTransfer
 from state.operations.transfers import Transfer
-from state.protocol.keys.authority import key_authority
+from state.protocol.authority import key_authority
 from state.protocol.keys.keys import secret_from_seed
 from state.protocol.transaction import SignedTransaction
 from state.protocol.values.asset import COIN, SBD, Asset

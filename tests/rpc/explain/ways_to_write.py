@@ -3,7 +3,7 @@
 from typing import Any
 
 from state.operations.accounts import AccountCreate
-from state.protocol.keys.authority import key_authority
+from state.protocol.authority import key_authority
 from state.protocol.values.asset import COIN, Asset
 from tests.rpc.explain.world import TRANSFER, Make, Way, key, signed, written
 

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from node.specs import load_spec
+from node.specs.builder import load_spec
 from state.operations.accounts import AccountCreate
 from state.operations.authorities import AccountUpdate
 from state.operations.content import Comment, Vote
@@ -17,14 +17,14 @@ from state.operations.transfers import Transfer
 from state.operations.vesting import DelegateVestingShares, TransferToVesting
 from state.operations.witnesses import AccountWitnessVote
 from state.plugins.rc.plugin import RC
+from state.protocol.authority import Authority, key_authority
 from state.protocol.constants import HIVE_TREASURY_ACCOUNT
-from state.protocol.keys.authority import Authority, key_authority
 from state.protocol.keys.keys import derive_secret, public_key, secret_from_seed
 from state.protocol.keys.signatures import Canonical, sign
 from state.protocol.operation import Operation
 from state.protocol.transaction import SignedTransaction
 from state.protocol.values.asset import COIN, SBD, VESTS, Asset
-from tests.helpers.api import INIT_SECRET, INIT_WIF, Site
+from tests.helpers.api import INIT_SECRET, INIT_WIF, ApiChain
 
 PUSH = "condenser_api.broadcast_transaction"
 ONE = Asset(1000, COIN)
@@ -49,7 +49,7 @@ def new_key(name: str) -> bytes:
     return public_key(secret_from_seed(f"new {name}"))
 
 
-class World(Site):
+class World(ApiChain):
     """The chain `dev` after some blocks, in which what the ways need has happened."""
 
     def __init__(self) -> None:

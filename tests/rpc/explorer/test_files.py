@@ -6,20 +6,20 @@ import re
 
 import pytest
 
-from rpc.explorer.files import FIRST, JOINED, MODULES, POLICY, PREFIX, ROOT, SHEETS, STYLE, TYPES, File, answer, read_files, takes_gzip
-from rpc.service.transport.rights import Access
+from rpc.explorer.files import FIRST, JOINED, MODULES, POLICY, PREFIX, ROOT, SHEETS, STYLE, TYPES, WebFile, answer, read_files, takes_gzip
+from rpc.http.access import AccessPolicy
 from state.protocol.operation import OPERATIONS
-from tests.rpc.service.transport.test_asgi import PING, PONG, ask, server
+from tests.rpc.http.test_asgi_app import PING, PONG, ask, server
 
 HTML = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
-PAGES = Access(has_pages=True)
+PAGES = AccessPolicy(has_pages=True)
 NAMES = re.compile(r"\{([^}:]+)(?::(\w+))?\}")
 KINDS = {"", "account", "accounts", "code", "percent", "price", "text", "token"}
 SOURCES = sorted((ROOT / "app").rglob("*.js"))
 
 
 @pytest.fixture(scope="module")
-def files() -> dict[str, File]:
+def files() -> dict[str, WebFile]:
     """The files as they are served."""
     return read_files()
 
@@ -77,14 +77,14 @@ def test_only_who_takes_it_gets_packed_files(accepted: bytes, is_packed: bool) -
 @pytest.mark.parametrize(
     ("known", "status"), [(b'"TAG"', 304), (b'W/"TAG"', 304), (b'"x", "TAG"', 304), (b"*", 304), (b'"TAG-gzip"', 200), (b"TAG", 200)]
 )
-def test_a_file_that_is_known_is_not_sent(files: dict[str, File], known: bytes, status: int) -> None:
+def test_a_file_that_is_known_is_not_sent(files: dict[str, WebFile], known: bytes, status: int) -> None:
     path = PREFIX + "app.js"
     found = answer(files, path, [(b"if-none-match", known.replace(b"TAG", files[path].tag.encode()))])
     assert (found.status, found.body) == (status, b"" if status == 304 else files[path].body)
     assert dict(found.headers)[b"content-security-policy"] == POLICY.encode()
 
 
-def test_a_head_says_what_the_file_would_be(files: dict[str, File]) -> None:
+def test_a_head_says_what_the_file_would_be(files: dict[str, WebFile]) -> None:
     for path in (PREFIX + "app.js", PREFIX + "nothing.js", "/"):
         whole, head = (answer(files, path, [], has_body=has_body) for has_body in (True, False))
         assert (head.status, head.headers, head.body) == (whole.status, whole.headers, b"")
@@ -103,7 +103,7 @@ async def test_without_the_explorer_there_are_no_pages() -> None:
             assert b"jsonrpc" in (await ask(port, "GET", path, None, headers=HTML))[2]
 
 
-def test_modules_import_files_that_are_there(files: dict[str, File]) -> None:
+def test_modules_import_files_that_are_there(files: dict[str, WebFile]) -> None:
     for module in SOURCES:
         text = module.read_text()
         for name in re.findall(r'^import [^;]*?"([^"]+)"', text, re.MULTILINE):
@@ -112,7 +112,7 @@ def test_modules_import_files_that_are_there(files: dict[str, File]) -> None:
             assert name in files, (module.name, name)
 
 
-def test_markup_has_nothing_that_the_policy_forbids(files: dict[str, File]) -> None:
+def test_markup_has_nothing_that_the_policy_forbids(files: dict[str, WebFile]) -> None:
     index = (ROOT / "index.html").read_text()
     assert not re.search(r"<script(?![^>]*\bsrc=)|\son\w+=|style=|<style", index)
     assert set(re.findall(r'(?:src|href)="([^"]+)"', index)) <= set(files)
@@ -122,7 +122,7 @@ def test_markup_has_nothing_that_the_policy_forbids(files: dict[str, File]) -> N
         assert not re.search(r"(?:from|import|fetch\(|src=|href=)\s*[\"'`]https?://", text), module.name
 
 
-def test_a_page_is_run_by_one_file_and_what_that_imports(files: dict[str, File]) -> None:
+def test_a_page_is_run_by_one_file_and_what_that_imports(files: dict[str, WebFile]) -> None:
     index = (ROOT / "index.html").read_text()
     imported = set(re.findall(r'^import .*? from "([^"]+)";$', files[JOINED].body.decode(), re.MULTILINE))
     assert set(re.findall(r'modulepreload" href="([^"]+)"', index)) | {FIRST} == imported

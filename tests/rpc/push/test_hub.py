@@ -8,51 +8,51 @@ import trio
 
 from rpc.push import hub as hub_module
 from rpc.push.hub import BROKEN
-from rpc.push.session import ENTRY_SIZE, FULL, Filter, Kind
+from rpc.push.session import ENTRY_SIZE, FULL, Filter, Topic
 from rpc.records.large_blocks import SLICE_UNITS
 from state.operations.transfers import Transfer
 from state.protocol.errors import ChainError
 from state.protocol.virtual import ProducerReward
-from tests.helpers.logs import capture_logs
+from tests.helpers.log_capture import capture_logs
 from tests.helpers.nodes import SECRET, transfer
-from tests.helpers.push import Pushing, notices
+from tests.helpers.push import PushClients, notices
 
 
 @pytest.fixture
-def world() -> Pushing:
+def world() -> PushClients:
     """A chain with some blocks."""
-    made = Pushing()
+    made = PushClients()
     made.make(3)
     return made
 
 
-def attached(world: Pushing) -> list[int]:
+def attached(world: PushClients) -> list[int]:
     """How many functions are called around blocks, transactions and operations."""
     listeners = world.chain.state.listeners
-    lists: list[Any] = [world.chain.on_moved, listeners.before_block, listeners.after_block, listeners.after_transaction]
+    lists: list[Any] = [world.chain.on_head_change, listeners.before_block, listeners.after_block, listeners.after_transaction]
     return [*map(len, lists), len(listeners.before_operation[Transfer])]
 
 
-async def test_nothing_is_attached_while_nobody_listens(world: Pushing) -> None:
+async def test_nothing_is_attached_while_nobody_listens(world: PushClients) -> None:
     before = attached(world)
     session = world.session()
-    ids = [session.subscribe(kind) for kind in Kind]
+    ids = [session.subscribe(kind) for kind in Topic]
     assert all(now > then for now, then in zip(attached(world), before, strict=True))
     for number in ids:
         session.unsubscribe(number)
     assert attached(world) == before
     with world.hub.stream(1, irreversible=False):
         assert attached(world)[0] == before[0] + 1
-    session.subscribe(Kind.operations)
-    session.set_callback(Kind.headers, 1)
+    session.subscribe(Topic.operations)
+    session.set_callback(Topic.headers, 1)
     session.close()
     assert (attached(world), world.hub.count) == (before, 0)
 
 
-async def test_large_blocks_are_told_of_in_the_same_form_and_count_as_work(world: Pushing, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_large_blocks_are_told_of_in_the_same_form_and_count_as_work(world: PushClients, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hub_module, "LARGE_SIZE", 0)
     session = world.session()
-    session.subscribe(Kind.blocks)
+    session.subscribe(Topic.blocks)
     before = world.chain.state.work.spent
     [block] = world.make(1)
     [notice] = await notices(session, 1)
@@ -61,9 +61,9 @@ async def test_large_blocks_are_told_of_in_the_same_form_and_count_as_work(world
     assert world.chain.state.work.spent - before >= SLICE_UNITS
 
 
-async def test_blocks_are_told_of_in_the_form_of_block_api(world: Pushing) -> None:
+async def test_blocks_are_told_of_in_the_form_of_block_api(world: PushClients) -> None:
     session = world.session()
-    number = session.subscribe(Kind.blocks)
+    number = session.subscribe(Topic.blocks)
     blocks = world.make(2)
     told = await notices(session, 2)
     for block, notice in zip(blocks, told, strict=True):
@@ -71,12 +71,12 @@ async def test_blocks_are_told_of_in_the_form_of_block_api(world: Pushing) -> No
         assert notice == {"subscription": number, "kind": "blocks", "block": {"block_num": block.number, **shown}}
 
 
-async def test_undone_blocks_are_told_of_in_one_notice(world: Pushing) -> None:
+async def test_undone_blocks_are_told_of_in_one_notice(world: PushClients) -> None:
     world.make(30)
     session = world.session()
-    session.subscribe(Kind.blocks)
+    session.subscribe(Topic.blocks)
     of_operations = world.session()
-    of_operations.subscribe(Kind.operations, Filter(classes=frozenset({ProducerReward})))
+    of_operations.subscribe(Topic.operations, Filter(classes=frozenset({ProducerReward})))
     head = world.make(1)[0].number
     branch = world.switch(behind=1)
     told = await notices(session, 4)
@@ -89,20 +89,20 @@ async def test_undone_blocks_are_told_of_in_one_notice(world: Pushing) -> None:
     assert (await notices(session, 1))[0]["undone"] == {"first": head + 1, "last": head + 1}
 
 
-async def test_a_branch_that_is_refused_tells_nothing(world: Pushing) -> None:
-    world = Pushing()
+async def test_a_branch_that_is_refused_tells_nothing(world: PushClients) -> None:
+    world = PushClients()
     accounts = world.chain.state.accounts
     alice = accounts.by_name.get("alice")
     assert alice is not None
     accounts.modify(alice, balance=0)
     world.make(30)
-    other = Pushing()
+    other = PushClients()
     for number in range(1, world.chain.state.props.head_block_number):
         block = world.chain.block_by_number(number)
         assert block is not None
         other.chain.push_block(block)
     session = world.session()
-    for kind in (Kind.blocks, Kind.operations, Kind.irreversible_blocks):
+    for kind in (Topic.blocks, Topic.operations, Topic.irreversible_blocks):
         session.subscribe(kind)
     other.make(1)
     other.chain.push_transaction(transfer(other.chain))  # here alice has something
@@ -121,9 +121,9 @@ async def test_a_branch_that_is_refused_tells_nothing(world: Pushing) -> None:
     assert session.size == 0
 
 
-async def test_irreversible_blocks_are_told_of_once(world: Pushing) -> None:
+async def test_irreversible_blocks_are_told_of_once(world: PushClients) -> None:
     session = world.session()
-    session.subscribe(Kind.irreversible_blocks)
+    session.subscribe(Topic.irreversible_blocks)
     first = world.chain.irreversible + 1
     world.make(40)
     count = world.chain.irreversible - first + 1
@@ -133,7 +133,7 @@ async def test_irreversible_blocks_are_told_of_once(world: Pushing) -> None:
     assert session.size == 0
 
 
-async def test_operations_are_those_of_blocks_by_account_and_by_name(world: Pushing) -> None:
+async def test_operations_are_those_of_blocks_by_account_and_by_name(world: PushClients) -> None:
     sessions = [world.session() for _ in range(5)]
     filters = [
         Filter(),
@@ -143,7 +143,7 @@ async def test_operations_are_those_of_blocks_by_account_and_by_name(world: Push
         Filter(accounts=frozenset({"alice"}), classes=frozenset({ProducerReward})),
     ]
     for session, wanted in zip(sessions, filters, strict=True):
-        session.subscribe(Kind.operations, wanted)
+        session.subscribe(Topic.operations, wanted)
     trx = transfer(world.chain)
     world.chain.push_transaction(trx)
     assert [session.size for session in sessions] == [0] * 5  # it waits for a block
@@ -163,19 +163,19 @@ async def test_operations_are_those_of_blocks_by_account_and_by_name(world: Push
 
 
 async def test_operations_of_the_first_block_are_told_of() -> None:
-    world = Pushing()
+    world = PushClients()
     session = world.session()
-    session.subscribe(Kind.operations)
+    session.subscribe(Topic.operations)
     world.make(1)
     told = await notices(session, 2)
     assert {notice["operation"]["block"] for notice in told} == {1}
 
 
-async def test_accepted_transactions_are_told_of_once_and_refused_ones_apart(world: Pushing) -> None:
+async def test_accepted_transactions_are_told_of_once_and_refused_ones_apart(world: PushClients) -> None:
     accepted, refused, pending = world.session(), world.session(), world.session()
-    accepted.subscribe(Kind.transactions)
-    refused.subscribe(Kind.refusals)
-    pending.set_callback(Kind.pending, 7)
+    accepted.subscribe(Topic.transactions)
+    refused.subscribe(Topic.refusals)
+    pending.set_callback(Topic.pending, 7)
     trx = transfer(world.chain)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(world.processor.run)
@@ -196,10 +196,10 @@ async def test_accepted_transactions_are_told_of_once_and_refused_ones_apart(wor
     assert [session.size for session in (accepted, refused, pending)] == [0, 0, 0]
 
 
-async def test_headers_have_the_form_of_older_nodes(world: Pushing) -> None:
+async def test_headers_have_the_form_of_older_nodes(world: PushClients) -> None:
     session = world.session()
-    session.set_callback(Kind.headers, 5)
-    session.set_callback(Kind.headers, 6)  # takes the place of the first
+    session.set_callback(Topic.headers, 5)
+    session.set_callback(Topic.headers, 6)  # takes the place of the first
     block = world.make(1)[0]
     told: Any = (await notices(session, 1))[0]
     header = {
@@ -216,10 +216,10 @@ async def test_headers_have_the_form_of_older_nodes(world: Pushing) -> None:
     assert (session.size, world.hub.count) == (0, 0)
 
 
-async def test_a_text_is_held_once_for_all_queues(world: Pushing, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_text_is_held_once_for_all_queues(world: PushClients, monkeypatch: pytest.MonkeyPatch) -> None:
     sessions = [world.session() for _ in range(50)]
     for session in sessions:
-        session.subscribe(Kind.blocks)
+        session.subscribe(Topic.blocks)
     world.make(4)
     texts = sessions[0].size - 4 * ENTRY_SIZE
     assert texts > 4 * 500
@@ -235,9 +235,9 @@ async def test_a_text_is_held_once_for_all_queues(world: Pushing, monkeypatch: p
     assert world.hub.held_size == 0
 
 
-async def test_a_bug_is_no_refusal_of_the_block(world: Pushing, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_bug_is_no_refusal_of_the_block(world: PushClients, monkeypatch: pytest.MonkeyPatch) -> None:
     session = world.session()
-    session.subscribe(Kind.blocks)
+    session.subscribe(Topic.blocks)
     monkeypatch.setattr(hub_module, "block_json", lambda *_given, **_named: 1 // 0)
     with capture_logs() as logged:
         world.make(1)
@@ -245,11 +245,11 @@ async def test_a_bug_is_no_refusal_of_the_block(world: Pushing, monkeypatch: pyt
     assert (session.reason, await session.next()) == (BROKEN, None)
 
 
-async def test_many_irreversible_blocks_at_once_are_told_of_in_portions(world: Pushing, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_many_irreversible_blocks_at_once_are_told_of_in_portions(world: PushClients, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hub_module, "IRREVERSIBLE_AT_ONCE_MAX", 3)
     world.make(40)
     session = world.session()
-    session.subscribe(Kind.irreversible_blocks)
+    session.subscribe(Topic.irreversible_blocks)
     world.hub._irreversible = 1  # as if those after it had waited for witnesses
     world.make(2)
     assert [notice["block"]["block_num"] for notice in await notices(session, 6)] == [2, 3, 4, 5, 6, 7]

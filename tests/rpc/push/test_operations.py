@@ -2,21 +2,21 @@
 
 import pytest
 
-from rpc.push.operations import Collector, impacted
+from rpc.push.operations import OperationCollector, impacted
 from state.operations.transfers import Transfer
 from state.protocol.errors import ChainError, Refused
 from state.protocol.virtual import ProposalPay, SpsFund
 from tests.helpers.nodes import DEV, dev_chain, make_block, transfer
 
 
-def names(collector: Collector, number: int) -> list[str]:
+def names(collector: OperationCollector, number: int) -> list[str]:
     """The names of the operations of a block."""
     return [record.operation.NAME for record in collector.take()[number]]
 
 
 def test_pending_and_assembled_transactions_are_left_out() -> None:
     chain = dev_chain()
-    collector = Collector(chain.state)
+    collector = OperationCollector(chain.state)
     collector.attach()
     chain.push_transaction(transfer(chain))  # also before the first block, where no coordinates have been set
     assert collector.take() == {}
@@ -38,7 +38,7 @@ def test_a_block_that_is_refused_is_forgotten() -> None:
     alice = other.state.accounts.by_name.get("alice")
     assert alice is not None
     other.state.accounts.modify(alice, balance=0)
-    collector = Collector(other.state)
+    collector = OperationCollector(other.state)
     collector.attach()
     with pytest.raises(ChainError):
         other.push_block(block)
@@ -56,7 +56,7 @@ def test_no_other_listener_keeps_an_operation_from_being_seen() -> None:
 
     chain.state.listeners.on_operation(refuse, Transfer, after=False)
     make_block(chain)
-    collector = Collector(chain.state)
+    collector = OperationCollector(chain.state)
     collector.attach()
     chain.push_transaction(transfer(chain))
     make_block(chain)

@@ -5,58 +5,58 @@ import trio
 import trio.testing
 
 from rpc.push import session as session_module
-from rpc.push.session import LET_GO_SECONDS_MAX, SUBSCRIPTIONS_MAX, TOO_SLOW, Kind
+from rpc.push.session import DISCONNECT_SECONDS_MAX, SUBSCRIPTIONS_MAX, TOO_SLOW, Topic
 from state.protocol.errors import ChainError
 from tests.helpers.golden import fails
-from tests.helpers.push import Pushing, notices
+from tests.helpers.push import PushClients, notices
 
 
 @pytest.fixture
-def world() -> Pushing:
+def world() -> PushClients:
     """A chain with a block."""
-    made = Pushing()
+    made = PushClients()
     made.make(1)
     return made
 
 
-async def test_a_reader_for_whom_too_much_waits_is_let_go(world: Pushing, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_reader_for_whom_too_much_waits_is_let_go(world: PushClients, monkeypatch: pytest.MonkeyPatch) -> None:
     slow, quick = world.session(), world.session()
     for session in (slow, quick):
-        session.subscribe(Kind.blocks)
+        session.subscribe(Topic.blocks)
     monkeypatch.setattr(session_module, "QUEUED_SIZE_MAX", 3000)
     for _ in range(20):
         world.make(1)
         await notices(quick, 1)
     assert (quick.reason, slow.reason, slow.size) == ("", TOO_SLOW, 0)
     assert await slow.next() is None
-    assert slow.patience.deadline == pytest.approx(trio.current_time() + LET_GO_SECONDS_MAX, abs=5)
+    assert slow.patience.deadline == pytest.approx(trio.current_time() + DISCONNECT_SECONDS_MAX, abs=5)
     with fails(ChainError):
-        slow.subscribe(Kind.blocks)
+        slow.subscribe(Topic.blocks)
     assert len(slow.reason) <= 123
 
 
-async def test_a_single_notice_may_be_larger_than_the_bound(world: Pushing, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_single_notice_may_be_larger_than_the_bound(world: PushClients, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session_module, "QUEUED_SIZE_MAX", 10)
     session = world.session()
-    session.subscribe(Kind.blocks)
+    session.subscribe(Topic.blocks)
     world.make(1)
     assert len(await notices(session, 1)) == 1
 
 
-async def test_subscriptions_have_a_bound_and_numbers_of_their_own(world: Pushing) -> None:
+async def test_subscriptions_have_a_bound_and_numbers_of_their_own(world: PushClients) -> None:
     session = world.session()
-    assert [session.subscribe(Kind.blocks) for _ in range(SUBSCRIPTIONS_MAX)] == list(range(1, SUBSCRIPTIONS_MAX + 1))
+    assert [session.subscribe(Topic.blocks) for _ in range(SUBSCRIPTIONS_MAX)] == list(range(1, SUBSCRIPTIONS_MAX + 1))
     with fails(ChainError):
-        session.subscribe(Kind.blocks)
+        session.subscribe(Topic.blocks)
     with fails(ChainError):
-        session.set_callback(Kind.headers, 1)
+        session.set_callback(Topic.headers, 1)
     session.unsubscribe(5)
-    assert session.subscribe(Kind.blocks) == SUBSCRIPTIONS_MAX + 1
+    assert session.subscribe(Topic.blocks) == SUBSCRIPTIONS_MAX + 1
     with fails(ChainError):
         session.unsubscribe(5)
 
 
-async def test_places_are_asked_for_and_given_back(world: Pushing) -> None:
+async def test_places_are_asked_for_and_given_back(world: PushClients) -> None:
     places = [2]
 
     def take() -> bool:
@@ -67,26 +67,26 @@ async def test_places_are_asked_for_and_given_back(world: Pushing) -> None:
         places[0] += 1
 
     session = world.hub.session(take, give_back)
-    session.subscribe(Kind.blocks)
-    session.set_callback(Kind.headers, 1)
+    session.subscribe(Topic.blocks)
+    session.set_callback(Topic.headers, 1)
     with fails(ChainError):
-        session.subscribe(Kind.blocks)
+        session.subscribe(Topic.blocks)
     places[0] = 0
     session.close()
     assert (places[0], world.hub.count) == (2, 0)
 
 
-async def test_what_waits_for_a_subscription_that_has_ended_is_not_sent(world: Pushing) -> None:
+async def test_what_waits_for_a_subscription_that_has_ended_is_not_sent(world: PushClients) -> None:
     session = world.session()
-    first, second = session.subscribe(Kind.blocks), session.subscribe(Kind.blocks)
+    first, second = session.subscribe(Topic.blocks), session.subscribe(Topic.blocks)
     world.make(2)
     session.unsubscribe(first)
     assert [notice["subscription"] for notice in await notices(session, 2)] == [second] * 2
 
 
-async def test_notices_wait_while_an_answer_is_sent(world: Pushing, autojump_clock: trio.testing.MockClock) -> None:
+async def test_notices_wait_while_an_answer_is_sent(world: PushClients, autojump_clock: trio.testing.MockClock) -> None:
     session = world.session()
-    session.subscribe(Kind.blocks)
+    session.subscribe(Topic.blocks)
     with session.paused():
         world.make(1)
         with trio.move_on_after(1) as waited:
@@ -95,17 +95,17 @@ async def test_notices_wait_while_an_answer_is_sent(world: Pushing, autojump_clo
     assert len(await notices(session, 1)) == 1
 
 
-async def test_a_session_begins_to_send_with_its_first_subscription(world: Pushing) -> None:
+async def test_a_session_begins_to_send_with_its_first_subscription(world: PushClients) -> None:
     session = world.session()
     begun: list[int] = []
     session.on_first = lambda: begun.append(1)
     assert begun == []
-    session.set_callback(Kind.headers, 1)
-    session.subscribe(Kind.blocks)
+    session.set_callback(Topic.headers, 1)
+    session.subscribe(Topic.blocks)
     assert begun == [1]
 
 
-async def test_blocks_for_everybody_are_one_subscription_of_a_connection(world: Pushing) -> None:
+async def test_blocks_for_everybody_are_one_subscription_of_a_connection(world: PushClients) -> None:
     session = world.session()
     number = session.subscribe_blocks()
     assert [session.subscribe_blocks() for _ in range(SUBSCRIPTIONS_MAX)] == [number] * SUBSCRIPTIONS_MAX
@@ -116,7 +116,7 @@ async def test_blocks_for_everybody_are_one_subscription_of_a_connection(world: 
     assert [notice["kind"] for notice in await notices(session, 1)] == ["blocks"]
 
 
-async def test_a_notice_is_not_copied_and_counts_until_it_is_sent(world: Pushing) -> None:
+async def test_a_notice_is_not_copied_and_counts_until_it_is_sent(world: PushClients) -> None:
     first, second = world.session(), world.session()
     for session in (first, second):
         session.subscribe_blocks()

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from rpc.push.stream import PIECE_BLOCKS_MAX, PIECE_SIZE, BlockStream
-from state.store.slices import Unsettled
+from state.store.lazy.incremental import NotReady
 
 
 class Blocks:
@@ -81,12 +81,12 @@ def test_a_line_that_is_made_in_slices_begins_a_piece() -> None:
 
     def line(number: int) -> bytes:
         if number not in made:
-            raise Unsettled(lambda: False)
+            raise NotReady(lambda: False)
         return made[number]
 
     stream = BlockStream(1, lambda: 3, line)
     assert stream.piece() == b"one\ntwo\n"
-    with pytest.raises(Unsettled):
+    with pytest.raises(NotReady):
         stream.piece()
     made[3] = b"three\n"
     assert stream.piece() == b"three\n"

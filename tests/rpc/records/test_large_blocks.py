@@ -5,20 +5,20 @@ from collections.abc import Callable
 
 import pytest
 
-from node.clock import ChainClock
-from node.driving.driver import Driver
-from node.processor import Processor
-from node.service import new_service
+from node.app.service import new_service
+from node.devchain.devchain import DevChain
+from node.processor.processor import Processor
+from node.runtime.clock import ChainClock
+from rpc.json.encoding import encoded
 from rpc.records import large_blocks
 from rpc.records.blocks import block_json
 from rpc.records.large_blocks import LargeBlocks
-from rpc.service.encoding import encoded
 from state.chain.chain import Chain
 from state.chain.slots import scheduled_witness, slot_time
 from state.operations.transfers import Transfer
 from state.protocol.transaction import SignedBlock
 from state.protocol.values.asset import COIN, Asset
-from state.store.slices import Unsettled
+from state.store.lazy.incremental import NotReady
 from tests.helpers.api import INIT_SECRET
 from tests.helpers.chains import UNSIGNED, add_account, chain_at, transaction
 
@@ -44,7 +44,7 @@ def chain() -> Chain:
 
 @pytest.fixture
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(large_blocks, "SLICE", 3)
+    monkeypatch.setattr(large_blocks, "CHUNK_ROWS", 3)
     monkeypatch.setattr(large_blocks, "KEPT_MAX", 2)
     monkeypatch.setattr("rpc.api.blocks.LARGE_SIZE", 0)
 
@@ -55,7 +55,7 @@ def slices(ask: Callable[[], object]) -> tuple[int, object]:
     while True:
         try:
             return count, ask()
-        except Unsettled as unsettled:
+        except NotReady as unsettled:
             while unsettled.advance():
                 count += 1
 
@@ -83,7 +83,7 @@ def test_one_is_made_at_a_time_and_the_last_ones_are_kept(chain: Chain) -> None:
 
         return made.shown(blocks[place].id, look, False)
 
-    with pytest.raises(Unsettled) as first:
+    with pytest.raises(NotReady) as first:
         ask(0)
     first.value.advance()
     # Whoever wants another one finishes the first before.
@@ -111,7 +111,7 @@ def test_a_block_that_cannot_be_read_keeps_no_others_from_being_made(chain: Chai
 @pytest.mark.usefixtures("_small")
 @pytest.mark.parametrize("method", ["block_api.get_block", "condenser_api.get_block"])
 async def test_the_methods_answer_as_at_once(chain: Chain, method: str) -> None:
-    service = new_service(chain, Processor(chain), Driver(chain, ChainClock()), ())
+    service = new_service(chain, Processor(chain), DevChain(chain, ChainClock()), ())
     for _ in range(25):
         made_block(chain, (4, 2))
     head = chain.state.props.head_block_number

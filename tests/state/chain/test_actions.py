@@ -186,7 +186,7 @@ def test_a_produced_block_takes_actions_along() -> None:
     left_out = state.wire.unpack_block(state.wire.pack_block(made))[0]
     left_out.extensions = tuple(tagged for tagged in made.extensions if tagged.tag != REQUIRED_ACTIONS)
     with pytest.raises(Refused, match="Expected action was not included in block"):
-        chain.push_block(state.wire.seal_block(left_out), skip=1)
+        chain.push_block(state.wire.seal_block(left_out), skip_flags=1)
     # The optional one goes when its block is irreversible.
     chain.push_block(made)
     while len(state.optional_actions):

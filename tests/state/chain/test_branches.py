@@ -7,7 +7,7 @@ from msgspec import structs
 
 from state.chain.branches import keys_given
 from state.chain.chain import Chain
-from state.chain.debug import give_key
+from state.chain.debug import set_signing_key
 from state.chain.digest import state_digest
 from state.chain.skip import Skip
 from state.chain.slots import scheduled_witness, slot_time
@@ -79,10 +79,10 @@ def made_by(chain: Chain, secret: bytes, missed: int = 0) -> SignedBlock:
 def text_of(chain: Chain, block: SignedBlock, skip: int = Skip.NOTHING) -> str:
     """The text with which a block is refused; nothing may have changed."""
     forks = chain.forks
-    before = state_digest(chain.state), chain.head, len(forks), forks.bytes_taken
+    before = state_digest(chain.state), chain.head, len(forks), forks.bytes_used
     with pytest.raises(ChainError) as caught:
         chain.push_block(block, skip)
-    assert (state_digest(chain.state), chain.head, len(forks), forks.bytes_taken) == before
+    assert (state_digest(chain.state), chain.head, len(forks), forks.bytes_used) == before
     return caught.value.message()
 
 
@@ -156,7 +156,7 @@ def test_an_unsigned_branch_starts_no_switch() -> None:
     chain, other = twins()
     head = make_block(chain)
     moves: list[object] = []
-    chain.on_moved.append(moves.append)
+    chain.on_head_change.append(moves.append)
     first = copied(make_block(other, 1))
     first.witness_signature = bytes(65)
     chain.state.wire.seal_block(first)
@@ -225,7 +225,7 @@ def test_every_operation_that_sets_a_signing_key_is_known() -> None:
     assert writers == {
         "chain/genesis.py",  # before every branch
         "chain/steps/heads.py",  # the key of nobody
-        "chain/edits.py",  # read back from the journal
+        "chain/state_edits.py",  # read back from the journal
         "operations/witnesses.py",
         "operations/mining.py",
     }
@@ -233,7 +233,7 @@ def test_every_operation_that_sets_a_signing_key_is_known() -> None:
 
 def test_a_key_given_by_an_edit_signs_on_both_sides() -> None:
     chain, other = twins()
-    give_key(chain, "initminer", NEW_KEY, Skip.NOTHING)
+    set_signing_key(chain, "initminer", NEW_KEY, Skip.NOTHING)
     first = [made_by(chain, NEW_SECRET) for _ in range(2)]
     # The other branch begins where the key was given, the next after a block of the first.
     third = chain.head

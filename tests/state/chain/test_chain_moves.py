@@ -6,7 +6,7 @@ import state.chain.pending
 from state.chain.blocks import apply_block
 from state.chain.chain import Chain
 from state.chain.digest import state_digest
-from state.chain.moves import Move
+from state.chain.head_change import HeadChange
 from state.chain.pending import held_size
 from state.chain.skip import Skip
 from state.chain.slots import scheduled_witness, slot_time
@@ -18,10 +18,10 @@ from tests.helpers.edits import ByFunction
 from tests.helpers.nodes import SECRET, dev_chain, make_block, transfer
 
 
-def moves_of(chain: Chain) -> list[Move]:
+def moves_of(chain: Chain) -> list[HeadChange]:
     """A list that grows with each move of the chain's head."""
-    moves: list[Move] = []
-    chain.on_moved.append(moves.append)
+    moves: list[HeadChange] = []
+    chain.on_head_change.append(moves.append)
     return moves
 
 
@@ -56,10 +56,10 @@ def test_a_block_is_one_move() -> None:
     chain = dev_chain()
     moves = moves_of(chain)
     block = make_block(chain)
-    assert moves == [Move((), (block,))]
+    assert moves == [HeadChange((), (block,))]
     other = make_block(chain)
     chain.pop_block()
-    assert moves[1:] == [Move((), (other,)), Move((other,), ())]
+    assert moves[1:] == [HeadChange((), (other,)), HeadChange((other,), ())]
 
 
 def test_listeners_hear_of_a_move_before_pending_transactions_are_applied_again() -> None:
@@ -67,7 +67,7 @@ def test_listeners_hear_of_a_move_before_pending_transactions_are_applied_again(
     make_block(chain)
     chain.push_transaction(transfer(chain))
     waiting: list[int] = []
-    chain.on_moved.append(lambda move: waiting.append(len(chain.pending)))
+    chain.on_head_change.append(lambda move: waiting.append(len(chain.pending)))
     state = chain.state
     chain.push_block(spare_block(chain))
     assert waiting == [0]
@@ -91,9 +91,9 @@ def test_a_switch_is_one_move() -> None:
         assert not chain.push_block(block)
     assert moves == []
     assert chain.push_block(second[-1])
-    [move] = moves
-    assert [block.id for block in move.popped] == [first[1].id, first[0].id]
-    assert [block.id for block in move.applied] == [block.id for block in second]
+    [change] = moves
+    assert [block.id for block in change.popped] == [first[1].id, first[0].id]
+    assert [block.id for block in change.applied] == [block.id for block in second]
 
 
 def test_a_branch_that_is_refused_moves_nothing() -> None:
@@ -177,7 +177,7 @@ def test_listeners_know_where_the_chain_stands_when_the_old_branch_does_not_come
         with pytest.raises(ZeroDivisionError):
             chain.push_block(second[-1])
     assert chain.head is first[0]
-    assert moves == [Move((first[1],), ())]
+    assert moves == [HeadChange((first[1],), ())]
     make_block(chain)
 
 
@@ -256,8 +256,8 @@ def test_blocks_are_popped_in_one_move_or_not_at_all() -> None:
     assert (moves, seen(chain)) == ([], before)
     chain.push_transaction(transfer(chain))
     chain.pop_blocks(21)
-    [move] = moves
-    assert [block.id for block in move.popped] == [block.id for block in made[:8:-1]]
+    [change] = moves
+    assert [block.id for block in change.popped] == [block.id for block in made[:8:-1]]
     assert chain.head is made[8]
     assert len(chain.pending) == 1
     assert not chain.poppable

@@ -12,10 +12,10 @@ import pytest
 from msgspec import structs
 
 from state.chain.chain import Chain
-from state.chain.debug import give_key
+from state.chain.debug import set_signing_key
 from state.chain.digest import state_digest
-from state.chain.forks import SIBLINGS_MAX
-from state.chain.moves import Move
+from state.chain.fork_database import SIBLINGS_MAX
+from state.chain.head_change import HeadChange
 from state.chain.skip import Skip
 from state.chain.slots import scheduled_witness, slot_time
 from state.protocol.errors import ChainError
@@ -46,7 +46,7 @@ class Walk:
         self.digests: dict[tuple[bytes, int], str] = {}
         self.log: list[bytes] = []
         self.switches = self.refusals = 0
-        self.chain.on_moved.append(self._moved)
+        self.chain.on_head_change.append(self._moved)
         for number in range(1, COMMON + 1):
             if number == 3:
                 self.chain.push_transaction(rekey(self.chain, public_key(SECRETS[1]), "alice"))
@@ -54,7 +54,7 @@ class Walk:
             assert self.chain.head is not None
             self._know(self.chain.head)
 
-    def _moved(self, move: Move) -> None:
+    def _moved(self, move: HeadChange) -> None:
         """Follow the chain as the block log does."""
         for block in move.popped:
             assert self.log.pop() == block.id
@@ -71,7 +71,7 @@ class Walk:
         """Let a chain make a block with the key that its scheduled witness has."""
         state = chain.state
         # Pending transactions may hold a new key, which counts only after the block.
-        waiting = chain._set_pending_aside()
+        waiting = chain._undo_pending()
         name = scheduled_witness(state, missed + 1)
         secret = BY_KEY[state.witness(name).signing_key]
         chain._apply_pending(waiting, Skip.NOTHING)
@@ -190,7 +190,7 @@ class Walk:
             name, key = self.random.choice(["initminer", "alice"]), public_key(self.random.choice(SECRETS))
 
             def change(chain: Chain) -> None:
-                give_key(chain, name, key, Skip.NOTHING)
+                set_signing_key(chain, name, key, Skip.NOTHING)
         else:
             rate = self.random.randrange(1000)
 
@@ -239,7 +239,7 @@ class Walk:
         """Compare the chain with a fresh one, in all tables."""
         chain = self.chain
         assert self.log[-1] == chain.state.props.head_block_id
-        waiting = chain._set_pending_aside()
+        waiting = chain._undo_pending()
         digest = state_digest(chain.state)
         for _, table in chain.state.tables():
             table.check()
@@ -254,7 +254,7 @@ class Walk:
             assert block is not None
             assert block.id == block_id
         taken = sum(len(block.packed) + 1024 for block in chain.forks._others.values())
-        assert chain.forks.bytes_taken == taken + sum(refusal.bytes_taken for refusal in chain.forks._refused.values())
+        assert chain.forks.bytes_used == taken + sum(refusal.bytes_used for refusal in chain.forks._refused.values())
         assert len(chain.forks._siblings) <= len(chain.forks._others) + len(chain.forks._refused)
 
 

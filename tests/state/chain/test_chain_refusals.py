@@ -12,7 +12,7 @@ from state.chain.genesis import new_state
 from state.chain.hardforks import apply_hardfork, process_hardforks
 from state.chain.skip import Skip
 from state.chain.slots import slot_time
-from state.chain.steps.cashout import Pot, payout_of
+from state.chain.steps.cashout import RewardPool, payout_of
 from state.chain.steps.heads import update_global_data
 from state.chain.steps.money import process_funds
 from state.chain.steps.withdrawals import process_vesting_withdrawals
@@ -51,7 +51,7 @@ def chain() -> Chain:
 def seen(chain: Chain) -> tuple[object, ...]:
     """All that a refusal must leave as it was."""
     forks = chain.forks
-    return state_digest(chain.state), [trx.id for trx in chain.pending], len(forks), forks.head, chain.state.journal.mark()
+    return state_digest(chain.state), [trx.id for trx in chain.pending], len(forks), forks.head, chain.state.journal.position()
 
 
 def refused(chain: Chain, what: Callable[[], object]) -> str:
@@ -65,7 +65,7 @@ def refused(chain: Chain, what: Callable[[], object]) -> str:
 
 def refused_by(state: State, step: Callable[[], object]) -> str:
     """The text with which a step of a block is refused; who applies the block undoes what it has changed."""
-    mark, before = state.journal.mark(), state_digest(state)
+    mark, before = state.journal.position(), state_digest(state)
     with pytest.raises(ChainError) as caught:
         step()
     state.journal.undo(mark)
@@ -181,8 +181,8 @@ def test_a_hardfork_that_this_node_does_not_have() -> None:
 def test_a_payout_fits_into_64_bits() -> None:
     state = chain_at().state
     comment = add_comment(state, "alice", "post", net_rshares=2)
-    assert payout_of(state, comment, Pot(2**61, 1, LINEAR, 0, 0)) == 1_000_000_000  # all that it accepts
-    text = refused_by(state, lambda: payout_of(state, comment, Pot(2**63 - 1, 1, LINEAR, 0, 0)))
+    assert payout_of(state, comment, RewardPool(2**61, 1, LINEAR, 0, 0)) == 1_000_000_000  # all that it accepts
+    text = refused_by(state, lambda: payout_of(state, comment, RewardPool(2**63 - 1, 1, LINEAR, 0, 0)))
     assert text == "Assert Exception:payout_u256 <= u256( uint64_t( std::numeric_limits<int64_t>::max() ) ): "
 
 

@@ -3,7 +3,7 @@
 from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from tests.helpers.sequences import FREE, Sequences
+from tests.helpers.model_state import FREE, Sequences
 
 EXAMPLES, STEPS = 30, 40
 

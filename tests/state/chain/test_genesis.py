@@ -1,6 +1,6 @@
 """Genesis of the chain that a newcomer starts: its books are balanced, and what its accounts own can be spent and burned."""
 
-from node.specs import load_spec
+from node.specs.builder import load_spec
 from state.chain.chain import Chain
 from state.chain.genesis import new_state
 from state.chain.invariants import validate_invariants

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from state.chain import pending, producing
+from state.chain import pending, production
 from state.chain.chain import Chain
 from state.chain.pending import POSTPONED_MAX, FairOrder, first_signer, held_size
-from state.chain.producing import block_room
+from state.chain.production import block_room
 from state.chain.slots import scheduled_witness, slot_time
 from state.chain.transactions import SIZE_MARGIN
 from state.operations.transfers import Transfer
@@ -123,7 +123,7 @@ def test_who_sends_what_is_refused_in_a_block_is_left_out_after_a_while() -> Non
 def test_a_block_has_a_limit_of_work(monkeypatch: pytest.MonkeyPatch) -> None:
     chain = started()
     sent = [send(chain, *[pay() for _ in range(number + 5)]) for number in range(6)]
-    monkeypatch.setattr(producing, "BLOCK_UNITS_MAX", sent[0].units + sent[1].units)
+    monkeypatch.setattr(production, "BLOCK_UNITS_MAX", sent[0].units + sent[1].units)
     assert [make(chain) for _ in range(4)] == [(sent[0], sent[1]), (sent[2],), (sent[3],), (sent[4],)]
     # One that takes more than the limit alone has a block to itself.
     heavy = send(chain, *[pay() for _ in range(20)])
@@ -177,12 +177,12 @@ def test_there_is_room_for_a_newcomer_when_others_hold_all(monkeypatch: pytest.M
 def test_waiting_transactions_are_counted_whatever_happens_to_them() -> None:
     chain = started()
     send(chain, pay())
-    checkpoint = chain.checkpoint()
+    savepoint = chain.savepoint()
     make(chain)
     assert chain.pending.size == 0
     chain.pop_block()
     make_block(chain)
-    chain.return_to(checkpoint)
+    chain.restore(savepoint)
     assert chain.pending.size == held_size(chain.pending[0])
     chain.clear_pending()
     assert (len(chain.pending), chain.pending.size) == (0, 0)

@@ -11,8 +11,8 @@ from state.chain.soft_rules import keys_in_memo
 from state.operations.content import Beneficiary, Comment, CommentOptions, CommentPayoutBeneficiaries
 from state.operations.custom import Custom, CustomJson
 from state.operations.transfers import Transfer, TransferFromSavings, TransferToSavings
+from state.protocol.authority import Authority, key_authority
 from state.protocol.errors import PluginRefused, UnknownKey
-from state.protocol.keys.authority import Authority, key_authority
 from state.protocol.keys.keys import derive_secret, public_key, secret_from_seed, wif_from_secret
 from state.protocol.values.asset import COIN, Asset
 from state.tables import content

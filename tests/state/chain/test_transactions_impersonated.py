@@ -6,8 +6,8 @@ from state.chain.chain import Chain
 from state.chain.transactions import IMPERSONATED_MAX
 from state.operations.authorities import AccountUpdate
 from state.operations.transfers import Transfer
+from state.protocol.authority import Authority, key_authority
 from state.protocol.errors import ChainError
-from state.protocol.keys.authority import Authority, key_authority
 from state.protocol.keys.keys import derive_secret
 from state.protocol.keys.signatures import Canonical, sign
 from state.protocol.operation import Operation

@@ -7,7 +7,7 @@ import pytest
 from msgspec import structs
 
 from state.chain.hardforks import apply_hardfork
-from state.chain.steps.cashout import Pot, pay, payout_of
+from state.chain.steps.cashout import RewardPool, pay, payout_of
 from state.chain.steps.market import pay_liquidity_reward
 from state.chain.steps.money import clear_null_account_balance, percent_per_block, update_median_feed, update_virtual_supply
 from state.chain.steps.proposals import process_proposals
@@ -20,6 +20,7 @@ from state.operations.accounts import AccountCreate, AccountCreateWithDelegation
 from state.operations.content import Beneficiary, Vote
 from state.operations.vesting import DelegateVestingShares
 from state.operations.witnesses import AccountWitnessVote
+from state.protocol.authority import key_authority
 from state.protocol.constants import (
     COIN_APR_PERCENT_MULTIPLY_PER_BLOCK,
     COIN_APR_PERCENT_SHIFT_PER_BLOCK,
@@ -27,7 +28,6 @@ from state.protocol.constants import (
     COIN_LIQUIDITY_REWARD_BLOCKS,
 )
 from state.protocol.errors import ChainError
-from state.protocol.keys.authority import key_authority
 from state.protocol.transaction import SignedBlock
 from state.protocol.values.asset import COIN, SBD, VESTS, Asset, Price
 from state.protocol.virtual import LiquidityReward as Reward
@@ -166,14 +166,14 @@ def test_the_price_of_rewards_in_vests(field: str) -> None:
 def test_what_a_comment_accepts_may_be_worth_more_than_63_bits() -> None:
     state = paid_state()
     comment = add_comment(state, "bob", "post", net_rshares=10**6, max_accepted_payout=10**9)
-    pot = Pot(1000, 10**6, curve=2, constant=0, curation_percent=0)
+    pool = RewardPool(1000, 10**6, curve=2, constant=0, curation_percent=0)
     # The amount turns negative, and is compared as a large unsigned number. What the payout is worth is dust by this price.
     set_price(state, 1, 10**10)
-    assert payout_of(state, comment, pot) == 0
-    pot = structs.replace(pot, balance=10**12)
-    assert payout_of(state, comment, pot) == 10**12
+    assert payout_of(state, comment, pool) == 0
+    pool = structs.replace(pool, balance=10**12)
+    assert payout_of(state, comment, pool) == 10**12
     set_price(state, 1, 2 * 10**10)
-    assert refusal(state, lambda: payout_of(state, comment, pot)) == "Assert Exception:result.hi == 0: "
+    assert refusal(state, lambda: payout_of(state, comment, pool)) == "Assert Exception:result.hi == 0: "
 
 
 # ------------------------------------------------------------------ supplies and prices

@@ -43,7 +43,7 @@ def debtor(hardfork: int) -> State:
 
 def refusal(state: State, effect: Callable[[], object]) -> str:
     """The text with which an effect is refused; who applies the operation undoes what it has changed."""
-    mark, before = state.journal.mark(), state_digest(state)
+    mark, before = state.journal.position(), state_digest(state)
     with pytest.raises(ChainError) as caught:
         effect()
     state.journal.undo(mark)

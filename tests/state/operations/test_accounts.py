@@ -6,8 +6,8 @@ from msgspec import structs
 from state.chain.chain import Chain
 from state.chain.invariants import validate_invariants
 from state.operations.accounts import AccountCreate, AccountCreateWithDelegation, ClaimAccount, CreateClaimedAccount
+from state.protocol.authority import Authority, key_authority
 from state.protocol.errors import UnknownKey
-from state.protocol.keys.authority import Authority, key_authority
 from state.protocol.values.asset import COIN, VESTS, Asset
 from state.tables.witnesses import ELECTED, TIMESHARE
 from tests.helpers.chains import NOW, add_account, add_witness, apply, chain_at, key_of, push, refused, set_median

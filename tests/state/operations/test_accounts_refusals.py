@@ -1,8 +1,8 @@
 """What operations of creating accounts refuse without state, each by one change of an accepted operation."""
 
 from state.operations import accounts
+from state.protocol.authority import Authority
 from state.protocol.codec.kinds import Void
-from state.protocol.keys.authority import Authority
 from state.protocol.values.asset import SBD, VESTS, Asset
 from tests.helpers.refused import BAD_AUTHORITY, BAD_MEMBER, METADATA, Change, Rows, refusal_tests
 

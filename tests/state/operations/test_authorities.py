@@ -16,8 +16,8 @@ from state.operations.authorities import (
     SetResetAccount,
 )
 from state.operations.witnesses import AccountWitnessVote
+from state.protocol.authority import Authority, key_authority
 from state.protocol.errors import UnknownKey
-from state.protocol.keys.authority import Authority, key_authority
 from state.protocol.keys.keys import NULL_KEY
 from tests.helpers.chains import BLOCK, MAIN_SPEC, NOW, add_account, add_witness, apply, chain_at, key_of, move_to, push, refused
 

@@ -1,7 +1,7 @@
 """What operations of changing authorities and recovering accounts refuse without state, each by one change of an accepted operation."""
 
 from state.operations import authorities
-from state.protocol.keys.authority import Authority, key_authority
+from state.protocol.authority import Authority, key_authority
 from tests.helpers.operations import KEY
 from tests.helpers.refused import BAD_AUTHORITY, BAD_MEMBER, METADATA, ODD, Change, Rows, refusal_tests
 

@@ -5,8 +5,8 @@ from msgspec import structs
 
 from state.chain.chain import Chain
 from state.operations.custom import Custom, CustomBinary, CustomJson
+from state.protocol.authority import Authority
 from state.protocol.errors import Refused
-from state.protocol.keys.authority import Authority
 from state.protocol.operation import Operation
 from state.tables import State
 from state.tables.content import CommentContent

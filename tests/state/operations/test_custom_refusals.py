@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from state.operations.custom import Custom, CustomBinary, CustomJson
-from state.protocol.keys.authority import Authority
+from state.protocol.authority import Authority
 from state.protocol.operation import Operation
 from tests.helpers.refused import (
     BAD_JSON,

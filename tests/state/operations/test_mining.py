@@ -14,9 +14,9 @@ from state.chain.transactions import apply_transaction
 from state.effects.mining_rewards import liquidity_reward, part_of_year, pow_reward
 from state.operations.chain_properties import LegacyChainProperties, PowChainProperties
 from state.operations.mining import EquihashPow, Pow, Pow2, Pow2Input, Pow2Work, PowWork, ReportOverProduction
+from state.protocol.authority import Authority
 from state.protocol.codec.kinds import CoinFee
 from state.protocol.errors import ChainError
-from state.protocol.keys.authority import Authority
 from state.protocol.operation import Operation
 from state.protocol.spec import ChainSpec
 from state.tables.globals import ChainProperties
@@ -29,7 +29,7 @@ EASY, HARD = (1).to_bytes(32, "big"), b"\xff" * 32
 
 def mine(chain: Chain, *operations: Operation) -> None:
     """Apply operations as those of a block, without asking whether the proofs hold."""
-    mark = chain.state.journal.mark()
+    mark = chain.state.journal.position()
     try:
         apply_transaction(chain.state, transaction(chain, *operations), UNSIGNED | Skip.VALIDATE | Skip.TRANSACTION_DUPE_CHECK)
     except ChainError:

@@ -12,9 +12,9 @@ from state.operations.mining import EquihashPow, EquihashProof, Pow, Pow2, Pow2I
 from state.protocol.codec.kinds import CoinFee
 from state.protocol.errors import Refused
 from state.protocol.keys.keys import secret_from_seed
-from state.protocol.keys.pow import equihash_summary
 from state.protocol.keys.signatures import Canonical, sign
 from state.protocol.operation import Needed, Operation
+from state.protocol.pow import equihash_summary
 from tests.helpers.refused import (
     GENESIS,
     invalid,

@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from node.specs import load_spec
+from node.specs.builder import load_spec
 from state.operations.authorities import AccountUpdate, AccountUpdate2, SetResetAccount
 from state.operations.custom import CustomBinary, CustomJson
 from state.protocol import virtual
+from state.protocol.authority import Authority
 from state.protocol.codec.codecs import ChainCodecs
 from state.protocol.codec.kinds import CoinFee
 from state.protocol.errors import Refused
-from state.protocol.keys.authority import Authority
 from state.protocol.operation import OPERATIONS, Needed, Operation, wire_tag
 from state.protocol.values.asset import COIN, SBD, Asset
 from tests.conftest import ROOT

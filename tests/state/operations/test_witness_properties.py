@@ -4,9 +4,9 @@ import pytest
 
 from state.operations.witness_properties import WitnessProperties
 from state.operations.witnesses import NOBODY, WitnessSetProperties
+from state.protocol.authority import key_authority
 from state.protocol.codec.codecs import ChainCodecs
 from state.protocol.errors import NotCanonical, OutOfRange, Refused
-from state.protocol.keys.authority import key_authority
 from state.protocol.operation import Needed
 from state.protocol.values.asset import COIN, SBD, Asset, Price
 from tests.helpers.operations import CODECS, KEY, sample

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from node.specs import load_spec
+from node.specs.builder import load_spec
 from state.operations import witnesses
 from state.operations.chain_properties import LegacyChainProperties
 from state.operations.witnesses import WitnessSetProperties, WitnessUpdate

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from node.specs import load_spec
+from node.specs.builder import load_spec
 from state.chain.genesis import new_state
 from state.operations.accounts import AccountCreate, CreateClaimedAccount
 from state.operations.authorities import AccountUpdate, AccountUpdate2, RecoverAccount
@@ -12,7 +12,7 @@ from state.operations.mining import Pow, Pow2, Pow2Input, Pow2Work
 from state.plugins import account_by_key
 from state.plugins.account_by_key import ACCOUNT_BY_KEY, AccountByKey, references
 from state.plugins.registry import enable
-from state.protocol.keys.authority import Authority, key_authority
+from state.protocol.authority import Authority, key_authority
 from state.protocol.keys.keys import public_key_from_text
 from state.protocol.operation import Operation
 from state.protocol.virtual import Hardfork

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from node.specs import load_spec
+from node.specs.builder import load_spec
 from state.chain.blocks import NO_TRANSACTION
 from state.chain.genesis import new_state
 from state.operations.transfers import Transfer
@@ -12,14 +12,14 @@ from state.plugins import account_history
 from state.plugins.account_by_key import ACCOUNT_BY_KEY
 from state.plugins.account_history import (
     ACCOUNT_HISTORY,
-    KEPT_ENTRIES,
-    KEPT_SECONDS,
+    RETAINED_ENTRIES,
+    RETAINED_SECONDS,
     history,
     locate_transaction,
     operations_in_block,
     virtual_operations,
 )
-from state.plugins.recorded import OperationRecord
+from state.plugins.operation_log import OperationRecord
 from state.plugins.registry import enable
 from state.plugins.transaction_status import TRANSACTION_STATUS
 from state.protocol.operation import OPERATIONS, SMT_TAGS, OperationKind
@@ -200,19 +200,19 @@ def test_old_entries_go_when_enough_newer_ones_came() -> None:
     for number in range(1, 11):
         plugin.record(state, transfer(number))
     state.set_props(time=start + 1)
-    for number in range(11, KEPT_ENTRIES + 6):
+    for number in range(11, RETAINED_ENTRIES + 6):
         plugin.record(state, transfer(number))
-    assert len(plugin.accounts.get("alice")[1]) == KEPT_ENTRIES + 5
-    state.set_props(time=start + KEPT_SECONDS)
-    plugin.record(state, transfer(KEPT_ENTRIES + 6))
-    assert len(plugin.accounts.get("alice")[1]) == KEPT_ENTRIES + 6
+    assert len(plugin.accounts.get("alice")[1]) == RETAINED_ENTRIES + 5
+    state.set_props(time=start + RETAINED_SECONDS)
+    plugin.record(state, transfer(RETAINED_ENTRIES + 6))
+    assert len(plugin.accounts.get("alice")[1]) == RETAINED_ENTRIES + 6
     before = snapshot(plugin)
-    mark = state.journal.mark()
+    mark = state.journal.position()
     # One second later the first ten are older than 30 days; 30 entries stay in front of the newest.
-    state.set_props(time=start + KEPT_SECONDS + 1)
-    plugin.record(state, transfer(KEPT_ENTRIES + 7))
-    assert [n for n, _ in history(state, "alice", -1, 10_000)] == list(range(7, KEPT_ENTRIES + 8))
-    for number in range(KEPT_ENTRIES + 8, KEPT_ENTRIES + 30):
+    state.set_props(time=start + RETAINED_SECONDS + 1)
+    plugin.record(state, transfer(RETAINED_ENTRIES + 7))
+    assert [n for n, _ in history(state, "alice", -1, 10_000)] == list(range(7, RETAINED_ENTRIES + 8))
+    for number in range(RETAINED_ENTRIES + 8, RETAINED_ENTRIES + 30):
         plugin.record(state, transfer(number))
     # The eleventh is a second younger.
     assert history(state, "alice", -1, 10_000)[0][0] == 11
@@ -220,14 +220,14 @@ def test_old_entries_go_when_enough_newer_ones_came() -> None:
     assert history(state, "alice", 10, 10) == []
     # Memory is given back now and then; nobody sees it.
     assert plugin.accounts.get("alice")[0] == 0
-    for number in range(KEPT_ENTRIES + 30, 2 * KEPT_ENTRIES + 2):
+    for number in range(RETAINED_ENTRIES + 30, 2 * RETAINED_ENTRIES + 2):
         plugin.record(state, transfer(number))
     assert plugin.accounts.get("alice")[0] == 10
     for start_at in range(11):
         assert history(state, "alice", start_at, 10_000) == []
     assert [n for n, _ in history(state, "alice", 13, 10_000)] == [11, 12, 13]
     # Records stay for the blocks.
-    assert len(operations_in_block(state, 0)) == 2 * KEPT_ENTRIES + 1
+    assert len(operations_in_block(state, 0)) == 2 * RETAINED_ENTRIES + 1
     state.journal.undo(mark)
     assert snapshot(plugin) == before
 
@@ -260,7 +260,7 @@ def test_an_account_that_is_touched_twice_has_one_entry() -> None:
 
 def test_virtual_operations_of_a_range_of_blocks() -> None:
     state = fresh_state()
-    here, plugin = state.here, kept(state)
+    here, plugin = state.position, kept(state)
 
     def put(block: int, trx_in_block: int, trx_id: bytes, *virtual: bool) -> None:
         here.block, here.trx_in_block, here.trx_id, here.virtual_op = block, trx_in_block, trx_id, 0

@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from node.specs import load_spec
+from node.specs.builder import load_spec
 from state.chain.genesis import new_state
 from state.plugins.market_history import (
     BUCKET_SIZES,
     BUCKETS_PER_SIZE,
     MARKET_HISTORY,
     Bucket,
+    BucketSide,
     MarketHistory,
-    Side,
     Trade,
     buckets,
     last_day,
@@ -148,9 +148,9 @@ def test_undone_and_applied_again_it_is_the_same() -> None:
 # ------------------------------------------------------------------ direct trades
 
 
-def side(*values: int) -> Side:
+def side(*values: int) -> BucketSide:
     """A side by its values, in the order of their names."""
-    return Side(**dict(zip(Side._fields, values, strict=True)))
+    return BucketSide(**dict(zip(BucketSide._fields, values, strict=True)))
 
 
 def smallest(state: State) -> Bucket:
@@ -239,7 +239,7 @@ def test_the_volume_is_that_of_the_buckets_whatever_is_undone() -> None:
     state, random = fresh_state(), Random(7)
     seen = now = 0
     for _ in range(300):
-        mark = state.journal.mark()
+        mark = state.journal.position()
         before, time, earlier = volume(state), state.head_time, now
         for _ in range(random.randrange(4)):
             now += random.choice((0, 0, 15, 15 * BUCKETS_PER_SIZE // 3, 15 * BUCKETS_PER_SIZE))

@@ -10,7 +10,7 @@ from state.operations.custom import Custom
 from state.operations.market import LimitOrderCreate
 from state.operations.vesting import TransferToVesting
 from state.plugins import market_history, reputation
-from state.plugins.market_history import MARKET_HISTORY, Bucket, MarketHistory, Side
+from state.plugins.market_history import MARKET_HISTORY, Bucket, BucketSide, MarketHistory
 from state.plugins.rc.accounts import regenerate_before
 from state.plugins.rc.plugin import RC, after_block, take
 from state.plugins.rc.prices import cost
@@ -149,8 +149,8 @@ def test_a_volume_of_sbd_that_overflows() -> None:
         kept.record(state, trade(3, 2))
     shortest = bucket(state, 15)
     # COIN was counted before; neither the high nor any longer bucket was reached.
-    assert shortest.coin == Side(high=2, low=2, open=2, close=3, volume=5)
-    assert shortest.non_coin == Side(MOST - 1, MOST - 1, MOST - 1, MOST - 1, MOST - 1)
+    assert shortest.coin == BucketSide(high=2, low=2, open=2, close=3, volume=5)
+    assert shortest.non_coin == BucketSide(MOST - 1, MOST - 1, MOST - 1, MOST - 1, MOST - 1)
     assert bucket(state, 60).coin.volume == 2
     assert market_history.volume(state) == (5, MOST - 1)
     assert len(kept.trades) == 2

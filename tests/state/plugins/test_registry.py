@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 import rpc.api
-from node.plugins import KNOWN
-from rpc.service.method import METHODS
-from rpc.service.switches import OPTIONAL_GROUPS, REWARDS_API, hint, names_of
+from node.specs.plugins import KNOWN
+from rpc.declare.method import METHODS
+from rpc.declare.plugin_switches import OPTIONAL_GROUPS, REWARDS_API, hint, names_of
 from state.plugins.follow.plugin import FOLLOW
 from state.plugins.plugin import Plugin
 from state.plugins.rc.plugin import RC

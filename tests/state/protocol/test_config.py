@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from node.specs import load_spec
+from node.specs.builder import load_spec
 from state.protocol.config import KEYS, config_object
 from state.protocol.spec import ChainSpec
 from tests.conftest import CASES, VECTORS

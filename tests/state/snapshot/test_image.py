@@ -14,8 +14,8 @@ from state.protocol.errors import Refused
 from state.protocol.transaction import SignedBlock
 from state.snapshot.image import SPECIAL, parts_of, restore
 from state.store import Row, Table
-from state.store.columns import Unreadable
-from state.store.parts import TablePart
+from state.store.columns import CorruptColumn
+from state.store.serializers import TablePart
 from state.tables import State
 from tests.conformance.play import Player
 from tests.conftest import CASES
@@ -165,7 +165,7 @@ def test_a_head_that_can_not_be_is_refused(changes: dict[str, Any]) -> None:
     image = image_of(player_at("posts", 50).chain)
     chain = Player(CASES / "posts").chain
     before = whole(chain.state)
-    with fails(Unreadable):
+    with fails(CorruptColumn):
         put(chain, spoiled(image, **changes), {})
     assert whole(chain.state) == before
 
@@ -178,7 +178,7 @@ def test_a_section_that_can_not_be_read_leaves_the_chain_at_genesis(name: str) -
     chain = Player(CASES / "posts").chain
     before = whole(chain.state)
     image[1][name] = [b"\xc1"]
-    with pytest.raises(Unreadable):
+    with pytest.raises(CorruptColumn):
         put(chain, image, {})
     assert whole(chain.state) == before
 
@@ -189,7 +189,7 @@ def test_rows_that_clash_leave_the_chain_at_genesis() -> None:
     before = whole(chain.state)
     # The tables of one block with the globals of another: each can be read, and together they are no state of this block.
     first[1]["state/global_properties"] = second[1]["state/global_properties"]
-    with fails(Unreadable):
+    with fails(CorruptColumn):
         put(chain, first, {})
     assert whole(chain.state) == before
     chain.push_block(blocks_of("posts")[0])  # it goes on as if nothing had been
@@ -230,8 +230,8 @@ def test_a_plugin_declares_what_becomes_of_all_that_it_keeps(plugin: Any) -> Non
     assert declared
     if not isinstance(kept, Table):
         own = {name for name in declared if "/" not in name and name != "records"}
-        assert own | set(plugin.passing) == attributes(kept)
-        assert not own & set(plugin.passing)
+        assert own | set(plugin.unsaved) == attributes(kept)
+        assert not own & set(plugin.unsaved)
 
 
 def test_an_attribute_that_nobody_declares_is_found() -> None:

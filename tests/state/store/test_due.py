@@ -5,7 +5,7 @@ import pytest
 from state.protocol.errors import NotUnique
 from state.store import Due, Journal, Ordered, Row, Table, Unique
 from state.store.due import EMPTY_TIMES_MAX
-from state.store.rows import at_once
+from state.store.rows import run_steps
 
 
 class Task(Row):
@@ -45,7 +45,7 @@ def test_rows_of_the_earliest_time_are_found() -> None:
 def test_rows_move_and_come_back() -> None:
     journal = Journal()
     tasks = filled(journal)
-    mark = journal.mark()
+    mark = journal.position()
     tasks.modify(tasks.find(1), time=9)
     tasks.remove(tasks.find(3))
     assert due(tasks, 100) == ["a", "c"]
@@ -73,7 +73,7 @@ def test_a_refused_row_is_in_no_index() -> None:
 def test_what_is_kept_is_put_back() -> None:
     journal = Journal()
     tasks = filled(journal)
-    put_back = at_once(tasks.keeping())
+    put_back = run_steps(tasks.copying())
     rows = list(tasks)
     for task in rows[:4]:
         tasks.remove(task)
@@ -109,7 +109,7 @@ def test_a_row_that_another_index_refuses_stays_where_it_is() -> None:
 def test_times_of_rows_that_were_taken_back_do_not_pile_up() -> None:
     journal = Journal()
     tasks = filled(journal)
-    mark = journal.mark()
+    mark = journal.position()
     for time in range(100, 100 + 3 * EMPTY_TIMES_MAX):
         tasks.insert(Task(name="f", time=time))
         journal.undo(mark)

@@ -4,7 +4,7 @@ import pytest
 
 from state.protocol.errors import NotUnique
 from state.store import Grouped, Journal, Ordered, Row, Table, Unique
-from state.store.rows import at_once
+from state.store.rows import run_steps
 
 
 class Task(Row):
@@ -43,7 +43,7 @@ def test_rows_with_a_value_are_found() -> None:
 def test_rows_move_and_come_back() -> None:
     journal = Journal()
     tasks = filled(journal)
-    mark = journal.mark()
+    mark = journal.position()
     tasks.modify(tasks.find(0), owner="alice")
     tasks.remove(tasks.find(2))
     tasks.insert(Task(name="e", owner="zoe"))
@@ -68,7 +68,7 @@ def test_a_refused_row_is_in_no_index() -> None:
 
 def test_what_is_kept_is_put_back() -> None:
     tasks = filled(Journal())
-    put_back = at_once(tasks.keeping())
+    put_back = run_steps(tasks.copying())
     rows = list(tasks)
     for task in rows[:3]:
         tasks.remove(task)

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from state.store import Journal
+from state.store.lazy.incremental import CHUNK_ROWS, ReadMode
 from state.store.ordered import UNREAD
-from state.store.slices import SLICE, Reads
 from tests.helpers.golden import fails
 from tests.state.store.test_store import Order, filled, ids
 
@@ -14,15 +14,15 @@ def test_a_lazy_index_that_nobody_reads_gives_its_memory_back() -> None:
     orders = filled(journal)
     index = orders.by_amount_lazily
     assert ids(index) == [2, 1, 4, 0, 3]
-    orders.let_go(0)
-    assert not index.changed
+    orders.release_indices(0)
+    assert not index.dirty
     for row in list(orders):
         orders.modify(row, amount=row.amount + 1)
-    orders.let_go(5)
-    assert len(index.changed) == 5
-    orders.let_go(4)
-    assert index.changed == {UNREAD}
-    mark = journal.mark()
+    orders.release_indices(5)
+    assert len(index.dirty) == 5
+    orders.release_indices(4)
+    assert index.dirty == {UNREAD}
+    mark = journal.position()
     orders.insert(Order("zoe", 3))
     orders.modify(orders.find(0), amount=7)
     orders.check()
@@ -30,16 +30,16 @@ def test_a_lazy_index_that_nobody_reads_gives_its_memory_back() -> None:
     orders.check()
     assert index.first() is orders.find(2)
     assert ids(index) == [2, 1, 4, 0, 3]
-    assert not index.changed
+    assert not index.dirty
     walk = iter(index)
     orders.modify(orders.find(0), amount=7)
     orders.modify(orders.find(1), amount=8)
-    orders.let_go(2)
-    assert index.changed == {0, 1}
-    orders.let_go(1)
+    orders.release_indices(2)
+    assert index.dirty == {0, 1}
+    orders.release_indices(1)
     with fails(RuntimeError):
         next(walk)
-    orders.let_go(0)
+    orders.release_indices(0)
     assert ids(index) == [1, 0, 2, 4, 3]
 
 
@@ -47,13 +47,13 @@ def test_rows_that_nobody_has_read_are_noted_as_one() -> None:
     journal = Journal()
     orders = filled(journal)
     index = orders.by_amount_lazily
-    assert index.changed == {UNREAD}
+    assert index.dirty == {UNREAD}
     assert ids(index) == [2, 1, 4, 0, 3]
-    mark = journal.mark()
+    mark = journal.position()
     for n in range(3):
         orders.insert(Order("zoe", 1000 + n, price=1000 + n, amount=10 + n))
     orders.remove(orders.find(6))
-    assert index.changed == {UNREAD}
+    assert index.dirty == {UNREAD}
     orders.check()
     assert ids(index) == [7, 5, 2, 1, 4, 0, 3]
     journal.undo(mark)
@@ -74,21 +74,21 @@ def test_rows_are_found_among_many_ids_that_are_gone() -> None:
 
 
 def test_rows_that_come_between_slices_of_a_read_are_in_it() -> None:
-    reads = Reads()
-    orders = filled(Journal(reads))
-    count = 3 * SLICE
+    read_mode = ReadMode()
+    orders = filled(Journal(read_mode))
+    count = 3 * CHUNK_ROWS
     for n in range(count):
         orders.insert(Order("zoe", 1000 + n, price=1000 + n, amount=10))
     index = orders.by_amount_lazily
     found: list[int] = []
 
     def read() -> Iterator[None]:
-        found.extend((yield from reads.in_slices(lambda: ids(index))))
+        found.extend((yield from read_mode.read_incrementally(lambda: ids(index))))
 
     for n, _ in enumerate(read()):
-        assert n < 4 * SLICE, "the read has no end"
+        assert n < 4 * CHUNK_ROWS, "the read has no end"
         if n == 1:
-            orders.let_go(0)
+            orders.release_indices(0)
         if n < 5:
             orders.insert(Order("zoe", 1000 + count + n, price=1000 + count + n, amount=10))
     assert sorted(found) == [row.id for row in orders]

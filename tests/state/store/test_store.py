@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from state.protocol.errors import NotUnique, UnknownKey
-from state.store import History, Journal, Lists, Ordered, Part, Row, Table, Unique
+from state.store import AppendList, AppendLists, ComputedKey, Journal, Ordered, Row, Table, Unique
 from state.store.ordered import UNREAD
 from tests.helpers.golden import fails
 
@@ -34,7 +34,7 @@ class Orders(Table[Order]):
     by_seller_number = Unique("seller", "number")
     by_seller = Ordered("seller", "-price")
     by_price = Ordered("-price", "seller", unique=True)
-    by_ratio = Ordered(Part(ratio, "price", "amount", descending=True))
+    by_ratio = Ordered(ComputedKey(ratio, "price", "amount", descending=True))
     open_by_amount = Ordered("amount", where=(bool, "open"))
     by_amount_lazily = Ordered("-amount", lazy=True)
 
@@ -105,7 +105,7 @@ def test_a_foreign_row_is_not_modified() -> None:
 def test_undoing_removals_keeps_the_order_of_ids() -> None:
     journal = Journal()
     orders = filled(journal)
-    mark = journal.mark()
+    mark = journal.position()
     for n in (1, 3, 0):
         orders.remove(orders.find(n))
     journal.undo(mark)
@@ -204,7 +204,7 @@ def test_partial_index_follows_its_condition() -> None:
     journal = Journal()
     orders = filled(journal)
     assert ids(orders.open_by_amount) == [0, 3, 1, 4, 2]
-    mark = journal.mark()
+    mark = journal.position()
     orders.modify(orders.find(3), open=False)
     orders.modify(orders.find(3), amount=9)
     orders.check()
@@ -221,12 +221,12 @@ def test_lazy_index_sorts_at_the_next_read() -> None:
     orders = filled(journal)
     index = orders.by_amount_lazily
     assert ids(index) == [2, 1, 4, 0, 3]
-    mark = journal.mark()
+    mark = journal.position()
     orders.modify(orders.find(0), amount=7)
     orders.remove(orders.find(4))
-    assert index.changed == {0, 4}
+    assert index.dirty == {0, 4}
     assert index.first() is orders.find(0)
-    assert not index.changed
+    assert not index.dirty
     assert ids(index) == [0, 2, 1, 3]
     journal.undo(mark)
     orders.check()
@@ -240,7 +240,7 @@ def test_lazy_index_is_bounded_by_the_table() -> None:
     assert len(index) == 5
     for n in range(50):
         orders.remove(orders.insert(Order("dave", n)))
-    assert index.changed == {UNREAD}
+    assert index.dirty == {UNREAD}
 
 
 def test_lazy_index_tells_rows_with_one_id_apart() -> None:
@@ -249,7 +249,7 @@ def test_lazy_index_tells_rows_with_one_id_apart() -> None:
     for n in range(100):
         orders.insert(Order("erin", 1000 + n, price=1000 + n))
     index = orders.by_amount_lazily
-    mark = journal.mark()
+    mark = journal.position()
     orders.insert(Order("dave", 7, amount=1))
     assert len(index) == 106
     journal.undo(mark)
@@ -273,24 +273,24 @@ def test_only_changed_values_move_rows() -> None:
 def test_refused_insert_changes_nothing(row: Order) -> None:
     journal = Journal()
     orders = filled(journal)
-    before, mark = content(orders), journal.mark()
+    before, mark = content(orders), journal.position()
     with pytest.raises(NotUnique) as refused:
         orders.insert(row)
     assert refused.value.what == INSERT_CLASH
     orders.check()
-    assert (content(orders), journal.mark(), row.id) == (before, mark, -1)
+    assert (content(orders), journal.position(), row.id) == (before, mark, -1)
 
 
 @pytest.mark.parametrize("changes", [{"note": 1, "price": 5, "number": 100}, {"price": 50, "open": False}], ids=["unique", "ordered"])
 def test_refused_modify_changes_nothing(changes: dict[str, Any]) -> None:
     journal = Journal()
     orders = filled(journal)
-    before, mark = content(orders), journal.mark()
+    before, mark = content(orders), journal.position()
     with pytest.raises(NotUnique) as refused:
         orders.modify(orders.find(1), **changes)
     assert refused.value.what == MODIFY_CLASH
     orders.check()
-    assert (content(orders), journal.mark()) == (before, mark)
+    assert (content(orders), journal.position()) == (before, mark)
 
 
 def test_a_key_is_free_after_removal_and_after_a_move() -> None:
@@ -318,11 +318,11 @@ def test_a_write_that_fails_changes_nothing(write: Callable[[Orders], object]) -
     """Whatever is raised: a field that isn't there, a value that can't be compared, hashed or negated."""
     journal = Journal()
     orders = filled(journal)
-    before, mark = content(orders), journal.mark()
+    before, mark = content(orders), journal.position()
     with pytest.raises((AttributeError, TypeError, AssertionError)):
         write(orders)
     orders.check()
-    assert (content(orders), journal.mark()) == (before, mark)
+    assert (content(orders), journal.position()) == (before, mark)
 
 
 # ------------------------------------------------------------------ walking while writing
@@ -355,7 +355,7 @@ def test_a_walk_ends_when_another_reader_sorts_a_lazy_index() -> None:
 def test_a_walk_ends_when_its_table_changes() -> None:
     journal = Journal()
     orders = filled(journal)
-    walk, mark = iter(orders), journal.mark()
+    walk, mark = iter(orders), journal.position()
     next(walk)
     orders.modify(orders.find(3), seller="zoe", amount=8)
     next(walk)
@@ -398,7 +398,7 @@ def test_session_keeps_what_ends_well() -> None:
     with journal.session() as mark:
         orders.modify(orders.find(0), note="kept")
     assert orders.find(0).note == "kept"
-    assert journal.mark() == mark + 1
+    assert journal.position() == mark + 1
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, UnknownKey])
@@ -441,7 +441,7 @@ def test_sessions_nest() -> None:
 def test_an_undone_row_can_be_inserted_again() -> None:
     journal = Journal()
     orders = filled(journal)
-    row, mark = Order("zoe", 7), journal.mark()
+    row, mark = Order("zoe", 7), journal.position()
     orders.insert(row)
     journal.undo(mark)
     assert orders.insert(row).id == 5
@@ -452,17 +452,17 @@ def test_cut_keeps_marks_and_forgets_the_rest() -> None:
     journal = Journal()
     orders = filled(journal)
     orders.modify(orders.find(0), note="one")
-    middle = journal.mark()
+    middle = journal.position()
     orders.modify(orders.find(0), note="two")
-    journal.cut(middle)
+    journal.commit(middle)
     assert len(journal) == 1
-    journal.cut(middle - 2)
+    journal.commit(middle - 2)
     assert len(journal) == 1
     with pytest.raises(AssertionError):
         journal.undo(middle - 1)
     journal.undo(middle)
-    assert (orders.find(0).note, journal.mark(), len(journal)) == ("one", middle, 0)
-    for wrong in (journal.undo, journal.cut):
+    assert (orders.find(0).note, journal.position(), len(journal)) == ("one", middle, 0)
+    for wrong in (journal.undo, journal.commit):
         with pytest.raises(AssertionError):
             wrong(middle + 1)
     orders.modify(orders.find(0), note="three")
@@ -485,8 +485,8 @@ def test_declarations_are_checked() -> None:
             by_price = Ordered("price", where=(bool, "shut"))
 
     partial: dict[str, Any] = {"unique": True, "where": (bool, "open")}
-    computed = Part(ratio, "price", "amount")
-    for wrong in (Unique, Ordered, lambda: Part(ratio), lambda: Ordered("price", **partial), lambda: Ordered(computed, unique=True)):
+    computed = ComputedKey(ratio, "price", "amount")
+    for wrong in (Unique, Ordered, lambda: ComputedKey(ratio), lambda: Ordered("price", **partial), lambda: Ordered(computed, unique=True)):
         with pytest.raises(TypeError):
             wrong()
 
@@ -513,7 +513,7 @@ def test_thousands_of_rows() -> None:
     orders = Orders(journal)
     for n in range(4000):
         orders.insert(Order(f"s{random.randrange(50)}", n, price=n * 7919 % 4001, amount=random.randrange(100)))
-    before, mark = content(orders), journal.mark()
+    before, mark = content(orders), journal.position()
     for n in range(3000):
         row = orders.get(random.randrange(4000))
         if row is None:
@@ -535,7 +535,7 @@ def test_thousands_of_rows() -> None:
 
 
 def test_histories_number_their_values() -> None:
-    lists: Lists[str, str] = Lists(Journal())
+    lists: AppendLists[str, str] = AppendLists(Journal())
     assert [lists.append("alice", text) for text in "abcde"] == [0, 1, 2, 3, 4]
     assert lists.append("bob", "x") == 0
     history = lists.get("alice")
@@ -552,8 +552,8 @@ def test_histories_number_their_values() -> None:
 
 
 def test_an_unknown_key_has_an_empty_history() -> None:
-    lists: Lists[str, str] = Lists(Journal())
-    history: History[str] = lists.get("nobody")
+    lists: AppendLists[str, str] = AppendLists(Journal())
+    history: AppendList[str] = lists.get("nobody")
     assert (list(history), history.first, history.next, len(lists)) == ([], 0, 0, 0)
     lists.drop_front("nobody", 0)
     with pytest.raises(AssertionError):
@@ -562,11 +562,11 @@ def test_an_unknown_key_has_an_empty_history() -> None:
 
 def test_histories_are_undone() -> None:
     journal = Journal()
-    lists: Lists[str, int] = Lists(journal)
-    start = journal.mark()
+    lists: AppendLists[str, int] = AppendLists(journal)
+    start = journal.position()
     for n in range(100):
         lists.append("alice", n)
-    full = journal.mark()
+    full = journal.position()
     for _ in range(9):
         lists.drop_front("alice", 11)
         lists.check()
@@ -583,7 +583,7 @@ def test_histories_are_undone() -> None:
 def test_dropped_values_are_let_go() -> None:
     """What lies in front of a long history is bounded by what is kept."""
     journal = Journal()
-    lists: Lists[str, int] = Lists(journal)
+    lists: AppendLists[str, int] = AppendLists(journal)
     for n in range(5000):
         lists.append("alice", n)
         if n >= 10:

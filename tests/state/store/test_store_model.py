@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from state.protocol.errors import NotUnique
-from state.store import Due, Grouped, Journal, Lists, Ordered, Part, Row, Table, Unique
+from state.store import AppendLists, ComputedKey, Due, Grouped, Journal, Ordered, Row, Table, Unique
 
 TEXTS = st.sampled_from(["", "a", "ab", "b"])
 SMALL = st.integers(-3, 3)
@@ -31,8 +31,8 @@ class Things(Table[Thing]):
     by_name = Unique("name", "rank")
     by_rank = Ordered("-rank", "group", "name", unique=True)
     by_group = Ordered("group", "-weight")
-    by_total = Ordered(Part(total, "weight", "rank"), "name")
-    by_total_down = Ordered(Part(total, "weight", "rank", descending=True))
+    by_total = Ordered(ComputedKey(total, "weight", "rank"), "name")
+    by_total_down = Ordered(ComputedKey(total, "weight", "rank", descending=True))
     live_by_weight = Ordered("weight", where=(bool, "live"))
     due = Due("weight")
     grouped = Grouped("group")
@@ -89,7 +89,7 @@ class StoreMachine(RuleBasedStateMachine):
     def start(self, count: int) -> None:
         self.journal = Journal()
         self.things = Things(self.journal)
-        self.lists: Lists[str, int] = Lists(self.journal)
+        self.lists: AppendLists[str, int] = AppendLists(self.journal)
         self.model = Model()
         self.objects: dict[int, Thing] = {}
         self.marks: list[tuple[int, Model, dict[int, Thing]]] = []
@@ -155,11 +155,11 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule()
     def let_go(self) -> None:
-        self.things.let_go(0)
+        self.things.release_indices(0)
 
     @rule()
     def mark(self) -> None:
-        self.marks.append((self.journal.mark(), self.model.copy(), dict(self.objects)))
+        self.marks.append((self.journal.position(), self.model.copy(), dict(self.objects)))
 
     @precondition(lambda self: self.marks)
     @rule(choice=st.integers(0, 99))
@@ -167,7 +167,7 @@ class StoreMachine(RuleBasedStateMachine):
         choice %= len(self.marks)
         position, self.model, self.objects = self.marks[choice]
         self.journal.undo(position)
-        assert self.journal.mark() == position
+        assert self.journal.position() == position
         del self.marks[choice:]
         self.mark_again(position)
 
@@ -179,8 +179,8 @@ class StoreMachine(RuleBasedStateMachine):
     @rule(choice=st.integers(0, 99))
     def cut(self, choice: int) -> None:
         position = self.marks[choice % len(self.marks)][0]
-        kept = self.journal.mark() - position
-        self.journal.cut(position)
+        kept = self.journal.position() - position
+        self.journal.commit(position)
         assert len(self.journal) == kept
         self.marks = [mark for mark in self.marks if mark[0] >= position]
 

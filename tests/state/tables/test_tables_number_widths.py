@@ -317,8 +317,8 @@ NUMBERS: dict[tuple[type[Row], str], tuple[str, Walk | str]] = {
     (market_history.Bucket, "coin"): ("share", traded("coin")),
     (market_history.Bucket, "non_coin"): ("share", traded("non_coin")),
     (feeds.BlogEntry, "number"): ("uint32", EVENTS),
-    (feeds.Span, "oldest"): ("uint32", EVENTS),
-    (feeds.Span, "newest"): ("uint32", EVENTS),
+    (feeds.BlogSpan, "oldest"): ("uint32", EVENTS),
+    (feeds.BlogSpan, "newest"): ("uint32", EVENTS),
     (follow.FollowCount, "follower_count"): ("uint32", "counts accounts, and falls only for who was counted"),
     (follow.FollowCount, "following_count"): ("uint32", "counts accounts, and falls only for who was counted"),
     (follow.BlogAuthor, "count"): ("uint32", EVENTS),
@@ -371,7 +371,7 @@ GIVEN: dict[str, str] = {
     """,
 }
 # Rows that the reference doesn't have: the social index, and what is made of other rows.
-OURS = {market_history.Kept, tags_view.TagEntry, tags_view.TagStats} | {
+OURS = {market_history.BucketVolume, tags_view.TagEntry, tags_view.TagStats} | {
     cls for cls in vars(communities_rows).values() if isinstance(cls, type) and issubclass(cls, Row)
 }
 

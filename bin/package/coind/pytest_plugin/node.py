@@ -17,7 +17,7 @@ from typing import Any, Self
 from coind.pytest_plugin.chain import Chain
 from coind.pytest_plugin.refusals import Refused
 from node.client.errors import RefusedCall
-from node.failures import NodeError
+from node.runtime.errors import NodeError
 
 __tracebackhide__ = True  # reports of pytest end at the line of the test
 

@@ -16,7 +16,7 @@ class Refused(CallRefused):
 class Expected:
     """The expectation that what is done inside of it is refused: `with coin_chain.refused("missing_active_authority") as refusal`.
 
-    `refusal.error` is the Refused afterwards, and its attributes can be read here as well. Whichever client sends the transaction: an
+    `errors.error` is the Refused afterwards, and its attributes can be read here as well. Whichever client sends the transaction: an
     exception of another library counts when the node has refused a transaction meanwhile.
     """
 

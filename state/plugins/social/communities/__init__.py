@@ -1,1 +1,1 @@
-"""Communities: `payloads` checks what an operation holds, `actions` applies it, `lists` reads."""
+"""Communities: `community_payloads` checks what an operation holds, `actions` applies it, `lists` reads."""

@@ -7,13 +7,13 @@ import re
 from typing import Any
 
 from state.operations.custom import CustomJson
-from state.plugins.social.communities.payloads import (
+from state.plugins.social.community_payloads import (
     ADMIN,
     GUEST,
     MOD,
     MUTED,
     ROLE_NAMES,
-    Known,
+    NameLookups,
     Payload,
     compact,
     named_action,
@@ -21,7 +21,7 @@ from state.plugins.social.communities.payloads import (
     read_payload,
 )
 from state.plugins.social.index import Social
-from state.plugins.social.notifications.writing import COMMUNITY_SCORE, STRANGER_SCORE, Type, is_sent, notify, notify_error, remember
+from state.plugins.social.notifications.writer import COMMUNITY_SCORE, STRANGER_SCORE, Type, is_sent, notify, notify_error, remember
 from state.plugins.social.posts.placement import apply_reblog
 from state.plugins.social.rows import LastRead as LastReadRow
 from state.plugins.social.rows import Role, SocialPost, Subscription
@@ -85,7 +85,7 @@ def apply_community(state: State, kept: Social, actor: str, value: Any) -> None:
     except ChainError as error:
         notify_error(state, kept, "", error.text)
         return
-    known = Known(kept.community, lambda name: state.accounts.by_name.get(name) is not None, kept.post)
+    known = NameLookups(kept.community, lambda name: state.accounts.by_name.get(name) is not None, kept.post)
     try:
         payload = read_payload(known, action, value[1])
         require_permission(kept, actor, payload)
@@ -234,7 +234,7 @@ def act_on_post(state: State, kept: Social, actor: str, payload: Payload) -> Non
     assert post is not None, "these actions are about posts"
     if changes:
         kept.posts.modify(post, **changes)
-        kept.changed.post(post.comment)
+        kept.dirty.post(post.comment)
     else:
         remember(kept, kind, post, actor)
     notify(state, kept, kind, src=actor, post=post.id, community=payload.community.name, payload=payload.text)

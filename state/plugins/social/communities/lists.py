@@ -10,10 +10,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from state.effects.voting import payable_pot
-from state.plugins.social.communities.payloads import ADMIN, GUEST, MOD
+from state.effects.voting import payable_reward_pool
+from state.plugins.social.community_payloads import ADMIN, GUEST, MOD
 from state.plugins.social.index import Social
-from state.plugins.social.posts.view import EVERYTHING, Ranked
+from state.plugins.social.ranked_posts import EVERYTHING, RankedPost
 from state.plugins.social.rows import Community, Role, Subscription
 from state.protocol.constants import DAY_SECONDS
 from state.protocol.values.asset import SBD_UNIT
@@ -23,12 +23,12 @@ POPULAR_SECONDS = 30 * DAY_SECONDS
 SUBSCRIBERS_MAX = 250
 TEAM_MAX = 1000
 ADMINS_MAX = 1000
-COUNTED_SLICE = 5000  # posts that are added up in a slice
+COUNTED_CHUNK = 5000  # posts that are added up in a slice
 PAYOUT_ROWS_MAX = 250
 LATE_COUNTS_MAX = 2  # counts in slices, one after another, that were out of date when they were done
 
 
-class Figure(Struct):
+class PayoutTotals(Struct):
     """The pending payouts in a community, or of an author outside communities: their sum in SBD, their posts, and the posts' authors."""
 
     payout: int = 0
@@ -41,38 +41,38 @@ class Figure(Struct):
         return (self.payout + SBD_UNIT // 2) // SBD_UNIT
 
 
-class Figures(Struct):
+class PayoutTotalsIndex(Struct):
     """The figures of each community, and those of each author outside communities.
 
     `largest` are the authors with the largest sums, as many as anybody may ask for, each as (negated sum, name with @, posts), the largest
     first; `total` and `blogs` are the sums of all, and of the authors.
     """
 
-    communities: dict[str, Figure]
-    authors: dict[str, Figure]
+    communities: dict[str, PayoutTotals]
+    authors: dict[str, PayoutTotals]
     largest: list[tuple[int, str, int]] = []
     total: int = 0
     blogs: int = 0
 
 
-class Standing(Struct):
+class CommunityRank(Struct):
     """A community with its figures and its rank, from 1."""
 
     row: Community
-    figure: Figure
+    figure: PayoutTotals
     rank: int
 
 
-def figures(state: State, kept: Social) -> Figures:
+def figures(state: State, kept: Social) -> PayoutTotalsIndex:
     """Return the figures of now. They are counted again only when posts, or the reward fund that decides their worth, have changed."""
     key = counted_from(state, kept)
     if kept.counted is None or kept.counted[0] != key:
         # Where posts change all the time, each count in slices is out of date when it is done: after some of these it is made at once.
         if kept.late_counts < LATE_COUNTS_MAX:
-            state.journal.reads.require_slice(kept.view.unpaid, lambda: count_some(state, kept))
+            state.journal.read_mode.raise_if_large(kept.view.unpaid, lambda: count_some(state, kept))
         kept.counted = key, counted(state, kept)
     kept.counting, kept.late_counts = None, 0
-    found: Figures = kept.counted[1]
+    found: PayoutTotalsIndex = kept.counted[1]
     return found
 
 
@@ -80,7 +80,7 @@ def counted_from(state: State, kept: Social) -> tuple[Any, ...]:
     """Return what figures are counted from: with price and fund all payouts change."""
     # Reading the view brings its version up to date.
     kept.view.ranked(kept.facts)
-    return kept.view.version, payable_pot(state)
+    return kept.view.version, payable_reward_pool(state)
 
 
 def count_some(state: State, kept: Social) -> bool:
@@ -100,26 +100,26 @@ def count_some(state: State, kept: Social) -> bool:
     return True
 
 
-def counted(state: State, kept: Social) -> Figures:
+def counted(state: State, kept: Social) -> PayoutTotalsIndex:
     """Add up all unpaid posts and replies at once."""
     steps = counting(state, kept)
     while True:
         try:
             next(steps)
         except StopIteration as end:
-            found: Figures = end.value
+            found: PayoutTotalsIndex = end.value
             return found
 
 
-def counting(state: State, kept: Social) -> Generator[None, None, Figures]:
+def counting(state: State, kept: Social) -> Generator[None, None, PayoutTotalsIndex]:
     """Add up all posts and replies that are unpaid at the beginning; yields after each slice. Meanwhile anything may change."""
     worth = kept.facts.worth(state)
     posts = list(kept.view.members(kept.facts, EVERYTHING, True))
-    found = Figures({}, {})
+    found = PayoutTotalsIndex({}, {})
     authors: set[tuple[str, str]] = set()
-    for first in range(0, len(posts), COUNTED_SLICE):
+    for first in range(0, len(posts), COUNTED_CHUNK):
         yield
-        for post in posts[first : first + COUNTED_SLICE]:
+        for post in posts[first : first + COUNTED_CHUNK]:
             figure = place_of(found, post)
             figure.payout += post.banked + worth(post.earning)
             figure.posts += 1
@@ -130,10 +130,10 @@ def counting(state: State, kept: Social) -> Generator[None, None, Figures]:
     return found
 
 
-def add_up(found: Figures) -> Generator[None, None, None]:
+def add_up(found: PayoutTotalsIndex) -> Generator[None, None, None]:
     """Find the sums and the largest authors; yields after each slice."""
     every = iter(found.authors.items())
-    while some := list(islice(every, COUNTED_SLICE)):
+    while some := list(islice(every, COUNTED_CHUNK)):
         yield
         found.blogs += sum([one.payout for _, one in some])
         # There may be far more authors than anybody asks for.
@@ -141,30 +141,30 @@ def add_up(found: Figures) -> Generator[None, None, None]:
     found.total = found.blogs + sum([one.payout for one in found.communities.values()])
 
 
-def place_of(found: Figures, post: Ranked) -> Figure:
+def place_of(found: PayoutTotalsIndex, post: RankedPost) -> PayoutTotals:
     """Return the figure that a post counts in, which is made at its first post."""
     figures, name = (found.communities, post.community) if post.community else (found.authors, post.author)
     figure = figures.get(name)
     if figure is None:
-        figure = figures[name] = Figure()
+        figure = figures[name] = PayoutTotals()
     return figure
 
 
-def standings(state: State, kept: Social) -> list[Standing]:
+def standings(state: State, kept: Social) -> list[CommunityRank]:
     """Return all communities by rank."""
     counted = figures(state, kept).communities
-    ordered = sorted(((row, counted.get(row.name, Figure())) for row in kept.communities), key=lambda pair: standing_key(*pair))
-    return [Standing(row, figure, rank) for rank, (row, figure) in enumerate(ordered, 1)]
+    ordered = sorted(((row, counted.get(row.name, PayoutTotals())) for row in kept.communities), key=lambda pair: standing_key(*pair))
+    return [CommunityRank(row, figure, rank) for rank, (row, figure) in enumerate(ordered, 1)]
 
 
-def standing_key(row: Community, figure: Figure) -> tuple[int, int, int, int, bool, int]:
+def standing_key(row: Community, figure: PayoutTotals) -> tuple[int, int, int, int, bool, int]:
     """Return the sorting key of ranks: rounded payouts, authors, posts, subscribers, whether it has a title, age."""
     return -figure.rounded, -figure.authors, -figure.posts, -row.subscribers, not row.title, row.account
 
 
-def figure_of(state: State, kept: Social, row: Community) -> Figure:
+def figure_of(state: State, kept: Social, row: Community) -> PayoutTotals:
     """Return the figures of one community."""
-    return figures(state, kept).communities.get(row.name, Figure())
+    return figures(state, kept).communities.get(row.name, PayoutTotals())
 
 
 # ------------------------------------------------------------------ roles and subscriptions
@@ -225,7 +225,7 @@ def popular(state: State, kept: Social, limit: int) -> list[Community]:
 # ------------------------------------------------------------------ lists of communities
 
 
-def community_list(state: State, kept: Social, sort: str, query: str, last: Community | None) -> Iterator[Standing]:
+def community_list(state: State, kept: Social, sort: str, query: str, last: Community | None) -> Iterator[CommunityRank]:
     """Yield communities after `last`, by rank, by age (`new`) or by subscribers (`subs`); only those with all words of a query."""
     found = standings(state, kept)
     if sort == "new":

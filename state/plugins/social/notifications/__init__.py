@@ -1,1 +1,1 @@
-"""Notifications: `writing` adds them, `lists` and `texts` read them."""
+"""Notifications: `writer` adds them, `lists` and `texts` read them."""

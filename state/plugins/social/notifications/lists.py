@@ -7,7 +7,7 @@ from itertools import takewhile
 from typing import Any
 
 from state.plugins.social.index import Social
-from state.plugins.social.notifications.writing import Type
+from state.plugins.social.notifications.writer import Type
 from state.plugins.social.rows import NO_POST, Notification, SocialPost
 from state.protocol.values.integers import HALF64
 from state.store import OrderedIndex

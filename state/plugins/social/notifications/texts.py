@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from state.plugins.social.index import Social
-from state.plugins.social.notifications.writing import Type
+from state.plugins.social.notifications.writer import Type
 from state.plugins.social.rows import NO_POST, Notification
 from state.plugins.social.scores import cents
 

@@ -13,16 +13,16 @@ from msgspec import Struct
 from state.plugins.follow.lists import followed as relations_of
 from state.plugins.follow.plugin import FOLLOW
 from state.plugins.follow.rows import BLOG
-from state.plugins.social.facts import Worth, payout_of
+from state.plugins.social.chain_reader import Worth, payout_of
 from state.plugins.social.index import Social
-from state.plugins.social.posts.view import (
+from state.plugins.social.ranked_posts import (
     COMMUNITIES,
     COMMUNITY_ORDERS,
     DUE_SECONDS,
     EVERYTHING,
     TAG_ORDERS,
     Entry,
-    Order,
+    PostSort,
     community_scope,
 )
 from state.plugins.social.rows import Reblog, SocialPost
@@ -49,7 +49,7 @@ class Scope(Struct, frozen=True):
     community: str = ""
 
     @property
-    def orders(self) -> dict[str, Order]:
+    def orders(self) -> dict[str, PostSort]:
         """The orders that lists of these posts can have."""
         return COMMUNITY_ORDERS if self.of_communities else TAG_ORDERS
 
@@ -100,7 +100,7 @@ def due_buckets(now: int) -> range:
     return range((now + DUE_FROM) // DUE_SECONDS, (now + DUE_TO) // DUE_SECONDS + 1)
 
 
-def start_entry(state: State, kept: Social, order: Order, start: Comment, worth: Worth) -> Entry:
+def start_entry(state: State, kept: Social, order: PostSort, start: Comment, worth: Worth) -> Entry:
     """Return the entry that a post has in an order, or would have if it isn't listed."""
     post = kept.view.ranked(kept.facts)[start.id]
     if order.in_payouts:
@@ -113,7 +113,7 @@ def start_entry(state: State, kept: Social, order: Order, start: Comment, worth:
 # ------------------------------------------------------------------ walking through a list
 
 
-def walk(entries: Sequence[Entry], order: Order, worth: Worth, start: Entry | None) -> Iterator[Entry]:
+def walk(entries: Sequence[Entry], order: PostSort, worth: Worth, start: Entry | None) -> Iterator[Entry]:
     """Yield the entries of a list after the entry `start`."""
     if order.in_payouts:
         return by_payout(entries, worth, start)
@@ -170,7 +170,7 @@ def by_id(entry: Entry) -> int:
 # ------------------------------------------------------------------ the posts of an account
 
 
-class Shown(Struct):
+class ListedPost(Struct):
     """A post in a blog or a feed, with the time at which it came there and the accounts that have reblogged it."""
 
     comment: Comment
@@ -227,28 +227,28 @@ def valid_reblog(state: State, kept: Social, reblog: Reblog) -> tuple[SocialPost
     return None if comment is None or comment.created > reblog.created else (post, comment)
 
 
-def posts_of(state: State, kept: Social, account: str, *, of_communities: bool) -> Iterator[Shown]:
+def posts_of(state: State, kept: Social, account: str, *, of_communities: bool) -> Iterator[ListedPost]:
     """Yield an account's own posts, newest first; only those outside communities unless `of_communities` is set."""
     for row in kept.posts.by_author.equal(account, False):
         if of_communities or not row.community:
             comment = state.comments.find(row.comment)
-            yield Shown(comment, comment.created)
+            yield ListedPost(comment, comment.created)
 
 
-def reblogs_of(state: State, kept: Social, account: str) -> Iterator[Shown]:
+def reblogs_of(state: State, kept: Social, account: str) -> Iterator[ListedPost]:
     """Yield what an account has reblogged, newest first."""
     for reblog in kept.reblogs.by_account.equal(account):
         found = valid_reblog(state, kept, reblog)
         if found is not None:
-            yield Shown(found[1], reblog.created, (account,))
+            yield ListedPost(found[1], reblog.created, (account,))
 
 
-def by_age(shown: Shown) -> tuple[int, int]:
+def by_age(shown: ListedPost) -> tuple[int, int]:
     """Return the sorting key of blogs and feeds: newest first."""
     return -shown.created, -shown.comment.id
 
 
-def blog(state: State, kept: Social, account: str) -> Iterator[Shown]:
+def blog(state: State, kept: Social, account: str) -> Iterator[ListedPost]:
     """Yield an account's blog: its posts outside communities and its reblogs, newest first, each post once at its newest place."""
     seen: set[int] = set()
     for shown in merge(posts_of(state, kept, account, of_communities=False), reblogs_of(state, kept, account), key=by_age):
@@ -257,7 +257,7 @@ def blog(state: State, kept: Social, account: str) -> Iterator[Shown]:
             yield shown
 
 
-def feed(state: State, kept: Social, account: str) -> Iterator[Shown]:
+def feed(state: State, kept: Social, account: str) -> Iterator[ListedPost]:
     """Yield the posts and reblogs of a month by the accounts that an account follows, newest first.
 
     A post that came there several times stands at the time at which it came first, with all its reblogs: its entry is made at its
@@ -269,7 +269,7 @@ def feed(state: State, kept: Social, account: str) -> Iterator[Shown]:
     for name in sorted(followed):
         for one in (posts_of(state, kept, name, of_communities=True), reblogs_of(state, kept, name)):
             walks.append(takewhile(lambda shown: shown.created >= since, one))
-    entries: dict[int, Shown] = {}
+    entries: dict[int, ListedPost] = {}
     seen: set[int] = set()
     for shown in merge(*walks, key=by_age):
         comment = shown.comment
@@ -280,12 +280,12 @@ def feed(state: State, kept: Social, account: str) -> Iterator[Shown]:
             yield entries[comment.id]
 
 
-def feed_entry(kept: Social, comment: Comment, followed: set[str], since: int) -> Shown:
+def feed_entry(kept: Social, comment: Comment, followed: set[str], since: int) -> ListedPost:
     """Return a post as the followers of these accounts see it: the time at which the first of them brought it, and their reblogs."""
     rows = [row for row in kept.reblogs.by_post.equal(post_row(kept, comment).id) if row.account in followed]
     reblogs = [row for row in rows if row.created >= max(since, comment.created)]
     times = [row.created for row in reblogs] + ([comment.created] if comment.author in followed and comment.created >= since else [])
-    return Shown(comment, min(times), tuple([row.account for row in reblogs if row.account != comment.author]))
+    return ListedPost(comment, min(times), tuple([row.account for row in reblogs if row.account != comment.author]))
 
 
 def post_row(kept: Social, comment: Comment) -> SocialPost:

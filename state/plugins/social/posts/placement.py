@@ -9,9 +9,9 @@ from state.operations.content import Comment, DeleteComment, Vote
 from state.operations.transfers import Transfer
 from state.plugins.follow.operations import FollowOperation
 from state.plugins.follow.rows import BLOG
-from state.plugins.social.communities.payloads import GUEST, MEMBER
+from state.plugins.social.community_payloads import GUEST, MEMBER
 from state.plugins.social.index import Social
-from state.plugins.social.notifications.writing import Type, account_score, notify, notify_error, notify_mentions, notify_reply, notify_vote
+from state.plugins.social.notifications.writer import Type, account_score, notify, notify_error, notify_mentions, notify_reply, notify_vote
 from state.plugins.social.rows import NO_POST, Reblog, SocialPost
 from state.protocol.constants import COIN_NULL_ACCOUNT
 from state.protocol.values.asset import SBD
@@ -33,15 +33,15 @@ def on_comment(state: State, kept: Social, operation: Comment) -> None:
         return
     post = kept.posts.by_comment.get(comment.id)
     if post is None:
-        post = enter(state, kept, comment)
+        post = add_post(state, kept, comment)
         notify_reply(state, kept, comment, post)
-    kept.changed.post(comment.id)
+    kept.dirty.post(comment.id)
     content = state.comment_contents.by_comment.get(comment.id)
     if content is not None:
         notify_mentions(state, kept, comment, post, content.body)
 
 
-def enter(state: State, kept: Social, comment: CommentRow) -> SocialPost:
+def add_post(state: State, kept: Social, comment: CommentRow) -> SocialPost:
     """Give a new comment its place, in the row of a deleted one with the same permlink if there is one.
 
     A root post is in the community that is its category, if that is one by now; a reply is where its parent is. This is decided
@@ -93,7 +93,7 @@ def mark_deleted(state: State, kept: Social, operation: DeleteComment) -> None:
     post = kept.leaving
     if post is not None and state.comments.get(post.comment) is None:
         kept.posts.modify(post, is_deleted=True)
-        kept.changed.post(post.comment)
+        kept.dirty.post(post.comment)
 
 
 def on_vote(state: State, kept: Social, operation: Vote) -> None:
@@ -102,8 +102,8 @@ def on_vote(state: State, kept: Social, operation: Vote) -> None:
     voter = state.accounts.by_name.get(operation.voter)
     if comment is None or voter is None:
         return
-    kept.changed.post(comment.id)
-    kept.changed.author(comment.author)
+    kept.dirty.post(comment.id)
+    kept.dirty.author(comment.author)
     vote = state.comment_votes.by_comment_voter.get(comment.id, voter.id)
     post = kept.posts.by_comment.get(comment.id)
     if vote is not None and post is not None:
@@ -114,13 +114,13 @@ def on_payout(state: State, kept: Social, operation: CommentPayoutUpdate) -> Non
     """After a payout: have the post ranked anew."""
     comment = find_comment(state, operation.author, operation.permlink)
     if comment is not None:
-        kept.changed.post(comment.id)
+        kept.dirty.post(comment.id)
 
 
 def on_hardfork(state: State, kept: Social, operation: Hardfork) -> None:
     """After a hardfork: have all posts ranked anew, as the rules of payouts may have changed."""
     for comment in state.comments:
-        kept.changed.post(comment.id)
+        kept.dirty.post(comment.id)
 
 
 def promote(state: State, kept: Social, operation: Transfer) -> None:
@@ -138,7 +138,7 @@ def promote(state: State, kept: Social, operation: Transfer) -> None:
     post = None if comment is None else kept.posts.by_comment.get(comment.id)
     if post is not None:
         kept.posts.modify(post, promoted=post.promoted + operation.amount.amount)
-        kept.changed.post(post.comment)
+        kept.dirty.post(post.comment)
 
 
 # ------------------------------------------------------------------ follows and reblogs

@@ -2,15 +2,15 @@
 
 import pytest
 
-from tests.helpers.scenario import World, scenario
+from tests.helpers.social_scenario import SocialScenario, scenario
 
 
 @pytest.fixture(scope="module")
-def world() -> World:
+def world() -> SocialScenario:
     return scenario()
 
 
-def test_profiles_and_relations(world: World) -> None:
+def test_profiles_and_relations(world: SocialScenario) -> None:
     names = ["alice", "nobody", "dave"]
     assert [row["name"] for row in world.call("get_profiles", accounts=names)] == ["alice", "dave"]
     assert world.refused("get_profiles", {"accounts": "alice"}) == "accounts must be an array"

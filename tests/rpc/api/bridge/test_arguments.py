@@ -7,17 +7,17 @@ from functools import partial
 import pytest
 
 from rpc.api.bridge.arguments import account_argument, limit_argument, permlink_argument, tag_argument
-from rpc.service.refusal import InvalidParameters
-from tests.helpers.api import Site
-from tests.helpers.scenario import SOCIAL, World, scenario
+from rpc.declare.errors import InvalidParameters
+from tests.helpers.api import ApiChain
+from tests.helpers.social_scenario import SOCIAL, SocialScenario, scenario
 
 
 @pytest.fixture(scope="module")
-def world() -> World:
+def world() -> SocialScenario:
     return scenario()
 
 
-def test_arguments(world: World) -> None:
+def test_arguments(world: SocialScenario) -> None:
     assert world.refused("get_ranked_posts", {}) == "missing a required argument: 'sort'"
     assert world.refused("get_ranked_posts", {"sort": "hot", "x": 1}) == "got an unexpected keyword argument 'x'"
     assert world.refused("get_community_context", ["a", "b", "c"]) == "too many positional arguments"
@@ -30,7 +30,7 @@ def test_arguments(world: World) -> None:
     assert world.refused("get_account_posts", {"sort": "blog", "account": "nobody"}) == "account not found"
 
 
-def test_nulls_and_positions(world: World) -> None:
+def test_nulls_and_positions(world: SocialScenario) -> None:
     nulls = {"sort": "created", "start_author": None, "start_permlink": None, "tag": None, "observer": None}
     plain = world.call("get_ranked_posts", sort="created")
     assert world.call("get_ranked_posts", **nulls) == plain
@@ -41,7 +41,7 @@ def test_nulls_and_positions(world: World) -> None:
 
 
 def test_a_node_without_the_index_says_so() -> None:
-    code, message = Site("dev", ()).refused("bridge.get_ranked_posts", sort="hot")
+    code, message = ApiChain("dev", ()).refused("bridge.get_ranked_posts", sort="hot")
     assert (code, message.split(":")[0]) == (-32002, "Assert Exception")
 
 

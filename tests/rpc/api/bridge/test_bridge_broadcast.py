@@ -12,15 +12,15 @@ from state.operations.transfers import Transfer
 from state.plugins.follow.plugin import FOLLOW
 from state.plugins.reputation import REPUTATION
 from state.plugins.social.plugin import COMMUNITIES
-from state.protocol.keys.authority import key_authority
+from state.protocol.authority import key_authority
 from state.protocol.keys.keys import derive_secret, public_key
 from state.protocol.operation import Operation
 from state.protocol.values.asset import COIN, SBD, Asset
 from tests.conformance.play import Player
 from tests.conftest import CASES
-from tests.helpers.api import INIT_WIF, Refusal, Site, secret
-from tests.helpers.scenario import SOCIAL, thousandths
+from tests.helpers.api import INIT_WIF, ApiChain, Refusal, secret
 from tests.helpers.snapshots import snapshot
+from tests.helpers.social_scenario import SOCIAL, thousandths
 
 PLUGINS = (FOLLOW.name, REPUTATION.name, COMMUNITIES.name)
 PAUSE_BLOCKS = 100  # Root posts of one author are five minutes apart.
@@ -40,15 +40,15 @@ class Broadcaster:
     """A chain `dev` on which the scenario's operations come in by broadcast, each in a block of its own."""
 
     def __init__(self) -> None:
-        self.site = Site("dev", (*PLUGINS, "debug_node"))
-        self.site.generate(2)
+        self.api = ApiChain("dev", (*PLUGINS, "debug_node"))
+        self.api.generate(2)
         self.posted: set[str] = set()
 
     def broadcast(self, operation: Operation, key: bytes) -> None:
         """Sign, send, and make the next block."""
-        trx = self.site.transaction(operation, signers=(key,))
-        self.site.call("condenser_api.broadcast_transaction", self.site.wire.transaction_to_json(trx, legacy=True))
-        self.site.generate()
+        trx = self.api.transaction(operation, signers=(key,))
+        self.api.call("condenser_api.broadcast_transaction", self.api.wire.transaction_to_json(trx, legacy=True))
+        self.api.generate()
 
     def key(self, name: str, role: str = "posting") -> bytes:
         """The key of an account: of genesis, or created here."""
@@ -63,12 +63,12 @@ class Broadcaster:
             case "comment":
                 pause = PAUSE_BLOCKS if op["author"] in self.posted and not op["parent_author"] else 1
                 self.posted |= {op["author"]} if not op["parent_author"] else set()
-                self.site.call("debug_node_api.debug_generate_blocks", debug_key=INIT_WIF, count=1, miss_blocks=pause)
+                self.api.call("debug_node_api.debug_generate_blocks", debug_key=INIT_WIF, count=1, miss_blocks=pause)
                 self.broadcast(Comment(**op), self.key(op["author"]))
             case "delete_comment":
                 self.broadcast(DeleteComment(**op), self.key(op["author"]))
             case "transfer":
-                self.site.generate(PRINTING_BLOCKS)
+                self.api.generate(PRINTING_BLOCKS)
                 amount = Asset(thousandths(op["amount"]), SBD)
                 self.broadcast(Transfer(op["from"], op["to"], amount, op["memo"]), self.key(op["from"], "active"))
             case "custom_json":
@@ -78,23 +78,23 @@ class Broadcaster:
     def create(self, name: str) -> None:
         """Create an account whose keys come from its name."""
         authority = key_authority(public_key(secret(name)))
-        fee = Asset(self.site.state.schedule.median_props.account_creation_fee, COIN)
+        fee = Asset(self.api.state.schedule.median_props.account_creation_fee, COIN)
         operation = AccountCreate(fee, "alice", name, authority, authority, authority, public_key(secret(name)))
         self.broadcast(operation, self.key("alice", "active"))
 
 
 @pytest.fixture(scope="module")
-def site() -> Site:
+def api() -> ApiChain:
     broadcaster = Broadcaster()
     for step in STEPS:
         broadcaster.step(step)
-    return broadcaster.site
+    return broadcaster.api
 
 
-def ask(site: Site, method: str, params: dict[str, Any]) -> Any:
+def ask(api: ApiChain, method: str, params: dict[str, Any]) -> Any:
     """The result of a call, or the text of its refusal."""
     try:
-        return site.call(method, **params)
+        return api.call(method, **params)
     except Refusal as error:
         return error.message
 
@@ -108,10 +108,10 @@ def name_of(post: dict[str, Any]) -> str:
 
 
 @pytest.mark.parametrize("name", POSTS)
-def test_posts(site: Site, name: str) -> None:
+def test_posts(api: ApiChain, name: str) -> None:
     expected = POSTS[name]["specification"] | POSTS[name]["extras"]
     author, permlink = name.split("/")
-    post = ask(site, "bridge.get_post", {"author": author, "permlink": permlink})
+    post = ask(api, "bridge.get_post", {"author": author, "permlink": permlink})
     assert {key: post.get(key) for key in STEADY} == {key: expected.get(key) for key in STEADY}
     in_community = "community" in expected
     assert post["stats"]["gray"] == (expected["stats"]["gray"] if in_community else False)
@@ -119,13 +119,13 @@ def test_posts(site: Site, name: str) -> None:
 
 
 @pytest.mark.parametrize("number", range(len(CALLS)))
-def test_calls(site: Site, number: int) -> None:
+def test_calls(api: ApiChain, number: int) -> None:
     """What rshares, ranks and dates have no part in; lists by payout are compared as sets, trending and hot ones without unranked posts."""
     call = CALLS[number]
     method, params = call["method"], call["params"]
     if "<id>" in params.values() or "reference_error" in call:
         return
-    result = ask(site, method, params)
+    result = ask(api, method, params)
     if "expected_refs" in call:
         check_list(call, [name_of(post) for post in result])
         for post in result:
@@ -185,47 +185,47 @@ def check_record(method: str, found: Any, expected: Any) -> None:
             assert found == expected
 
 
-def test_what_a_node_refuses(site: Site) -> None:
+def test_what_a_node_refuses(api: ApiChain) -> None:
     """A reblog of what one has reblogged never gets into a block; a community operation always does, and its failure is told."""
     broadcaster = Broadcaster.__new__(Broadcaster)
-    broadcaster.site = site
+    broadcaster.api = api
     again = json.dumps(["reblog", {"account": "bob", "author": "frank", "permlink": "photo"}])
     with pytest.raises(Refusal, match="already reblogged"):
         broadcaster.broadcast(CustomJson(id="follow", json=again, required_posting_auths=("bob",)), broadcaster.key("bob"))
-    before = snapshot(COMMUNITIES.of(site.state))
+    before = snapshot(COMMUNITIES.of(api.state))
     value = json.dumps(["subscribe", {"community": "coin-123456", "x": 1}])
     broadcaster.broadcast(CustomJson(id="community", json=value, required_posting_auths=("erin",)), broadcaster.key("erin"))
-    after = snapshot(COMMUNITIES.of(site.state))
+    after = snapshot(COMMUNITIES.of(api.state))
     assert [name for name in after if after[name] != before[name]] == ["notifications"]
-    newest = site.call("bridge.account_notifications", account="erin", limit=1)[0]
+    newest = api.call("bridge.account_notifications", account="erin", limit=1)[0]
     assert newest["msg"] == "error: extraneous keys: {'x'}"
-    assert newest["date"] == site.call("condenser_api.get_dynamic_global_properties")["time"]
+    assert newest["date"] == api.call("condenser_api.get_dynamic_global_properties")["time"]
 
 
 def test_a_block_popped_and_pushed_again() -> None:
     """Answers are those of the head, whatever was asked in between."""
     broadcaster = Broadcaster()
-    site, asked = broadcaster.site, [call for call in CALLS if "<id>" not in call["params"].values()]
+    api, asked = broadcaster.api, [call for call in CALLS if "<id>" not in call["params"].values()]
     for step in STEPS:
-        before = snapshot(COMMUNITIES.of(site.state)), answers(site, asked[::7])
-        number = site.state.props.head_block_number
+        before = snapshot(COMMUNITIES.of(api.state)), answers(api, asked[::7])
+        number = api.state.props.head_block_number
         broadcaster.step(step)
-        if site.state.props.head_block_number == number:
+        if api.state.props.head_block_number == number:
             continue
-        head = site.chain.head
+        head = api.chain.head
         assert head is not None
-        after = snapshot(COMMUNITIES.of(site.state)), answers(site, asked[::7])
-        site.chain.pop_block()
-        site.chain.clear_pending()
-        if site.state.props.head_block_number == number:
-            assert (snapshot(COMMUNITIES.of(site.state)), answers(site, asked[::7])) == before
-        site.chain.push_block(head)
-        assert (snapshot(COMMUNITIES.of(site.state)), answers(site, asked[::7])) == after
+        after = snapshot(COMMUNITIES.of(api.state)), answers(api, asked[::7])
+        api.chain.pop_block()
+        api.chain.clear_pending()
+        if api.state.props.head_block_number == number:
+            assert (snapshot(COMMUNITIES.of(api.state)), answers(api, asked[::7])) == before
+        api.chain.push_block(head)
+        assert (snapshot(COMMUNITIES.of(api.state)), answers(api, asked[::7])) == after
 
 
-def answers(site: Site, calls: list[dict[str, Any]]) -> list[Any]:
+def answers(api: ApiChain, calls: list[dict[str, Any]]) -> list[Any]:
     """The answers to some calls."""
-    return [ask(site, call["method"], call["params"]) for call in calls]
+    return [ask(api, call["method"], call["params"]) for call in calls]
 
 
 # ------------------------------------------------------------------ the recorded case
@@ -289,11 +289,11 @@ def test_posts_of_the_case(case: Player) -> None:
     assert asked(case, "unread_notifications", account="alice")["lastread"] == "2020-12-01T00:02:24"
 
 
-def test_unread_is_what_notifications_would_tell(site: Site) -> None:
+def test_unread_is_what_notifications_would_tell(api: ApiChain) -> None:
     """Of a community, too, which is told all that happens in it."""
-    names = [account.name for account in site.state.accounts]
+    names = [account.name for account in api.state.accounts]
     for name in names:
-        told = site.call("bridge.account_notifications", account=name)
-        unread = site.call("bridge.unread_notifications", account=name)
+        told = api.call("bridge.account_notifications", account=name)
+        unread = api.call("bridge.unread_notifications", account=name)
         assert unread["unread"] == sum(one["date"] > unread["lastread"] for one in told)
-    assert site.call("bridge.unread_notifications", account="coin-123456")["unread"] > 1
+    assert api.call("bridge.unread_notifications", account="coin-123456")["unread"] > 1

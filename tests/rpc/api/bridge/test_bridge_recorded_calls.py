@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.helpers.scenario import SOCIAL, World, scenario
+from tests.helpers.social_scenario import SOCIAL, SocialScenario, scenario
 
 CALLS = SOCIAL["scenario"]["calls"]
 POSTS = SOCIAL["scenario"]["posts"]
@@ -12,7 +12,7 @@ LEFT_OUT = ("id", "post_id")
 
 
 @pytest.fixture(scope="module")
-def world() -> World:
+def world() -> SocialScenario:
     return scenario()
 
 
@@ -70,7 +70,7 @@ def check(call: dict[str, Any], result: Any) -> None:
 
 
 @pytest.mark.parametrize("number", range(len(CALLS)))
-def test_call(world: World, number: int) -> None:
+def test_call(world: SocialScenario, number: int) -> None:
     call = CALLS[number]
     params = dict(call["params"])
     if params.get("last_id") == "<id>":
@@ -85,6 +85,6 @@ def test_call(world: World, number: int) -> None:
 
 
 @pytest.mark.parametrize("name", POSTS)
-def test_post(world: World, name: str) -> None:
+def test_post(world: SocialScenario, name: str) -> None:
     author, permlink = name.split("/")
     check_post(world.call("get_post", author=author, permlink=permlink), None)

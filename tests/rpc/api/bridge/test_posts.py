@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from state.plugins.follow.plugin import FOLLOW
-from state.plugins.social.facts import Worth
+from state.plugins.social.chain_reader import Worth
 from state.plugins.social.index import Social
 from state.plugins.social.posts import lists as social_posts_lists
 from state.plugins.social.scores import hot, trend
 from state.protocol.values.asset import SBD, Asset
 from state.tables import State
 from state.tables.content import Comment
-from tests.helpers.scenario import GivenFacts, World, scenario
+from tests.helpers.social_scenario import GivenChain, SocialScenario, scenario
 
 COMMUNITY = "coin-123456"
 AUTHORS = ("ann", "bob", "cat", "dan")
@@ -22,11 +22,11 @@ DAY = 86400
 
 
 @pytest.fixture(scope="module")
-def world() -> World:
+def world() -> SocialScenario:
     return scenario()
 
 
-class Steps(GivenFacts):
+class Steps(GivenChain):
     """Payouts in steps: those who earn nearly the same are paid the same."""
 
     def worth(self, state: State) -> Worth:
@@ -34,9 +34,9 @@ class Steps(GivenFacts):
         return lambda earning: earning // 3
 
 
-def crowd(seed: int) -> World:
+def crowd(seed: int) -> SocialScenario:
     """Many posts and replies with some votes, muted ones, promoted ones, and one author of bad reputation."""
-    chance, world = random.Random(seed), World()
+    chance, world = random.Random(seed), SocialScenario()
     world.facts = world.kept.facts = Steps()
     world.at("2020-01-01T00:00:00")
     for name in (COMMUNITY, *AUTHORS):
@@ -66,13 +66,13 @@ def crowd(seed: int) -> World:
     return world
 
 
-def tags_of(world: World) -> dict[int, set[str]]:
+def tags_of(world: SocialScenario) -> dict[int, set[str]]:
     """The tags of each post, its category among them."""
     posts = [(row, world.call("get_post", author=row.author, permlink=row.permlink)) for row in world.state.comments]
     return {row.id: {row.category, *post["json_metadata"].get("tags", [])} for row, post in posts}
 
 
-def expected(world: World, sort: str, tag: str, tags_of: dict[int, set[str]]) -> list[str]:
+def expected(world: SocialScenario, sort: str, tag: str, tags_of: dict[int, set[str]]) -> list[str]:
     """The list by the tables of social.md §3.3, sorted plainly."""
     of_community, now = tag in (COMMUNITY, "all"), world.state.head_time
     found = []
@@ -132,9 +132,9 @@ def test_a_changed_reputation_turns_posts_gray() -> None:
     assert before
     assert {post["author"] for post in before if "community" not in post} == {"dan"}
     reputations = FOLLOW.of(world.state).reputations
-    mark = world.state.journal.mark()
+    mark = world.state.journal.position()
     reputations.modify(reputations.by_account.find("dan"), reputation=10**10)
-    world.kept.changed.author("dan")
+    world.kept.dirty.author("dan")
     after = world.call("get_ranked_posts", sort="muted")
     assert {post["author"] for post in after if "community" not in post} == set()
     world.state.journal.undo(mark)
@@ -155,18 +155,18 @@ def test_a_changed_reputation_turns_posts_gray() -> None:
         {"created": 7},
     ],
 )
-def test_posts_that_nobody_can_have_told(world: World, told: dict[str, Any]) -> None:
+def test_posts_that_nobody_can_have_told(world: SocialScenario, told: dict[str, Any]) -> None:
     post = {"author": "ann", "permlink": "elsewhere"}
     assert world.call("normalize_post", post=post)["post_id"] is None
     assert world.refused("normalize_post", {"post": post | told}) == "post can't be read"
 
 
-def test_headers(world: World) -> None:
+def test_headers(world: SocialScenario) -> None:
     assert world.call("get_post_header", author="carol", permlink="tea-party")["depth"] == 0
 
 
 def test_large_discussions_are_cut() -> None:
-    world = World()
+    world = SocialScenario()
     world.at(NOW)
     world.account("ann")
     world.comment(author="ann", permlink="root", parent_permlink="life", title="", body="text")
@@ -177,7 +177,7 @@ def test_large_discussions_are_cut() -> None:
 
 
 def test_deep_discussions_are_cut() -> None:
-    world = World()
+    world = SocialScenario()
     world.at(NOW)
     world.account("ann")
     world.comment(author="ann", permlink="p-0", parent_permlink="life", title="", body="text")
@@ -186,7 +186,7 @@ def test_deep_discussions_are_cut() -> None:
     assert len(world.call("get_discussion", author="ann", permlink="p-0")) == 50
 
 
-def test_blogs_and_feeds_go_on_with_their_start(world: World) -> None:
+def test_blogs_and_feeds_go_on_with_their_start(world: SocialScenario) -> None:
     whole = world.call("get_account_posts", sort="feed", account="bob")
     rest = world.call("get_account_posts", sort="feed", account="bob", start_author="alice", start_permlink="old-post")
     assert rest == whole[1:]
@@ -198,7 +198,7 @@ def test_blogs_and_feeds_go_on_with_their_start(world: World) -> None:
 
 def test_tags_that_nobody_uses_are_not_kept() -> None:
     """Until somebody does."""
-    world = World()
+    world = SocialScenario()
     world.at(NOW)
     world.account("ann")
     world.comment(author="ann", permlink="one", parent_permlink="life", title="", body="text")
@@ -217,13 +217,13 @@ def test_a_feed_looks_once_at_who_reblogged_a_post(monkeypatch: pytest.MonkeyPat
     looked: list[int] = []
     feed_entry = social_posts_lists.feed_entry
 
-    def counted(kept: Social, comment: Comment, followed: set[str], since: int) -> social_posts_lists.Shown:
+    def counted(kept: Social, comment: Comment, followed: set[str], since: int) -> social_posts_lists.ListedPost:
         looked.append(comment.id)
         return feed_entry(kept, comment, followed, since)
 
     monkeypatch.setattr(social_posts_lists, "feed_entry", counted)
     reblog = {"author": "ann", "permlink": "often"}
-    world = World()
+    world = SocialScenario()
     world.at(NOW)
     for name in (*AUTHORS, "eve"):
         world.account(name)

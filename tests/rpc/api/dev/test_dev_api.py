@@ -13,7 +13,7 @@ from state.operations.transfers import Transfer
 from state.protocol.keys.keys import derive_secret, public_key_text
 from state.protocol.values.asset import COIN, Asset
 from state.protocol.values.text import time_text
-from tests.helpers.api import Site
+from tests.helpers.api import ApiChain
 from tests.helpers.golden import same_as_golden
 
 GIVEN = Transfer(from_="alice", to="bob", amount=Asset(1, COIN))
@@ -22,74 +22,74 @@ KEY = "TST6LLegbAgLAy28EHrffBVuANFWcFgmqRMW13wBmTExqFE9SCkg4"
 
 
 @pytest.fixture
-def site() -> Site:
+def api() -> ApiChain:
     """A chain dev as a node starts it."""
-    site = Site("dev")
-    site.now = 1_800_000_000
-    site.call("dev_api.reset")
-    return site
+    api = ApiChain("dev")
+    api.now = 1_800_000_000
+    api.call("dev_api.reset")
+    return api
 
 
-def test_reset_makes_the_chain_of_a_first_start(site: Site) -> None:
+def test_reset_makes_the_chain_of_a_first_start(api: ApiChain) -> None:
     for _ in range(2):
-        head = site.call("dev_api.reset")
+        head = api.call("dev_api.reset")
         assert (head["head_block_number"], head["last_irreversible_block_num"]) == (25, 4)
         assert head["head_block_time"] == head["time"] == time_text(1_800_000_000)
-        site.call("dev_api.mine", count=30)
-        assert site.call("dev_api.snapshot") == {"id": 1}
+        api.call("dev_api.mine", count=30)
+        assert api.call("dev_api.snapshot") == {"id": 1}
 
 
-def test_arguments_by_position_and_by_name(site: Site) -> None:
+def test_arguments_by_position_and_by_name(api: ApiChain) -> None:
     body = b'{"jsonrpc":"2.0","id":1,"method":"dev_api.mine","params":%s}'
     for params, number in ((b"[2]", 27), (b'{"count":3}', 30), (b"[]", 31), (b"{}", 32)):
-        assert b'"head_block_number":%d,' % number in site.answer(body % params)
+        assert b'"head_block_number":%d,' % number in api.answer(body % params)
 
 
-def test_mine_goes_with_the_clock_and_runs_ahead_of_it(site: Site) -> None:
-    site.now += 60
-    assert site.call("dev_api.mine")["head_block_time"] == time_text(site.now)
-    head = site.call("dev_api.mine", count=10)
-    assert head["head_block_time"] == head["time"] == time_text(site.now + 30)
-    assert site.call("dev_api.get_info")["seconds_ahead"] == 30
-    site.now += 30
-    assert site.call("dev_api.mine")["head_block_time"] == time_text(site.now + 30)
+def test_mine_goes_with_the_clock_and_runs_ahead_of_it(api: ApiChain) -> None:
+    api.now += 60
+    assert api.call("dev_api.mine")["head_block_time"] == time_text(api.now)
+    head = api.call("dev_api.mine", count=10)
+    assert head["head_block_time"] == head["time"] == time_text(api.now + 30)
+    assert api.call("dev_api.get_info")["seconds_ahead"] == 30
+    api.now += 30
+    assert api.call("dev_api.mine")["head_block_time"] == time_text(api.now + 30)
 
 
-def test_mine_refuses_too_many(site: Site) -> None:
-    _, message = site.refused("dev_api.mine", count=1_000_001)
+def test_mine_refuses_too_many(api: ApiChain) -> None:
+    _, message = api.refused("dev_api.mine", count=1_000_001)
     assert message.endswith("No more than 1000000 blocks can be generated at once")
 
 
-def test_what_waits_is_not_lost_to_a_pause(site: Site) -> None:
-    site.chain.push_transaction(site.transaction(GIVEN, signers=(ALICE,)))
-    site.now += 3600
-    assert site.call("dev_api.mine")["head_block_time"] == time_text(1_800_000_060)
-    head = site.chain.head
+def test_what_waits_is_not_lost_to_a_pause(api: ApiChain) -> None:
+    api.chain.push_transaction(api.transaction(GIVEN, signers=(ALICE,)))
+    api.now += 3600
+    assert api.call("dev_api.mine")["head_block_time"] == time_text(1_800_000_060)
+    head = api.chain.head
     assert head is not None
     assert len(head.transactions) == 1
-    assert site.call("dev_api.mine")["head_block_time"] == time_text(site.now)
+    assert api.call("dev_api.mine")["head_block_time"] == time_text(api.now)
 
 
-def test_a_leap_over_missed_slots(site: Site) -> None:
-    head = site.call("dev_api.advance_time", seconds=40 * 86_400)
+def test_a_leap_over_missed_slots(api: ApiChain) -> None:
+    head = api.call("dev_api.advance_time", seconds=40 * 86_400)
     assert head["head_block_number"] == 26
-    assert head["head_block_time"] == head["time"] == time_text(site.now + 40 * 86_400)
-    assert site.state.props.participation_count == 0
-    assert site.call("dev_api.mine")["head_block_number"] == 27
+    assert head["head_block_time"] == head["time"] == time_text(api.now + 40 * 86_400)
+    assert api.state.props.participation_count == 0
+    assert api.call("dev_api.mine")["head_block_number"] == 27
 
 
-def test_a_leap_that_produces(site: Site) -> None:
-    head = site.call("dev_api.advance_time", seconds=301, leap="produced")
-    assert (head["head_block_number"], head["head_block_time"], head["time"]) == (125, time_text(site.now + 300), time_text(site.now + 301))
-    assert site.call("dev_api.advance_time", seconds=0, leap="produced")["head_block_number"] == 126
+def test_a_leap_that_produces(api: ApiChain) -> None:
+    head = api.call("dev_api.advance_time", seconds=301, leap="produced")
+    assert (head["head_block_number"], head["head_block_time"], head["time"]) == (125, time_text(api.now + 300), time_text(api.now + 301))
+    assert api.call("dev_api.advance_time", seconds=0, leap="produced")["head_block_number"] == 126
 
 
-def test_a_leap_puts_what_waits_into_a_block_first(site: Site) -> None:
-    site.chain.push_transaction(site.transaction(GIVEN, signers=(ALICE,)))
-    assert site.call("dev_api.advance_time", seconds=86_400)["head_block_number"] == 27
-    first = site.chain.block_by_number(26)
+def test_a_leap_puts_what_waits_into_a_block_first(api: ApiChain) -> None:
+    api.chain.push_transaction(api.transaction(GIVEN, signers=(ALICE,)))
+    assert api.call("dev_api.advance_time", seconds=86_400)["head_block_number"] == 27
+    first = api.chain.block_by_number(26)
     assert first is not None
-    assert (len(first.transactions), first.timestamp) == (1, site.now + 3)
+    assert (len(first.transactions), first.timestamp) == (1, api.now + 3)
 
 
 @pytest.mark.parametrize(
@@ -100,88 +100,88 @@ def test_a_leap_puts_what_waits_into_a_block_first(site: Site) -> None:
         ("", 2**32 - 1, "is beyond"),
     ],
 )
-def test_leaps_that_are_refused(site: Site, leap: str, seconds: int, text: str) -> None:
-    head = site.state.props.head_block_id
-    assert text in site.refused("dev_api.advance_time", seconds=seconds, leap=leap)[1]
-    assert site.state.props.head_block_id == head
-    assert site.driver.time == site.now
+def test_leaps_that_are_refused(api: ApiChain, leap: str, seconds: int, text: str) -> None:
+    head = api.state.props.head_block_id
+    assert text in api.refused("dev_api.advance_time", seconds=seconds, leap=leap)[1]
+    assert api.state.props.head_block_id == head
+    assert api.devchain.time == api.now
 
 
-def test_the_time_of_the_next_block(site: Site) -> None:
-    assert site.call("dev_api.set_next_block_time", time=time_text(site.now + 100)) == {"next_block_time": time_text(site.now + 102)}
-    assert site.call("dev_api.mine", count=2)["head_block_time"] == time_text(site.now + 105)
-    _, message = site.refused("dev_api.set_next_block_time", time=time_text(site.now + 105))
-    assert message.endswith(f"time {time_text(site.now + 105)} is before the next slot, {time_text(site.now + 108)}")
+def test_the_time_of_the_next_block(api: ApiChain) -> None:
+    assert api.call("dev_api.set_next_block_time", time=time_text(api.now + 100)) == {"next_block_time": time_text(api.now + 102)}
+    assert api.call("dev_api.mine", count=2)["head_block_time"] == time_text(api.now + 105)
+    _, message = api.refused("dev_api.set_next_block_time", time=time_text(api.now + 105))
+    assert message.endswith(f"time {time_text(api.now + 105)} is before the next slot, {time_text(api.now + 108)}")
 
 
-def test_block_modes(site: Site) -> None:
+def test_block_modes(api: ApiChain) -> None:
     for mode in ("manual", "instant", "mixed:0.5", "interval:2", "interval"):
-        assert site.call("dev_api.set_block_mode", mode=mode) == {"block_mode": mode}
-    same_as_golden(site.refused("dev_api.set_block_mode", mode="x")[1])
-    assert site.call("dev_api.get_info")["block_mode"] == "interval"
+        assert api.call("dev_api.set_block_mode", mode=mode) == {"block_mode": mode}
+    same_as_golden(api.refused("dev_api.set_block_mode", mode="x")[1])
+    assert api.call("dev_api.get_info")["block_mode"] == "interval"
 
 
-def test_revert_brings_everything_back(site: Site) -> None:
-    site.chain.push_transaction(site.transaction(GIVEN, signers=(ALICE,)))
-    site.call("dev_api.impersonate", accounts=["carol"])
-    before = site.call("dev_api.get_info")
-    assert site.call("dev_api.snapshot") == {"id": 1}
+def test_revert_brings_everything_back(api: ApiChain) -> None:
+    api.chain.push_transaction(api.transaction(GIVEN, signers=(ALICE,)))
+    api.call("dev_api.impersonate", accounts=["carol"])
+    before = api.call("dev_api.get_info")
+    assert api.call("dev_api.snapshot") == {"id": 1}
     for _ in range(2):
-        site.call("dev_api.set_block_mode", mode="manual")
-        site.call("dev_api.advance_time", seconds=86_400)
-        site.call("dev_api.mine", count=50)
-        site.call("dev_api.set_balance", account="alice", balance="1.000 COIN")
-        site.call("dev_api.impersonate", everyone=True)
-        site.call("dev_api.set_next_block_time", time=time_text(site.now + 200_000))
-        later = site.call("dev_api.snapshot")["id"]
-        site.call("dev_api.revert", id=1)
-        assert site.call("dev_api.get_info") == before | {"snapshots": [1]}
-        assert site.state.account("alice").balance == 100_000_000 - 1
-        same_as_golden(site.refused("dev_api.revert", id=later)[1])
-    assert site.call("dev_api.mine")["head_block_time"] == time_text(site.now + 3)
+        api.call("dev_api.set_block_mode", mode="manual")
+        api.call("dev_api.advance_time", seconds=86_400)
+        api.call("dev_api.mine", count=50)
+        api.call("dev_api.set_balance", account="alice", balance="1.000 COIN")
+        api.call("dev_api.impersonate", everyone=True)
+        api.call("dev_api.set_next_block_time", time=time_text(api.now + 200_000))
+        later = api.call("dev_api.snapshot")["id"]
+        api.call("dev_api.revert", id=1)
+        assert api.call("dev_api.get_info") == before | {"snapshots": [1]}
+        assert api.state.account("alice").balance == 100_000_000 - 1
+        same_as_golden(api.refused("dev_api.revert", id=later)[1])
+    assert api.call("dev_api.mine")["head_block_time"] == time_text(api.now + 3)
 
 
-def test_no_more_snapshots_than_there_may_be(site: Site) -> None:
+def test_no_more_snapshots_than_there_may_be(api: ApiChain) -> None:
     for number in range(256):
-        assert site.call("dev_api.snapshot") == {"id": number + 1}
-    same_as_golden(site.refused("dev_api.snapshot")[1])
-    site.call("dev_api.revert", id=255)
-    assert site.call("dev_api.snapshot") == {"id": 257}
+        assert api.call("dev_api.snapshot") == {"id": number + 1}
+    same_as_golden(api.refused("dev_api.snapshot")[1])
+    api.call("dev_api.revert", id=255)
+    assert api.call("dev_api.snapshot") == {"id": 257}
 
 
-def test_popping(site: Site) -> None:
-    site.chain.push_transaction(site.transaction(GIVEN, signers=(ALICE,)))
-    site.call("dev_api.mine")
-    assert site.call("dev_api.pop_blocks")["head_block_number"] == 25
-    same_as_golden(site.refused("dev_api.pop_blocks", count=100)[1])
-    assert site.call("dev_api.mine")["head_block_number"] == 26
-    assert site.call("dev_api.drop_pending") == {"dropped": 1}
-    assert site.call("dev_api.drop_pending") == {"dropped": 0}
+def test_popping(api: ApiChain) -> None:
+    api.chain.push_transaction(api.transaction(GIVEN, signers=(ALICE,)))
+    api.call("dev_api.mine")
+    assert api.call("dev_api.pop_blocks")["head_block_number"] == 25
+    same_as_golden(api.refused("dev_api.pop_blocks", count=100)[1])
+    assert api.call("dev_api.mine")["head_block_number"] == 26
+    assert api.call("dev_api.drop_pending") == {"dropped": 1}
+    assert api.call("dev_api.drop_pending") == {"dropped": 0}
 
 
-def test_edits(site: Site) -> None:
-    assert site.call("dev_api.set_balance", account="alice", balance="5.000 COIN") == {}
-    assert site.call("dev_api.set_balance", account="alice", balance={"amount": "6000", "precision": 3, "nai": "@@000000013"}) == {}
-    assert site.call("dev_api.set_vests", account="alice", vests="7.000000 VESTS") == {}
-    row = site.state.account("alice")
+def test_edits(api: ApiChain) -> None:
+    assert api.call("dev_api.set_balance", account="alice", balance="5.000 COIN") == {}
+    assert api.call("dev_api.set_balance", account="alice", balance={"amount": "6000", "precision": 3, "nai": "@@000000013"}) == {}
+    assert api.call("dev_api.set_vests", account="alice", vests="7.000000 VESTS") == {}
+    row = api.state.account("alice")
     assert (row.balance, row.sbd_balance, row.vesting_shares) == (5000, 6000, 7_000_000)
     authority = {"weight_threshold": 2, "account_auths": [["bob", 1]], "key_auths": [[KEY, 1]]}
-    assert site.call("dev_api.set_authority", account="alice", role="active", authority=authority) == {}
-    assert site.call("dev_api.set_authority", account="alice", role="posting", authority=KEY) == {}
-    assert site.call("dev_api.set_authority", account="alice", role="memo", authority=KEY) == {}
-    assert site.state.authority("alice").active.weight_threshold == 2
-    assert public_key_text(site.state.account("alice").memo_key, "TST") == KEY
+    assert api.call("dev_api.set_authority", account="alice", role="active", authority=authority) == {}
+    assert api.call("dev_api.set_authority", account="alice", role="posting", authority=KEY) == {}
+    assert api.call("dev_api.set_authority", account="alice", role="memo", authority=KEY) == {}
+    assert api.state.authority("alice").active.weight_threshold == 2
+    assert public_key_text(api.state.account("alice").memo_key, "TST") == KEY
 
 
-def test_the_faucet(site: Site) -> None:
-    assert site.call("dev_api.faucet", account="bob") == {
+def test_the_faucet(api: ApiChain) -> None:
+    assert api.call("dev_api.faucet", account="bob") == {
         "account": "bob",
         "balance": "101000.000 COIN",
         "sbd_balance": "1000.000 SBD",
         "vesting_shares": "100000.000000 VESTS",
     }
-    assert site.call("dev_api.faucet", account="bob", amount="0.001 SBD")["sbd_balance"] == "1000.001 SBD"
-    assert site.call("dev_api.faucet", account="bob", amount="1.000000 VESTS")["vesting_shares"] == "100001.000000 VESTS"
+    assert api.call("dev_api.faucet", account="bob", amount="0.001 SBD")["sbd_balance"] == "1000.001 SBD"
+    assert api.call("dev_api.faucet", account="bob", amount="1.000000 VESTS")["vesting_shares"] == "100001.000000 VESTS"
 
 
 @pytest.mark.parametrize(
@@ -204,56 +204,56 @@ def test_the_faucet(site: Site) -> None:
         ("impersonate", {"accounts": ["nobody"]}, "there is no account nobody"),
     ],
 )
-def test_edits_that_are_refused(site: Site, method: str, params: dict[str, object], text: str) -> None:
-    before = site.call("dev_api.get_info")
-    assert text in site.refused(f"dev_api.{method}", **params)[1]
-    assert site.call("dev_api.get_info") == before
+def test_edits_that_are_refused(api: ApiChain, method: str, params: dict[str, object], text: str) -> None:
+    before = api.call("dev_api.get_info")
+    assert text in api.refused(f"dev_api.{method}", **params)[1]
+    assert api.call("dev_api.get_info") == before
 
 
-def test_impersonation(site: Site) -> None:
-    assert site.call("dev_api.impersonate", accounts=["bob", "alice"]) == {"accounts": ["alice", "bob"], "everyone": False}
-    site.chain.push_transaction(site.transaction(GIVEN))
-    assert site.call("dev_api.impersonate") == {"accounts": [], "everyone": False}
-    site.call("dev_api.mine")
-    assert site.state.account("alice").balance == 100_000_000 - 1
+def test_impersonation(api: ApiChain) -> None:
+    assert api.call("dev_api.impersonate", accounts=["bob", "alice"]) == {"accounts": ["alice", "bob"], "everyone": False}
+    api.chain.push_transaction(api.transaction(GIVEN))
+    assert api.call("dev_api.impersonate") == {"accounts": [], "everyone": False}
+    api.call("dev_api.mine")
+    assert api.state.account("alice").balance == 100_000_000 - 1
 
 
 def test_it_is_for_chains_made_for_tests_only() -> None:
-    site = Site("steem-mainnet", plugins=())
-    answer = site.answer(b'{"jsonrpc":"2.0","id":1,"method":"dev_api.mine"}')
+    api = ApiChain("steem-mainnet", plugins=())
+    answer = api.answer(b'{"jsonrpc":"2.0","id":1,"method":"dev_api.mine"}')
     assert b"Could not find API dev_api" in answer
     assert b"made for tests" in answer
-    assert b"dev_api" not in site.answer(b'{"jsonrpc":"2.0","id":1,"method":"jsonrpc.get_methods"}')
+    assert b"dev_api" not in api.answer(b'{"jsonrpc":"2.0","id":1,"method":"jsonrpc.get_methods"}')
 
 
-def test_it_is_for_programs_on_the_same_machine_only(site: Site) -> None:
-    assert b"Could not find API dev_api" in site.answer(b'{"jsonrpc":"2.0","id":1,"method":"dev_api.mine"}', local=False)
+def test_it_is_for_programs_on_the_same_machine_only(api: ApiChain) -> None:
+    assert b"Could not find API dev_api" in api.answer(b'{"jsonrpc":"2.0","id":1,"method":"dev_api.mine"}', local=False)
 
 
-def test_two_chains_are_compared_by_the_digest(site: Site) -> None:
-    before = site.call("dev_api.get_state_digest")
-    moment = site.call("dev_api.snapshot")["id"]
-    site.call("dev_api.faucet", account="bob")
-    other = site.call("dev_api.get_state_digest")
+def test_two_chains_are_compared_by_the_digest(api: ApiChain) -> None:
+    before = api.call("dev_api.get_state_digest")
+    moment = api.call("dev_api.snapshot")["id"]
+    api.call("dev_api.faucet", account="bob")
+    other = api.call("dev_api.get_state_digest")
     assert (other["head_block_id"], other["pending"]) == (before["head_block_id"], 0)
     assert other["digest"] != before["digest"]
-    site.call("dev_api.revert", id=moment)
-    assert site.call("dev_api.get_state_digest") == before
+    api.call("dev_api.revert", id=moment)
+    assert api.call("dev_api.get_state_digest") == before
 
 
-def test_a_dump_and_back(site: Site, tmp_path: Path) -> None:
-    site.chain.push_transaction(site.transaction(GIVEN, signers=(ALICE,)))
-    site.call("dev_api.mine", count=30)
-    site.call("dev_api.faucet", account="bob")
-    site.chain.push_transaction(site.transaction(GIVEN, signers=(ALICE,)))
-    site.call("dev_api.impersonate", accounts=["carol"])
-    before = site.call("dev_api.get_info")
-    told = site.call("dev_api.dump", path=str(tmp_path / "one"))
+def test_a_dump_and_back(api: ApiChain, tmp_path: Path) -> None:
+    api.chain.push_transaction(api.transaction(GIVEN, signers=(ALICE,)))
+    api.call("dev_api.mine", count=30)
+    api.call("dev_api.faucet", account="bob")
+    api.chain.push_transaction(api.transaction(GIVEN, signers=(ALICE,)))
+    api.call("dev_api.impersonate", accounts=["carol"])
+    before = api.call("dev_api.get_info")
+    told = api.call("dev_api.dump", path=str(tmp_path / "one"))
     data = (tmp_path / "one").read_bytes()
     assert (told["path"], told["size"], told["head_block_number"]) == (str(tmp_path / "one"), len(data), 55)
-    other = Site("dev")
-    other.now = site.now
-    for each in (site, other):
+    other = ApiChain("dev")
+    other.now = api.now
+    for each in (api, other):
         each.call("dev_api.mine", count=3)
         each.call("dev_api.impersonate")
         each.call("dev_api.load", path=str(tmp_path / "one"))
@@ -264,14 +264,14 @@ def test_a_dump_and_back(site: Site, tmp_path: Path) -> None:
     assert other.state.account("alice").balance == 100_000_000 - 2
 
 
-def test_what_is_no_dump_changes_nothing(site: Site, tmp_path: Path) -> None:
-    site.call("dev_api.snapshot")
-    before = site.call("dev_api.get_info")
+def test_what_is_no_dump_changes_nothing(api: ApiChain, tmp_path: Path) -> None:
+    api.call("dev_api.snapshot")
+    before = api.call("dev_api.get_info")
     (tmp_path / "damaged").write_bytes(b"x" * 1000)
     for path in ("/nowhere/at/all", str(tmp_path / "damaged"), str(tmp_path)):
-        assert path in site.refused("dev_api.load", path=path)[1]
-    same_as_golden(site.refused("dev_api.dump", path="/nowhere/at/all")[1])
-    assert site.call("dev_api.get_info") == before
+        assert path in api.refused("dev_api.load", path=path)[1]
+    same_as_golden(api.refused("dev_api.dump", path="/nowhere/at/all")[1])
+    assert api.call("dev_api.get_info") == before
 
 
 @pytest.mark.parametrize(
@@ -292,61 +292,61 @@ def test_what_is_no_dump_changes_nothing(site: Site, tmp_path: Path) -> None:
     ],
 )
 def test_a_dump_that_drives_its_chain_impossibly_changes_nothing(
-    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: dict[str, object]
+    api: ApiChain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: dict[str, object]
 ) -> None:
     path = str(tmp_path / "hostile")
 
     def damaged(chain: Chain, path: Path, disk: Disk, extra: bytes) -> int:
         return dump(chain, path, disk, msgspec.json.encode(msgspec.json.decode(extra) | damage))
 
-    monkeypatch.setattr("node.driving.driver.dump", damaged)
-    site.call("dev_api.dump", path=path)
-    site.call("dev_api.mine")
-    before = site.call("dev_api.get_info")
-    same_as_golden(site.refused("dev_api.load", path=path)[1])
-    assert site.call("dev_api.get_info") == before
+    monkeypatch.setattr("node.devchain.devchain.dump", damaged)
+    api.call("dev_api.dump", path=path)
+    api.call("dev_api.mine")
+    before = api.call("dev_api.get_info")
+    same_as_golden(api.refused("dev_api.load", path=path)[1])
+    assert api.call("dev_api.get_info") == before
 
 
 @pytest.mark.parametrize("path", ["", ".", "/", "a\0b"])
-def test_a_path_that_names_no_file_is_refused(site: Site, path: str) -> None:
-    same_as_golden(site.refused("dev_api.dump", path=path)[1])
-    site.refused("dev_api.load", path=path)
+def test_a_path_that_names_no_file_is_refused(api: ApiChain, path: str) -> None:
+    same_as_golden(api.refused("dev_api.dump", path=path)[1])
+    api.refused("dev_api.load", path=path)
 
 
-def test_a_dump_replaces_nothing_but_dumps(site: Site, tmp_path: Path) -> None:
-    site.call("dev_api.dump", path=str(tmp_path / "dump"))
+def test_a_dump_replaces_nothing_but_dumps(api: ApiChain, tmp_path: Path) -> None:
+    api.call("dev_api.dump", path=str(tmp_path / "dump"))
     (tmp_path / "letter").write_text("precious")
     (tmp_path / "link").symlink_to(tmp_path / "letter")
     (tmp_path / "other.new").write_text("precious")
     os.mkfifo(tmp_path / "pipe")
     before = {path.name: path.lstat() for path in tmp_path.iterdir()}
     for name in ("letter", "link", "other", "pipe"):
-        assert str(tmp_path / name) in site.refused("dev_api.dump", path=str(tmp_path / name))[1]
+        assert str(tmp_path / name) in api.refused("dev_api.dump", path=str(tmp_path / name))[1]
     assert {name: (tmp_path / name).lstat().st_mtime_ns for name in before} == {name: each.st_mtime_ns for name, each in before.items()}
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(before)
-    site.call("dev_api.dump", path=str(tmp_path / "dump"))
+    api.call("dev_api.dump", path=str(tmp_path / "dump"))
     # What a dump that was cut short has left.
     (tmp_path / "dump.new").write_bytes(b"")
-    site.call("dev_api.dump", path=str(tmp_path / "dump"))
+    api.call("dev_api.dump", path=str(tmp_path / "dump"))
 
 
-def test_an_impersonated_account_that_is_undone(site: Site, tmp_path: Path) -> None:
+def test_an_impersonated_account_that_is_undone(api: ApiChain, tmp_path: Path) -> None:
     """Returning to a moment at which an account was impersonated that wasn't there."""
-    site.call("dev_api.impersonate", everyone=True)
+    api.call("dev_api.impersonate", everyone=True)
     creation = {"fee": "0.000 COIN", "creator": "alice", "new_account_name": "newcomer"}
     nobody = {"weight_threshold": 1, "account_auths": [], "key_auths": []}
-    keys = {"owner": nobody, "active": nobody, "posting": nobody, "memo_key": site.call("dev_api.list_keys")[0]["keys"]["memo"]["public"]}
+    keys = {"owner": nobody, "active": nobody, "posting": nobody, "memo_key": api.call("dev_api.list_keys")[0]["keys"]["memo"]["public"]}
     creation |= keys | {"json_metadata": ""}
-    site.call("dev_api.broadcast_operations", operations=[["account_create", creation]])
-    site.call("dev_api.mine")
-    site.call("dev_api.impersonate", accounts=["newcomer"])
-    site.call("dev_api.pop_blocks")
-    site.call("dev_api.drop_pending")
-    moment = site.call("dev_api.snapshot")["id"]
-    before = site.call("dev_api.get_info")
-    site.call("dev_api.dump", path=str(tmp_path / "dump"))
-    site.call("dev_api.mine")
-    site.call("dev_api.revert", id=moment)
-    assert site.call("dev_api.get_info") == before
-    site.call("dev_api.load", path=str(tmp_path / "dump"))
-    assert site.call("dev_api.get_info") == before
+    api.call("dev_api.broadcast_operations", operations=[["account_create", creation]])
+    api.call("dev_api.mine")
+    api.call("dev_api.impersonate", accounts=["newcomer"])
+    api.call("dev_api.pop_blocks")
+    api.call("dev_api.drop_pending")
+    moment = api.call("dev_api.snapshot")["id"]
+    before = api.call("dev_api.get_info")
+    api.call("dev_api.dump", path=str(tmp_path / "dump"))
+    api.call("dev_api.mine")
+    api.call("dev_api.revert", id=moment)
+    assert api.call("dev_api.get_info") == before
+    api.call("dev_api.load", path=str(tmp_path / "dump"))
+    assert api.call("dev_api.get_info") == before

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from rpc.explain.refused import REFUSED_MAX
+from rpc.explain.refused_log import REFUSED_MAX
 from state.chain.digest import state_digest
 from state.protocol.values.asset import COIN, Asset
 from tests.helpers.api import Refusal
@@ -56,7 +56,7 @@ def test_what_is_no_transaction_is_refused_by_name(world: World, trx: Any) -> No
 @pytest.mark.parametrize("amount", [1000, 10**15])
 def test_explaining_changes_nothing(world: World, amount: int) -> None:
     def standing() -> tuple[Any, ...]:
-        return state_digest(world.state), len(world.chain.pending), world.state.journal.mark()
+        return state_digest(world.state), len(world.chain.pending), world.state.journal.position()
 
     world.push(replace(TRANSFER, memo="waits"), (secret("alice"),))
     before = standing()

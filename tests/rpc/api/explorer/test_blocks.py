@@ -3,12 +3,12 @@
 import json
 from typing import Any
 
+from rpc.caller import Caller
 from rpc.push.session import Session
-from rpc.service.caller import Caller
-from tests.helpers.push import Pushing, notices
+from tests.helpers.push import PushClients, notices
 
 
-def ask_as_a_stranger(world: Pushing, session: Session | None) -> Any:
+def ask_as_a_stranger(world: PushClients, session: Session | None) -> Any:
     """The answer to a client without local rights."""
     body = b'{"jsonrpc":"2.0","id":1,"method":"explorer_api.subscribe_blocks"}'
     reply = world.service.answer(body, Caller("192.0.2.1", "this is for programs on the machine of the node only", session))
@@ -17,7 +17,7 @@ def ask_as_a_stranger(world: Pushing, session: Session | None) -> Any:
 
 
 async def test_everybody_hears_of_blocks() -> None:
-    world = Pushing()
+    world = PushClients()
     session = world.session()
     assert ask_as_a_stranger(world, session)["result"] == {"subscription": 1}
     [block] = world.make(1)
@@ -38,4 +38,4 @@ async def test_everybody_hears_of_blocks() -> None:
 
 
 def test_it_needs_a_websocket() -> None:
-    assert ask_as_a_stranger(Pushing(), None)["error"]["data"]["hint"] == "this needs a WebSocket"
+    assert ask_as_a_stranger(PushClients(), None)["error"]["data"]["hint"] == "this needs a WebSocket"

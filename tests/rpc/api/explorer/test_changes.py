@@ -5,11 +5,11 @@ import pytest
 from rpc.api.explorer import changes as changes_api
 from rpc.records.rows import RECORDS, kinds_of
 from state.chain import changes as state_changes
-from state.chain.edits import SetBalance
+from state.chain.state_edits import SetBalance
 from state.operations.content import Comment, DeleteComment, Vote
 from state.operations.transfers import Transfer
 from state.protocol.values.asset import COIN, Asset
-from tests.helpers.api import Site, secret
+from tests.helpers.api import ApiChain, secret
 from tests.helpers.golden import same_as_golden
 
 METHOD = "explorer_api.get_changes"
@@ -17,8 +17,8 @@ IRREVERSIBLE = "block ${number} is irreversible: how to undo it, and so what it 
 
 
 @pytest.fixture
-def site() -> Site:
-    made = Site("testnet")
+def api() -> ApiChain:
+    made = ApiChain("testnet")
     made.start()
     made.account("alice", balance=1_000_000)
     made.account("bob", vesting_shares=10**12, voting_mana=10**12)
@@ -26,12 +26,12 @@ def site() -> Site:
     return made
 
 
-def push(site: Site, *operations: object, by: str = "alice") -> None:
-    site.chain.push_transaction(site.transaction(*operations, signers=(secret(by),)))  # type: ignore[arg-type]
+def push(api: ApiChain, *operations: object, by: str = "alice") -> None:
+    api.chain.push_transaction(api.transaction(*operations, signers=(secret(by),)))  # type: ignore[arg-type]
 
 
-def rows(site: Site, number: int = 0) -> dict[tuple[str, str], dict[str, object]]:
-    found = site.call(METHOD, block_num=number or site.state.props.head_block_number)
+def rows(api: ApiChain, number: int = 0) -> dict[tuple[str, str], dict[str, object]]:
+    found = api.call(METHOD, block_num=number or api.state.props.head_block_number)
     assert found["rows_left_out"] == 0
     return {(row["table"], row["name"]): row for row in found["rows"]}
 
@@ -44,80 +44,80 @@ def amount(units: int) -> dict[str, object]:
     return {"amount": str(units), "precision": 3, "nai": "@@000000021"}
 
 
-def test_a_transfer_with_the_values_before_and_after_it(site: Site) -> None:
-    push(site, Transfer("alice", "bob", Asset(5_000, COIN), ""))
-    site.generate()
-    number = site.state.props.head_block_number
+def test_a_transfer_with_the_values_before_and_after_it(api: ApiChain) -> None:
+    push(api, Transfer("alice", "bob", Asset(5_000, COIN), ""))
+    api.generate()
+    number = api.state.props.head_block_number
     # What comes later, in blocks and in transactions that wait, is not this block's.
-    push(site, Transfer("alice", "bob", Asset(7_000, COIN), ""))
-    site.generate()
-    push(site, Transfer("alice", "bob", Asset(11_000, COIN), ""))
-    found = rows(site, number)
+    push(api, Transfer("alice", "bob", Asset(7_000, COIN), ""))
+    api.generate()
+    push(api, Transfer("alice", "bob", Asset(11_000, COIN), ""))
+    found = rows(api, number)
     alice = found["accounts", "alice"]
     assert (alice["change"], alice["account"], alice["fields_left_out"]) == ("changed", "alice", 0)
     assert fields(alice) == {"balance": (amount(1_000_000), amount(995_000))}
-    assert fields(rows(site, number + 1)["accounts", "bob"])["balance"] == (amount(5_000), amount(12_000))
+    assert fields(rows(api, number + 1)["accounts", "bob"])["balance"] == (amount(5_000), amount(12_000))
     (head,) = [row for row in found.values() if row["table"] == "global_properties"]
     assert fields(head)["head_block_number"] == (number - 1, number)
-    assert fields(head)["time"][1] == site.call("block_api.get_block", block_num=number)["block"]["timestamp"]
+    assert fields(head)["time"][1] == api.call("block_api.get_block", block_num=number)["block"]["timestamp"]
 
 
-def test_the_head_block_without_what_waits_but_with_edits(site: Site) -> None:
-    push(site, Transfer("alice", "bob", Asset(5_000, COIN), ""))
-    assert ("accounts", "alice") not in rows(site)
-    site.chain.edit(SetBalance("alice", Asset(77, COIN)))
-    assert fields(rows(site)["accounts", "alice"])["balance"] == (amount(1_000_000), amount(77))
+def test_the_head_block_without_what_waits_but_with_edits(api: ApiChain) -> None:
+    push(api, Transfer("alice", "bob", Asset(5_000, COIN), ""))
+    assert ("accounts", "alice") not in rows(api)
+    api.chain.edit(SetBalance("alice", Asset(77, COIN)))
+    assert fields(rows(api)["accounts", "alice"])["balance"] == (amount(1_000_000), amount(77))
 
 
-def test_posts_and_votes_are_named(site: Site) -> None:
-    push(site, Comment("", "news", "alice", "hello", "Hello", "x" * 1000, "{}"))
-    site.generate()
-    post = rows(site)["comments", "alice/hello"]
+def test_posts_and_votes_are_named(api: ApiChain) -> None:
+    push(api, Comment("", "news", "alice", "hello", "Hello", "x" * 1000, "{}"))
+    api.generate()
+    post = rows(api)["comments", "alice/hello"]
     assert (post["change"], post["post"]) == ("created", {"author": "alice", "permlink": "hello"})
     assert fields(post)["author"] == ("", "alice")
-    text = fields(rows(site)["comment_contents", "alice/hello"])["body"][1]
+    text = fields(rows(api)["comment_contents", "alice/hello"])["body"][1]
     assert text == "x" * 300 + "…"
-    push(site, Vote("bob", "alice", "hello", 10_000), by="bob")
-    site.generate()
-    vote = rows(site)["comment_votes", "bob on alice/hello"]
+    push(api, Vote("bob", "alice", "hello", 10_000), by="bob")
+    api.generate()
+    vote = rows(api)["comment_votes", "bob on alice/hello"]
     assert fields(vote)["vote_percent"] == (0, 10_000)
     assert vote["account"] == "bob"
 
 
-def test_what_is_removed(site: Site) -> None:
-    push(site, Comment("", "news", "alice", "hello", "Hello", "text", "{}"))
-    site.generate()
-    push(site, DeleteComment("alice", "hello"))
-    site.generate()
-    post = rows(site)["comments", "alice/hello"]
+def test_what_is_removed(api: ApiChain) -> None:
+    push(api, Comment("", "news", "alice", "hello", "Hello", "text", "{}"))
+    api.generate()
+    push(api, DeleteComment("alice", "hello"))
+    api.generate()
+    post = rows(api)["comments", "alice/hello"]
     assert (post["change"], fields(post)["permlink"]) == ("removed", ("hello", ""))
 
 
-def test_what_is_created_and_removed_again_is_left_out(site: Site) -> None:
-    push(site, Comment("", "news", "alice", "hello", "Hello", "text", "{}"))
-    push(site, DeleteComment("alice", "hello"))
-    site.generate()
-    assert ("comments", "alice/hello") not in rows(site)
+def test_what_is_created_and_removed_again_is_left_out(api: ApiChain) -> None:
+    push(api, Comment("", "news", "alice", "hello", "Hello", "text", "{}"))
+    push(api, DeleteComment("alice", "hello"))
+    api.generate()
+    assert ("comments", "alice/hello") not in rows(api)
 
 
-def test_only_blocks_that_can_be_undone(site: Site) -> None:
-    last = site.state.props.last_irreversible_block_num
-    assert site.refused(METHOD, block_num=last)[1].endswith(IRREVERSIBLE.replace("${number}", str(last)))
-    same_as_golden(site.refused(METHOD, block_num=1000)[1])
-    assert rows(site, last + 1)
+def test_only_blocks_that_can_be_undone(api: ApiChain) -> None:
+    last = api.state.props.last_irreversible_block_num
+    assert api.refused(METHOD, block_num=last)[1].endswith(IRREVERSIBLE.replace("${number}", str(last)))
+    same_as_golden(api.refused(METHOD, block_num=1000)[1])
+    assert rows(api, last + 1)
 
 
-def test_bounds(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    every = len(site.call(METHOD, block_num=site.state.props.head_block_number)["rows"])
+def test_bounds(api: ApiChain, monkeypatch: pytest.MonkeyPatch) -> None:
+    every = len(api.call(METHOD, block_num=api.state.props.head_block_number)["rows"])
     monkeypatch.setattr(changes_api, "ROWS_MAX", 1)
     monkeypatch.setattr(changes_api, "FIELDS_MAX", 1)
-    found = site.call(METHOD, block_num=site.state.props.head_block_number)
+    found = api.call(METHOD, block_num=api.state.props.head_block_number)
     assert len(found["rows"]) == 1
     assert found["rows_left_out"] == every - 1
     (row,) = found["rows"]
     assert len(row["fields"]) == 1
     monkeypatch.setattr(state_changes, "RECORDS_MAX", 1)
-    refused = site.refused(METHOD, block_num=site.state.props.head_block_number)[1]
+    refused = api.refused(METHOD, block_num=api.state.props.head_block_number)[1]
     assert "too much has been written since block" in refused
     assert "records, and 1 are read at most" in refused
 

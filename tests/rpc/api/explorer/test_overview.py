@@ -2,14 +2,14 @@
 
 import pytest
 
-from tests.helpers.api import Site
+from tests.helpers.api import ApiChain
 
 
 def test_the_overview_of_a_chain() -> None:
-    site = Site("dev")
-    found = site.call("explorer_api.get_overview")
-    properties = site.call("database_api.get_dynamic_global_properties")
-    config = site.call("database_api.get_config")
+    api = ApiChain("dev")
+    found = api.call("explorer_api.get_overview")
+    properties = api.call("database_api.get_dynamic_global_properties")
+    config = api.call("database_api.get_config")
     assert found["head_block_number"] == properties["head_block_number"]
     assert found["chain_id"] == config["COIN_CHAIN_ID"]
     assert [(token["symbol"], token["precision"]) for token in found["tokens"]] == [("COIN", 3), ("SBD", 3), ("VESTS", 6)]
@@ -19,5 +19,5 @@ def test_the_overview_of_a_chain() -> None:
 
 @pytest.mark.parametrize(("chain", "symbol", "is_test"), [("dev-tests", "TESTS", True), ("steem-mainnet", "STEEM", False)])
 def test_names_are_those_of_the_chain(chain: str, symbol: str, is_test: bool) -> None:
-    found = Site(chain).call("explorer_api.get_overview")
+    found = ApiChain(chain).call("explorer_api.get_overview")
     assert (found["chain"], found["tokens"][0]["symbol"], found["is_test"]) == (chain, symbol, is_test)

@@ -1,12 +1,12 @@
 """Posts that only another node knows, as `normalize_post` shows them, against tests/vectors/social.json."""
 
-from tests.helpers.scenario import World
-from tests.helpers.worlds import NOW, cases
+from tests.helpers.social_fixtures import NOW, cases
+from tests.helpers.social_scenario import SocialScenario
 
 
 def test_payouts() -> None:
     """As `normalize_post` makes them of what another node's get_content tells."""
-    world = World()
+    world = SocialScenario()
     for case in cases("payout_fields"):
         told = {"author": "ann", "permlink": "p", "created": NOW, "last_update": NOW} | case["chain"]
         found = world.call("normalize_post", post=told)

@@ -25,7 +25,7 @@ def chain_of(count: int) -> Chain:
         add_witness(state, name, signing_key=public_key(SECRET))
     names += [""] * (21 - len(names))
     state.witness_schedules.modify(state.schedule, current_shuffled_witnesses=tuple(names), num_scheduled_witnesses=count)
-    state.journal.cut(state.journal.mark())
+    state.journal.commit(state.journal.position())
     for _ in range(2):
         make_block(chain)
     return chain

@@ -71,7 +71,7 @@ def test_posts_are_found_whatever_happens(seed: int, monkeypatch: pytest.MonkeyP
         elif action == "wait":
             move_to(state, state.head_time + 3)
         elif action == "mark":
-            marks.append(state.journal.mark())
+            marks.append(state.journal.position())
         elif action == "undo" and marks:
             state.journal.undo(marks.pop())
         check(chain)
@@ -123,7 +123,7 @@ def test_posts_are_found_in_feeds_whatever_happens(seed: int, monkeypatch: pytes
         elif action == "wait":
             move_to(state, state.head_time + 3)
         elif action == "mark":
-            marks.append(state.journal.mark())
+            marks.append(state.journal.position())
         elif action == "undo" and marks:
             state.journal.undo(marks.pop())
         for row in state.comments:

@@ -15,8 +15,8 @@ from state.plugins.rc.plugin import FIRST_ADJUSTMENT, NEGATIVE_SINCE, RC, after_
 from state.plugins.rc.prices import NEW_ACCOUNTS, RESOURCES
 from state.plugins.rc.rows import RcAccount, maximum_rc
 from state.plugins.rc.usage import usage_of
+from state.protocol.authority import Authority
 from state.protocol.errors import PluginRefused
-from state.protocol.keys.authority import Authority
 from state.protocol.operation import OPERATIONS, Operation
 from state.protocol.transaction import SignedTransaction
 from state.protocol.values.asset import Asset

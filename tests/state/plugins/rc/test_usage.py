@@ -7,7 +7,7 @@ from state.operations.custom import Custom, CustomJson
 from state.operations.transfers import Transfer
 from state.operations.vesting import TransferToVesting
 from state.plugins.rc.usage import EXECUTION_TIMES, SIZES, added, usage_of
-from state.protocol.keys.authority import Authority
+from state.protocol.authority import Authority
 from state.protocol.operation import Operation
 from state.protocol.transaction import SignedTransaction
 from state.protocol.values.asset import Asset

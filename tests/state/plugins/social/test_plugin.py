@@ -1,7 +1,7 @@
 """Names of communities against tests/vectors/social.json."""
 
 from state.plugins.social.plugin import type_of
-from tests.helpers.worlds import cases
+from tests.helpers.social_fixtures import cases
 
 
 def test_names_of_communities() -> None:

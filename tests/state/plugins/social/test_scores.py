@@ -4,8 +4,8 @@ import math
 
 from state.plugins.social.scores import hot, shown_reputation, trend
 from state.plugins.tags import rows as tags_rows
-from tests.helpers.scenario import seconds
-from tests.helpers.worlds import cases
+from tests.helpers.social_fixtures import cases
+from tests.helpers.social_scenario import seconds
 
 
 def test_reputations() -> None:

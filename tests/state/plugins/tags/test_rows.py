@@ -2,8 +2,8 @@
 
 from math import isclose
 
-from state.plugins.tags.rows import Notes, Tagged, again, contribution_of, hot, trending
-from state.store import Journal, Noted
+from state.plugins.tags.rows import DirtyTags, Tagged, again, contribution_of, hot, trending
+from state.store import DirtyRows, Journal
 
 
 def test_scores() -> None:
@@ -21,9 +21,9 @@ def test_a_negative_score_counts_nothing() -> None:
 
 def test_an_undone_change_is_noted() -> None:
     journal = Journal()
-    notes = Notes(journal, Noted(journal, lambda: 5))
-    notes.comments.take(5, lambda comment: None)
-    mark = journal.mark()
+    notes = DirtyTags(journal, DirtyRows(journal.record, lambda: 5))
+    notes.comments.process(5, lambda comment: None)
+    mark = journal.position()
     notes.comment(1)
     notes.tag("art")
     notes.comments.ids.clear()

@@ -5,8 +5,8 @@ from msgspec import msgpack
 
 from state.plugins.tags.uses import Uses, UsesPart
 from state.store import Journal
-from state.store.columns import Unreadable
-from state.store.rows import at_once
+from state.store.columns import CorruptColumn
+from state.store.rows import run_steps
 
 COUNTS = {"amy": {"art": 0, "fun": 2, "": 1}, "bob": {"fun": 3, "art": 3}}
 
@@ -24,7 +24,7 @@ def test_counts_are_listed_greatest_first_and_undone() -> None:
     assert [row.tag for row in uses.of("amy")] == ["fun", "", "art"]
     assert [row.tag for row in uses.of("bob")] == ["art", "fun"]
     assert uses.of("eve") == []
-    put_back = at_once(UsesPart(uses).keeping())
+    put_back = run_steps(UsesPart(uses).copying())
     uses.count("eve", "art", 1)
     uses.count("amy", "fun", -2)
     put_back()
@@ -35,7 +35,7 @@ def test_what_was_counted_is_undone_to_nothing() -> None:
     journal = Journal()
     uses = Uses(journal)
     uses.count("amy", "fun", 1)
-    mark = journal.mark()
+    mark = journal.position()
     uses.count("amy", "fun", 1)
     uses.count("amy", "art", -1)
     uses.count("eve", "art", 1)
@@ -51,7 +51,7 @@ def test_a_snapshot_holds_them_all(uses: Uses) -> None:
     other = filled()
     UsesPart(other).read(iter(list(UsesPart(uses).dump())))()
     assert list(other) == list(uses)
-    assert not other.is_deferred
+    assert not other.is_loading
 
 
 def test_other_bytes_are_refused() -> None:
@@ -59,7 +59,7 @@ def test_other_bytes_are_refused() -> None:
     for chunks in ([head], [head, chunk, chunk], [head, b"x"], [msgpack.encode(3), chunk]):
         deferred = UsesPart(Uses(Journal())).read(iter(chunks))()
         assert deferred is not None
-        with pytest.raises(Unreadable):
+        with pytest.raises(CorruptColumn):
             deferred.finish()
-    with pytest.raises(Unreadable):
+    with pytest.raises(CorruptColumn):
         UsesPart(Uses(Journal())).read(iter([]))

@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 import state.operations  # noqa: F401 - fills the registry
-from node.specs import load_spec
+from node.specs.builder import load_spec
 from state.protocol.codec.fields import kind_of_hint
 from state.protocol.codec.kinds import (
     Bool,
@@ -324,10 +324,10 @@ WHOLE = {
     "asset": __name__,
     "tx": __name__,
     "block": __name__,
-    "authority": "tests.state.protocol.keys.test_signing",
+    "authority": "tests.state.protocol.authorization.test_signatures_check",
     "key": "tests.state.protocol.keys.test_keys",
     "sig": "tests.state.protocol.keys.test_keys",
-    "pow": "tests.state.protocol.keys.test_pow",
+    "pow": "tests.state.protocol.test_pow",
 }
 
 

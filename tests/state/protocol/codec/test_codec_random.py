@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 import state.operations  # noqa: F401 - fills the registry
+from state.protocol.authority import Authority
 from state.protocol.codec.codecs import ChainCodecs, reading
 from state.protocol.codec.fields import wire_fields
 from state.protocol.codec.kinds import NotCanonical, Unpack
 from state.protocol.errors import ChainError
-from state.protocol.keys.authority import Authority
 from state.protocol.operation import OPERATIONS, SMT_TAGS
 from state.protocol.transaction import BlockHeader, SignedBlock, SignedTransaction, Wire, leaf_of
 from tests.helpers.values import FORMS, Form, Values

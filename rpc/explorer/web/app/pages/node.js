@@ -57,7 +57,7 @@ function Health({ families }) {
   const build = families.get("coind_build_info")?.[0].labels ?? {};
   const memory = valueOf(families, "process_resident_memory_bytes");
   const started = valueOf(families, "process_start_time_seconds");
-  const longest = valueOf(families, "coind_loop_turn_longest_seconds");
+  const longest = valueOf(families, "coind_loop_iteration_longest_seconds");
   return html`
     <${Card} title="Health" aside=${valueOf(families, "coind_ready")
       ? html`<span class="badge good">well</span>`

@@ -7,10 +7,10 @@ from typing import Any
 
 from state.operations.custom import CustomJson
 from state.plugins.follow.plugin import FOLLOW, apply_bare
-from state.plugins.social.communities.payloads import ROLES
+from state.plugins.social.community_payloads import ROLES
 from state.plugins.social.rows import Role
-from tests.helpers.scenario import SOCIAL, World
-from tests.helpers.worlds import COMMUNITY, NOW, cases, community_world, follow_state, last_error, small_world
+from tests.helpers.social_fixtures import COMMUNITY, NOW, cases, community_world, follow_state, last_error, small_world
+from tests.helpers.social_scenario import SOCIAL, SocialScenario
 
 CHAIN_DECIDES = {"bare object above block 6000000", "three elements"}
 
@@ -35,7 +35,7 @@ def test_permissions() -> None:
     journal = world.state.journal
     for action, row in SOCIAL["permission_matrix"]["matrix"].items():
         for role, wanted in row.items():
-            mark = journal.mark()
+            mark = journal.position()
             if action == "unsubscribe":
                 world.act(actors[role], ["subscribe", {"community": COMMUNITY}])
             world.act(actors[role], [action, payloads[action]])
@@ -44,7 +44,7 @@ def test_permissions() -> None:
 
 
 def test_roles() -> None:
-    world = World()
+    world = SocialScenario()
     world.at(NOW)
     for name in (COMMUNITY, "actor", "target"):
         world.account(name)
@@ -52,7 +52,7 @@ def test_roles() -> None:
     journal, roles = world.state.journal, world.kept.roles
     for row in SOCIAL["set_role_matrix"]["rows"]:
         case = dict(zip(columns, row, strict=True))
-        mark = journal.mark()
+        mark = journal.position()
         roles.insert(Role(community=COMMUNITY, account="actor", role=ROLES[case["actor_role"]]))
         target = "actor" if case["target_role"] == "self" else "target"
         if target == "target":

@@ -2,13 +2,13 @@
 
 from state.plugins.social.communities.lists import standings
 from state.plugins.social.rows import Community
-from tests.helpers.scenario import SOCIAL, World
-from tests.helpers.worlds import NOW
+from tests.helpers.social_fixtures import NOW
+from tests.helpers.social_scenario import SOCIAL, SocialScenario
 
 
 def test_ranks() -> None:
     given = SOCIAL["community_rank"]
-    world = World()
+    world = SocialScenario()
     world.at(NOW)
     for entry in given["input"]:
         world.account(entry["name"])

@@ -1,11 +1,9 @@
 """Texts and links of notifications against tests/vectors/social.json."""
 
 from state.plugins.social.notifications.texts import Content, message, url
-from state.plugins.social.notifications.writing import (
-    Type,
-)
-from tests.helpers.scenario import SOCIAL
-from tests.helpers.worlds import cases
+from state.plugins.social.notifications.writer import Type
+from tests.helpers.social_fixtures import cases
+from tests.helpers.social_scenario import SOCIAL
 
 
 def test_texts_of_notifications() -> None:

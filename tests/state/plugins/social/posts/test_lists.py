@@ -2,12 +2,12 @@
 
 import json
 
-from tests.helpers.scenario import World
-from tests.helpers.worlds import NOW
+from tests.helpers.social_fixtures import NOW
+from tests.helpers.social_scenario import SocialScenario
 
 
 def test_hidden_authors() -> None:
-    world = World()
+    world = SocialScenario()
     world.at(NOW)
     for name in ("ann", "bad"):
         world.account(name)
@@ -23,7 +23,7 @@ def test_hidden_authors() -> None:
 
 def test_tags_with_a_slash_reach_no_list_of_communities() -> None:
     """Lists of communities have names with a slash; neither a tag nor a category of such a form puts a post there."""
-    world = World()
+    world = SocialScenario()
     world.at(NOW)
     for name in ("coin-123456", "ann"):
         world.account(name)
@@ -40,7 +40,7 @@ def test_tags_with_a_slash_reach_no_list_of_communities() -> None:
 
 def test_an_unpaid_post_may_be_older_than_a_paid_one() -> None:
     """Below hardfork 17 votes postpone payouts, so these don't come in the order of posts."""
-    world = World()
+    world = SocialScenario()
     world.at(NOW)
     world.account("ann")
     for permlink in ("first", "second", "third"):

@@ -7,21 +7,19 @@ import pytest
 
 from state.plugins.follow.lists import follow_count
 from state.plugins.follow.plugin import FOLLOW
-from state.plugins.social.communities.payloads import ROLES
-from state.plugins.social.notifications.writing import (
-    Type,
-)
+from state.plugins.social.community_payloads import ROLES
+from state.plugins.social.notifications.writer import Type
 from state.plugins.social.rows import Role, SocialPost
 from state.protocol.values.asset import COIN, SBD, Asset
-from tests.helpers.scenario import SOCIAL, World, thousandths
-from tests.helpers.worlds import COMMUNITY, NOW, cases, community_world, follow_state, notified, small_world
+from tests.helpers.social_fixtures import COMMUNITY, NOW, cases, community_world, follow_state, notified, small_world
+from tests.helpers.social_scenario import SOCIAL, SocialScenario, thousandths
 
 
 def test_who_may_post() -> None:
     columns = SOCIAL["posting_matrix"]["columns"]
     for row in SOCIAL["posting_matrix"]["rows"]:
         case = dict(zip(columns, row, strict=True))
-        world, name = World(), f"coin-{case['type_id']}23456"
+        world, name = SocialScenario(), f"coin-{case['type_id']}23456"
         world.at(NOW)
         for account in (name, "gina"):
             world.account(account)
@@ -142,7 +140,7 @@ def test_rows_of_deleted_posts_are_taken_up_again() -> None:
 
 def test_a_new_post_with_an_old_permlink_can_be_reblogged_again() -> None:
     """A reblog is of the post that was there: it neither shows the new one nor stands in the way of reblogging that."""
-    world = World()
+    world = SocialScenario()
     world.at("2020-01-10T00:00:00")
     for name in ("ann", "bob"):
         world.account(name)

@@ -1,0 +1,54 @@
+"""Tables on pages that are written by hand: each stands between two marks, `<!-- generated: NAME -->` and `<!-- end -->`."""
+
+import re
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from bin.docs.commands import command_table
+from bin.docs.options import all_options, group_table
+from bin.docs.specs import constants_table, spec_table
+from node.cli.run_options import GROUP_NAMES
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+PLACE = re.compile(r"(<!-- generated: (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
+FILES = ("chain", "blocks", "following", "data", "access", "output", "checks")
+
+# The makers of tables by their names.
+MAKERS: dict[str, Callable[[], str]] = {
+    "all options": partial(all_options, dict(zip(GROUP_NAMES, FILES, strict=True))),
+    **{f"options of {group}": partial(group_table, group) for group in GROUP_NAMES},
+    "keys of a spec": spec_table,
+    "constants": constants_table,
+    "commands": command_table,
+}
+
+
+class MarkerError(Exception):
+    """A page has a mark with a name that nothing is made for, or a table has no place."""
+
+
+def pages() -> dict[Path, str]:
+    """Return every page that has marks, with the text that it should have. Raises MarkerError."""
+    made: dict[Path, str] = {}
+    used: set[str] = set()
+
+    def fill(found: re.Match[str]) -> str:
+        if found[2] not in MAKERS:
+            raise MarkerError(f"nothing is made for {found[2]!r}; there are {', '.join(MAKERS)}")
+        used.add(found[2])
+        return f"{found[1]}{MAKERS[found[2]]()}\n{found[3]}"
+
+    for path in sorted(DOCS.rglob("*.md")):
+        text = path.read_text("utf-8")
+        if PLACE.search(text):
+            made[path] = PLACE.sub(fill, text)
+    if missing := set(MAKERS) - used:
+        raise MarkerError(f"no page has a place for {', '.join(sorted(missing))}")
+    return made
+
+
+def write() -> None:
+    """Write the tables into their pages. Raises MarkerError."""
+    for path, text in pages().items():
+        path.write_text(text, "utf-8")

@@ -1,0 +1,287 @@
+"""What a started node says: the banner, with where it answers, how clients reach it, and the accounts of a chain for development;
+and the file that tells programs the same. It must not know how requests are answered.
+"""
+
+import errno
+import json
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TextIO
+
+from msgspec import Struct
+
+from node.runtime.errors import NodeError, last_line
+from node.runtime.logs import end_of_lines, is_json_lines
+from state.chain.known_keys import known_accounts
+from state.protocol.keys.keys import ROLES, derive_secret, wif_from_secret
+from state.protocol.spec import ChainSpec
+
+WIDTH_MAX = 80
+READY_SIZE_MAX = 10_000  # bytes of a file that is looked at
+SHOWN_MAX = 10  # accounts; more only with all their keys
+KNOWN_SYMBOLS = frozenset({"STEEM", "SBD", "VESTS", "TESTS", "TBD"})  # those that dsteem knows
+
+Pairs = Iterator[tuple[str, str]]
+
+
+class Funded(Struct, frozen=True, kw_only=True):
+    """An account that holds something at genesis, in satoshis, and the secrets of its keys by role."""
+
+    name: str
+    coin: int
+    sbd: int
+    vesting: int
+    secrets: dict[str, bytes]
+
+
+class Announcer(Struct, frozen=True):
+    """Says that a node answers: on stdout, and in a file. As a context manager it takes the file away before the start and at the end."""
+
+    ready_file: Path | None = None
+    shows_keys: bool = False
+    is_quiet: bool = False
+    command: str = ""  # that has started the node
+
+    def __enter__(self) -> None:
+        """Remove the file of a node that was killed: whoever waits for it must not find that one. Any other file is refused, and stays."""
+        if self.ready_file is not None:
+            try:
+                if not is_ready_file(self.ready_file):
+                    raise NodeError(f"--ready-file {self.ready_file}: is there already, and not from a node; it stays as it is")
+                self.ready_file.unlink(missing_ok=True)
+            except OSError as error:
+                raise self._error(error) from None
+            except ValueError as error:
+                raise NodeError(f"--ready-file {str(self.ready_file)!r} names no file: {error}") from None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """Remove the file, unless another node has put its own there since."""
+        if self.ready_file is not None:
+            try:
+                if json.loads(self.ready_file.read_bytes())["pid"] == os.getpid():
+                    self.ready_file.unlink()
+            except (OSError, ValueError, LookupError, TypeError):
+                pass  # it is gone, or not ours
+
+    def announce(self, spec: ChainSpec, addresses: list[str], blocks: str, out: TextIO | None = None) -> None:
+        """Say that requests are answered at these addresses; `blocks` is the mode in which blocks are produced, "" if none are.
+
+        A node runs on when nobody can read it.
+        """
+        out = out or sys.stdout
+        if not self.is_quiet:
+            try:
+                write_banner(spec, addresses, blocks, out, shows_keys=self.shows_keys)
+            except OSError:
+                # What is left in the buffer would fail once more at the end of the process.
+                os.dup2(os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC), out.fileno())
+        if self.ready_file is not None:
+            ready = {"address": addresses[0], "chain": spec.name, "chain_id": spec.chain_id.hex(), "pid": os.getpid()}
+            self._write(self.ready_file, ready)
+
+    def goodbye(self, head: int, new: int, seconds: float, data: Path | None, out: TextIO | None = None) -> None:
+        """Say on a terminal what was: the last block, how many are new, and how to go on; `data` is the folder, if there is one."""
+        out = out or sys.stderr
+        if self.is_quiet or is_json_lines() or not out.isatty():
+            return
+        added = f" ({new:,} new)" if new > 0 else ""
+        kept = f"The blocks are in {data}. Go on with: {self.command}" if data else "Everything was in memory; --data DIR keeps it."
+        end_of_lines()
+        last_line(f"Stopped after {duration(seconds)} at block {head:,}{added}. {kept}", out)
+
+    def _write(self, path: Path, ready: dict[str, Any]) -> None:
+        """Write the file in one step: whoever sees it sees all of it."""
+        passing = path.with_name(f".{path.name}.{os.getpid()}")
+        try:
+            passing.write_text(json.dumps(ready) + "\n", "utf-8")
+            passing.replace(path)
+        except OSError as error:
+            raise self._error(error) from None
+
+    def _error(self, error: OSError) -> NodeError:
+        return NodeError(f"--ready-file {self.ready_file}: {error.strerror}; name a file in a folder that can be written to")
+
+
+def is_ready_file(path: Path) -> bool:
+    """Whether a path is free, or holds what a node has written there. Nothing but a regular file is opened. Raises OSError."""
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return True
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if not stat.S_ISREG(mode):
+        return False
+    with path.open("rb") as opened:
+        data = opened.read(READY_SIZE_MAX + 1)
+    try:
+        return not data or "pid" in json.loads(data)
+    except (ValueError, TypeError, RecursionError):
+        return False
+
+
+def write_banner(spec: ChainSpec, addresses: list[str], blocks: str, out: TextIO, *, shows_keys: bool) -> None:
+    """Write the banner: with bold names on a terminal, plain lines elsewhere. No line but a command is wider than WIDTH_MAX."""
+    bold, plain = ("\x1b[1m", "\x1b[0m") if is_coloured(out) else ("", "")
+    if not out.isatty():
+        for line in plain_lines(spec, addresses, blocks, shows_keys):
+            out.write(line + "\n")
+    else:
+        for title, lines in parts(spec, addresses, blocks, shows_keys):
+            out.write(f"{bold}{title}{plain}\n" if title else "")
+            for line in lines:
+                out.write(line + "\n")
+            out.write("\n")
+    out.write("Ctrl-C stops it.\n" + ("\n" if out.isatty() else ""))
+    out.flush()
+
+
+def is_coloured(out: TextIO) -> bool:
+    """Return whether bold text can be shown."""
+    return out.isatty() and os.environ.get("TERM", "dumb") != "dumb" and not os.environ.get("NO_COLOR")
+
+
+def plain_lines(spec: ChainSpec, addresses: list[str], blocks: str, shows_keys: bool) -> Iterator[str]:
+    """Yield the lines for programs, each with a name, a colon and a value."""
+    for name, text in facts(spec, addresses, blocks):
+        yield f"{name}: {text}"
+    accounts = funded(spec)
+    for account in accounts if shows_keys else accounts[:SHOWN_MAX]:
+        yield f"account {account.name}: {holdings(spec, account)}, active key {private_key(account, 'active')}"
+        if shows_keys:
+            for role in ROLES:
+                yield f"key {account.name} {role}: {private_key(account, role)}"
+    if (left_out := len(accounts) - SHOWN_MAX) > 0 and not shows_keys:
+        yield f"accounts: {left_out:,} more, up to {accounts[-1].name}; coind keys NAME prints the keys of one, --show-keys those of all"
+
+
+def parts(spec: ChainSpec, addresses: list[str], blocks: str, shows_keys: bool) -> Iterator[tuple[str, list[str]]]:
+    """Yield titles and lines of the parts of the banner for people."""
+    yield "", [f"{name:<12}{text}" for name, text in facts(spec, addresses, blocks)]
+    for name, lines in clients(spec, addresses[0]):
+        yield name, lines
+    accounts = funded(spec)
+    if not accounts:
+        return
+    held = {holdings(spec, account) for account in accounts}
+    lines = [f"  Each of them holds {text}." for text in held] if len(held) == 1 < len(accounts) else []
+    for account in accounts if shows_keys else accounts[:SHOWN_MAX]:
+        if not len(held) == 1 < len(accounts):
+            lines.append(f"  {account.name} holds {holdings(spec, account)}.")
+        for role in ROLES if shows_keys else ("active",):
+            lines.append(f"  {account.name:<17}{role:<8} {private_key(account, role)}")
+    left_out = len(accounts) - SHOWN_MAX
+    if left_out > 0 and not shows_keys:
+        lines.append(f"  and {left_out:,} more; --show-keys shows all of them, with the keys of all roles")
+    yield "Accounts and their private keys", lines
+
+
+def facts(spec: ChainSpec, addresses: list[str], blocks: str) -> Pairs:
+    """Yield the names and values of the banner's first part."""
+    yield "chain", spec.name
+    yield "chain id", spec.chain_id.hex()
+    yield "key prefix", spec.key_prefix
+    yield "address", ", ".join(addresses)
+    yield "blocks", how_produced(blocks) if blocks else "none produced"
+    yield "pages", "/health, /metrics"
+
+
+def how_produced(mode: str) -> str:
+    """Return a mode of producing blocks in words."""
+    kind, _, seconds = mode.partition(":")
+    return {
+        "interval": f"produced every {seconds or 3} s",
+        "instant": "produced at once, one for each transaction",
+        "manual": "produced when asked: coind dev mine",
+        "mixed": f"produced at once with each transaction, and every {seconds} s",
+    }[kind]
+
+
+def clients(spec: ChainSpec, address: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield how to reach the node with some clients; each part works as it stands, without an indent (docs/clients.md)."""
+    where = address.removeprefix("http://")
+    yield "curl", [f"curl {where} -d '" + '{"jsonrpc":"2.0","id":1,"method":"jsonrpc.get_methods"}' + "'"]
+    keys = [private_key(account, "active") for account in funded(spec)[:1]]
+    chain_id = spec.chain_id.hex()
+    symbols = [(13, spec.debt_symbol, 3), (21, spec.coin_symbol, 3), (37, spec.vests_symbol, 6)]
+    yield (
+        "beem",
+        [
+            "from beem import Steem",
+            f'chain_id = "{chain_id}"',
+            f'DEV = {{"chain_id": chain_id, "min_version": "0.0.0", "prefix": "{spec.key_prefix}"}}',
+            'DEV["chain_assets"] = [',
+            *[
+                f'  {{"asset": "@@0000000{nai}", "symbol": "{name}", "precision": {places}, "id": {index}}},'
+                for index, (nai, name, places) in enumerate(symbols)
+            ],
+            "]",
+            f'steem = Steem(node="{address}", custom_chains={{"{spec.coin_symbol}": DEV}},',
+            f"  keys={json.dumps(keys)})",
+        ],
+    )
+    # dsteem itself refuses amounts in symbols that it doesn't know.
+    unknown = [name for _, name, _ in symbols if name not in KNOWN_SYMBOLS]
+    refused = [f"// dsteem refuses amounts in {' and '.join(unknown)}: a chain with TESTS is dev-tests"] if unknown else []
+    yield (
+        "dsteem",
+        [
+            *refused,
+            'const dsteem = require("dsteem")',
+            f'const client = new dsteem.Client("{address}", {{',
+            f'  addressPrefix: "{spec.key_prefix}",',
+            f'  chainId: "{chain_id}",',
+            "})",
+        ],
+    )
+
+
+def funded(spec: ChainSpec) -> list[Funded]:
+    """Return the accounts whose keys are known and that hold something at genesis: those with a password, or else the first witness."""
+    found = [
+        Funded(
+            name=account.name,
+            coin=account.coin,
+            sbd=account.sbd,
+            vesting=account.vesting,
+            secrets={role: derive_secret(account.name, role, account.password) for role in ROLES},
+        )
+        for account in spec.genesis.accounts
+        if account.password
+    ]
+    if not found and spec.constants.COIN_INIT_SUPPLY:
+        witness = next((account for account in known_accounts(spec) if account.name == spec.genesis.witness), None)
+        if witness is not None:
+            supply, sbd = spec.constants.COIN_INIT_SUPPLY, spec.constants.COIN_SBD_INIT_SUPPLY
+            found.append(Funded(name=witness.name, coin=supply, sbd=sbd, vesting=0, secrets=witness.secrets))
+    return found
+
+
+def duration(seconds: float) -> str:
+    """Return a time in its two largest units, as `1 h 2 min`."""
+    whole = round(seconds)
+    for size, name, small, part in ((86_400, "d", 3600, "h"), (3600, "h", 60, "min"), (60, "min", 1, "s")):
+        if whole >= size:
+            rest = whole % size // small
+            return f"{whole // size:,} {name}" + (f" {rest} {part}" if rest else "")
+    return f"{whole} s"
+
+
+def holdings(spec: ChainSpec, account: Funded) -> str:
+    """Return an account's balances at genesis as text, its VESTS as the COIN that was powered up."""
+    texts = [f"{amount(account.coin)} {spec.coin_symbol}", f"{amount(account.sbd)} {spec.debt_symbol}"]
+    return ", ".join([*texts, f"{amount(account.vesting)} {spec.coin_symbol} in {spec.vests_symbol}"])
+
+
+def amount(satoshis: int) -> str:
+    """Return an amount with its three decimals."""
+    return f"{satoshis // 1000}.{satoshis % 1000:03}"
+
+
+def private_key(account: Funded, role: str) -> str:
+    """Return an account's private key of a role in wallet import format."""
+    return wif_from_secret(account.secrets[role])

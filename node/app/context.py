@@ -1,0 +1,104 @@
+"""The objects that all parts of a node share: the chain with its plugins, its clock, its dev chain, and how the node ends."""
+
+from datetime import UTC, datetime
+
+import trio
+from msgspec.structs import replace
+
+from node.app.settings import Settings
+from node.devchain.devchain import DevChain
+from node.processor.processor import REAPPLY_MILLISECONDS_MAX
+from node.runtime.clock import ChainClock, TimeLimit
+from node.runtime.errors import NodeError, StateError, Status
+from node.specs.builder import with_accounts, with_witnesses
+from rpc.jsonrpc.scheduler import ReadGate
+from state.chain.chain import Chain
+from state.chain.debug import GENERATED_TIME_MAX
+from state.chain.genesis import new_state
+from state.chain.head_change import HeadChange
+from state.chain.invariants import InvariantBroken, validate_invariants
+from state.plugins.registry import enable
+from state.protocol.keys.keys import secret_from_wif
+from state.protocol.values.integers import WORD32
+
+BREACH_ADVICE = "With --data the blocks are kept; please report it with them (coind replay DIR/block_log --check-invariants 1 shows it)"
+
+
+class NodeContext:
+    """A chain at its genesis with its plugins, and the objects that all parts of the node share.
+
+    Setting `stop` ends the node in order, and `fail` does so with an error, which is kept until then: raising inside of the chain
+    would look like a refusal of the block to whoever pushed it.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        spec = with_accounts(with_witnesses(settings.spec, settings.witnesses), settings.accounts)
+        self.settings = settings = replace(settings, spec=spec)
+        require_time(settings)
+        self.clock = ChainClock(settings.clock, None if settings.time is None else settings.time * 1000, settings.steady)
+        self.time_limit = TimeLimit(REAPPLY_MILLISECONDS_MAX, lambda: int(settings.stopwatch() * 1000))
+        state = new_state(settings.spec, lambda fresh: enable(fresh, settings.plugins))
+        self.chain = Chain(state, self.time_limit.is_over)
+        self.devchain = DevChain(
+            self.chain,
+            self.clock,
+            [secret_from_wif(text) for text in settings.spec.witness_keys],
+            mode=settings.blocks,
+            leap=settings.leap,
+            is_producing=settings.is_producing,
+            disk=settings.disk,
+        )
+        # Shut while a job of the processor is interrupted.
+        self.gate = ReadGate()
+        self.stop = trio.Event()
+        self.is_interrupted = False
+        self.failure: NodeError | None = None
+        if settings.check_invariants:
+            self.chain.on_head_change.append(self._check_invariants)
+
+    def _check_invariants(self, change: HeadChange) -> None:
+        """Check the invariants if it is time, and end the node when one is broken."""
+        if self.failure or all(block.number % self.settings.check_invariants for block in change.applied):
+            return
+        try:
+            validate_invariants(self.chain.state)
+        except InvariantBroken as error:
+            number = change.applied[-1].number
+            self.fail(StateError(f"after block {number} the state doesn't add up: {error}. {BREACH_ADVICE}"))
+
+    def fail(self, error: NodeError) -> None:
+        """End the node in order with an error; the first one counts."""
+        self.failure = self.failure or error
+        self.stop.set()
+
+    def interrupt(self) -> None:
+        """Note that the node doesn't end in order."""
+        self.is_interrupted = True
+
+    def ending(self) -> str:
+        """Return why the node is about to end; empty as long as it isn't."""
+        return str(self.failure or "the node is stopping") if self.stop.is_set() else ""
+
+    def require_sound(self) -> None:
+        """Raise the error that has ended the node, if there is one."""
+        if self.failure is not None:
+            raise self.failure
+
+    def status(self) -> Status:
+        """Return the status of the process after the end; raises the error that has ended the node."""
+        self.require_sound()
+        return Status.INTERRUPTED if self.is_interrupted else Status.DONE
+
+
+def require_time(settings: Settings) -> None:
+    """Raise NodeError for a time of the start that the chain can't have."""
+    first, last = settings.spec.constants.COIN_GENESIS_TIME, GENERATED_TIME_MAX
+    if settings.time is not None and not first <= settings.time <= last:
+        given = date_text(settings.time) if 0 <= settings.time < WORD32 else f"{settings.time} s after 1970"
+        what = f"expected a time from {date_text(first)}, the genesis of {settings.spec.name}, to {date_text(last)}"
+        raise NodeError(f"--time {given}: {what}")
+
+
+def date_text(seconds: int) -> str:
+    """Return a time as people read it: the chain's texts of times show those after 2038 as dates before 1970."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")

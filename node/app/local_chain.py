@@ -1,0 +1,81 @@
+"""A chain in the caller's own process, driven as a node's is, without sockets and without a clock that runs: for test suites in Python.
+
+    chain = LocalChain()
+    chain.broadcast(["transfer", {"from": "alice", "to": "bob", "amount": "1.000 COIN", "memo": ""}])
+    chain.call("condenser_api.get_accounts", ["bob"])
+
+The same calls in the same order lead to the same chain, block for block.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from node.app.service import new_service
+from node.client import in_process
+from node.client.dev_api import CallRefused, DevApi
+from node.client.errors import RefusedCall
+from node.devchain.block_modes import Leap, block_mode
+from node.devchain.devchain import DevChain
+from node.devchain.direct_processor import DirectProcessor
+from node.runtime.clock import ChainClock
+from node.specs.builder import load_spec, with_accounts, with_witnesses
+from node.specs.plugins import chosen_plugins
+from state.chain.chain import Chain
+from state.chain.genesis import new_state
+from state.plugins.registry import enable
+from state.protocol.keys.keys import secret_from_wif
+from state.protocol.spec import ChainSpec
+
+# The time at which a chain begins unless another one is asked for: 2027-01-01, later than every hardfork, and always the same.
+START = 1_798_761_600
+
+
+class LocalChain(DevApi):
+    """A chain made for tests, with blocks at its last slots, in this process; each is one of its own.
+
+    `chain` is the name of a spec, the path of one, or a spec. With `blocks` `instant` each accepted transaction gets its block at once,
+    with `manual` it waits for `mine`. `time` is that of the chain at the start, in seconds since 1970; it stands still but for the
+    blocks that are made, and for what moves it. It has so many `witnesses`, so many `accounts` with known keys, and the spec's plugins
+    unless `plugins` names others.
+    """
+
+    def __init__(
+        self,
+        chain: str | ChainSpec = "dev",
+        *,
+        blocks: str = "instant",
+        time: int = START,
+        leap: Leap = "missed",
+        witnesses: int = 1,
+        accounts: int | None = None,
+        plugins: Iterable[str] | None = None,
+    ) -> None:
+        spec = load_spec(chain) if isinstance(chain, str) else chain
+        spec = with_accounts(with_witnesses(spec, witnesses), accounts)
+        enabled = chosen_plugins(spec) if plugins is None else tuple(plugins)
+        self.spec = spec
+        self.chain = Chain(new_state(spec, lambda fresh: enable(fresh, enabled)))
+        clock = ChainClock(lambda: time * 1000)
+        secrets = [secret_from_wif(text) for text in spec.witness_keys]
+        devchain = DevChain(self.chain, clock, secrets, mode=block_mode(blocks), leap=leap)
+        devchain.make_first_blocks()
+        self._service = new_service(self.chain, DirectProcessor(self.chain, devchain, clock), devchain, enabled)
+
+    def call(self, method: str, params: Any = None) -> Any:
+        """Return the result of an RPC method, as a node answers it; raises CallRefused."""
+        try:
+            return in_process.call(self._service, method, {} if params is None else params)
+        except RefusedCall as error:
+            raise CallRefused(method, error.error) from None
+
+    def push(self, trx: Any) -> None:
+        """Push a signed transaction, in either of its JSON forms, or as bytes."""
+        super().push(self._shown(trx))
+
+    def explain(self, trx: Any) -> Any:
+        """Return why a signed transaction would be refused, with its bytes; `rule` is None where it would be accepted."""
+        return super().explain(self._shown(trx))
+
+    def _shown(self, trx: Any) -> Any:
+        wire = self.chain.state.wire
+        return wire.transaction_to_json(wire.unpack_transaction(trx)) if isinstance(trx, bytes) else trx

@@ -1,0 +1,391 @@
+"""The node: all tasks that run around one chain, in one nursery, from start to end. It knows no rule.
+
+A node is started by `run`, from genesis or from a data folder; a replay uses its parts (`node.replay`).
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import TYPE_CHECKING
+
+import trio
+from msgspec.structs import replace
+
+from node.app.banner import Announcer
+from node.app.context import NodeContext, date_text
+from node.app.service import new_service
+from node.app.settings import Settings
+from node.devchain.producer import Producer
+from node.history.apply import TRUST_OWN, BlockRefused, ChainCursor, replay
+from node.history.resume import complete, resume
+from node.monitoring.counters import Counters
+from node.monitoring.disk_space import DiskSpace
+from node.monitoring.event_loop import EventLoopMonitor
+from node.monitoring.health import Parts, health, not_following
+from node.monitoring.metrics import Metrics
+from node.monitoring.warm_up import keep_warm
+from node.processor.processor import Processor
+from node.runtime.errors import DiskError, FileError, NodeError
+from node.runtime.file_limit import room_for_connections
+from node.runtime.logs import lines_lost
+from node.runtime.memory import collect_in_portions, freeze_loaded_objects
+from node.runtime.progress import Progress
+from node.runtime.shutdown import first_error, run_to_end, stopped_by_signals
+from node.snapshots.folder import LoadedSnapshot, folder_of
+from node.snapshots.saver import SnapshotSaver
+from node.specs.known_chains import known_chains
+from node.storage.datafolder import DataFolder
+from node.storage.disk import SystemDisk
+from node.storage.sync_policy import in_thread
+from node.version import VERSION
+from rpc.explain.explainer import Explainer
+from rpc.http.access import AccessPolicy
+from rpc.http.asgi_app import PageReply
+from rpc.http.connection_limits import ConnectionLimiter, limits_for
+from rpc.http.listener import Listener, OpenAcceptor
+from rpc.jsonrpc.read_only import answer_read
+from rpc.log import Log
+from rpc.processor import Processor as ServiceProcessor
+from rpc.push.hub import Hub
+from state.chain.skip import Skip
+from state.protocol.transaction import block_number
+
+if TYPE_CHECKING:
+    from node.replicas.follow.replica_task import ReplicaTask
+    from node.replicas.readers.pool import ReaderPool
+
+GOODBYE_SECONDS_MAX = 1
+
+DISK_ADVICE = "Every block that was answered for before is in the data folder; put right what is said here, then start the node again"
+
+
+_log = Log("node")
+
+
+def run(settings: Settings) -> int:
+    """Run a node until a signal stops it."""
+    return run_to_end(partial(_run, settings))
+
+
+# ------------------------------------------------------------------ the start
+
+
+async def _run(settings: Settings) -> int:
+    return await run_context(NodeContext(settings))
+
+
+async def run_context(context: NodeContext) -> int:
+    """Run the node of a site, from loading its data folder to closing it; returns the status of the process."""
+    settings, begin = context.settings, context.settings.stopwatch()
+    with opened_folder(context) as (folder, saver):
+        found = 0 if folder is None else len(folder.log)
+        context.devchain.edit_log = None if folder is None else folder.edits
+        async with stopped_by_signals(context.stop, context.interrupt) as nursery:
+            loaded = None if folder is None else await load(context, folder)
+            if not context.stop.is_set():
+                if saver is not None:
+                    saver.follow_moves()
+                    nursery.start_soon(saver.run)
+                if loaded is not None:
+                    nursery.start_soon(complete, loaded, context.gate)
+                await serve_chain(context, folder)
+        # Saving rewinds the chain to its last irreversible block.
+        number, block_id = context.chain.state.props.head_block_number, context.chain.state.props.head_block_id
+    status = context.status()
+    _log.info("stopped", head_block_number=number, head_block_id=block_id.hex())
+    settings.announcer.goodbye(number, number - found, settings.stopwatch() - begin, settings.data)
+    return status
+
+
+@contextmanager
+def opened_folder(context: NodeContext) -> Iterator[tuple[DataFolder, SnapshotSaver] | tuple[None, None]]:
+    """Open the data folder of a site, if it has one; at an end in order, sync its log and save a snapshot. Failures end the node."""
+    settings = context.settings
+    if settings.data is None:
+        yield None, None
+        return
+    folder = DataFolder(settings.data, settings.spec, context.chain.state.wire, settings.disk)
+    try:
+        saver = SnapshotSaver(context.chain, folder_of(settings.data), settings.disk, settings.snapshot_every, gate=context.gate)
+        yield folder, saver
+        if context.failure is None and not context.is_interrupted:
+            # Saving takes a while, in which a second signal ends the process: the blocks come first.
+            try:
+                folder.log.sync()
+            except OSError as error:
+                context.fail(DiskError(f"{folder.path}: the last blocks may not survive a loss of power: {error.strerror}. {DISK_ADVICE}"))
+            else:
+                saver.save_at_stop()
+    finally:
+        try:
+            folder.close()
+        except DiskError as error:  # that of the last sync, unless another one has ended the node
+            context.fail(DiskError(f"{error}. {DISK_ADVICE}"))
+
+
+async def load(context: NodeContext, folder: DataFolder) -> LoadedSnapshot | None:
+    """Put the chain where the newest good snapshot of the data folder was taken, and apply the blocks after it; returns the snapshot."""
+    log = folder.log
+    for note in log.notes:
+        _log.warning(note, head_block_number=len(log))
+    context.chain.irreversible_blocks.attach_log(log.packed, log.__len__)
+    loaded = resume(context.chain, folder_of(folder.path), context.settings.disk, log.packed) if folder.is_verified else None
+    for block_id, edits in folder.edits.edits().items():
+        context.chain.plan_edits(block_id, edits)
+    first = 1 if loaded is None else loaded.head.number + 1
+    if first > len(log):
+        folder.adopt()
+        drop_edits(context, folder)
+        return loaded
+    blocks = log.blocks(first)
+    progress = Progress(blocks.size, len(log))
+    # A block log that a user has put there has not been checked by a node of ours.
+    skip = TRUST_OWN if folder.is_verified else Skip.NOTHING
+    try:
+        # Without a mark nothing else vouches for the last block's signature.
+        signed = () if log.is_marked else (len(log),)
+        cursor = ChainCursor(context.chain, blocks, skip_flags=skip, signed=signed, workers=context.settings.workers)
+        if not await replay(cursor, progress, stop=context.stop):
+            return loaded
+    except BlockRefused as error:
+        raise FileError(f"{log.path}: {error}; put a good copy in its place, or use another folder") from error
+    folder.adopt()
+    drop_edits(context, folder)
+    _log.info("loaded", blocks=progress.blocks, transactions=progress.transactions, seconds=round(progress.seconds, 3))
+    return loaded
+
+
+def drop_edits(context: NodeContext, folder: DataFolder) -> None:
+    """Forget the edits of blocks that the folder doesn't hold: a block that is made anew can be the very same one, without its edits."""
+    gone = [block_id for block_id in folder.edits.edits() if not is_held(context, folder, block_id)]
+    context.chain.sidecars.forget(gone)
+    folder.edits.drop(gone)
+    if gone:
+        _log.info("edits by hand of blocks that are not on the chain any more are dropped", blocks=len(gone))
+
+
+def is_held(context: NodeContext, folder: DataFolder, block_id: bytes) -> bool:
+    """Return whether the block log of a folder has a block."""
+    packed = folder.log.packed(block_number(block_id))
+    return packed is not None and context.chain.state.wire.unpack_block(packed)[0].id == block_id
+
+
+# ------------------------------------------------------------------ the tasks
+
+
+async def serve_chain(context: NodeContext, folder: DataFolder | None = None) -> None:
+    """Answer, produce and write until the node is stopped, or until the block log can't be written.
+
+    The first blocks of a fresh chain come before the service. Everything else begins after it, and not at all when its address is in use.
+    """
+    settings, log = context.settings, None if folder is None else folder.log
+    counters, loop = Counters(context.chain, context.clock), EventLoopMonitor()
+
+    async def timed(work: Callable[[], object]) -> None:
+        start = trio.current_time()
+        await in_thread(work)
+        counters.sync_seconds.add(trio.current_time() - start)
+
+    processor = Processor(
+        context.chain,
+        log=log,
+        clock=context.clock,
+        time_limit=context.time_limit,
+        sync=settings.sync,
+        in_thread=timed,
+        workers=settings.workers,
+        stopwatch=settings.stopwatch,
+        gate=context.gate,
+    )
+    # Before the counters: nobody needs a line of the log for each of the first blocks.
+    start_clock(context, processor, folder)
+    counters.attach()
+    processor.on_pushed.append(counters.pushed)
+    parts = Parts(
+        chain=context.chain,
+        clock=context.clock,
+        counters=counters,
+        processor=processor,
+        clients=ConnectionLimiter(limits_for(room_for_connections())),
+        ending=context.ending,
+        log=log,
+        loop=loop,
+    )
+    processor.before_accepting.append(context.devchain.require_lasting)
+    processor.on_accepted.append(context.devchain.automine)
+    if folder is not None:
+        attach_edits(context, processor, folder)
+        parts.disk_space = DiskSpace(folder.path, settings.disk)
+    if settings.follow:
+        parts.replica = new_following(context, processor, folder)
+    if settings.is_producing:
+        parts.producer = Producer(processor, context.devchain, is_stale_allowed=True)
+    if settings.readers:
+        parts.readers = new_readers(context, processor)
+    served = trio.Event()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(loop.run)
+        addresses = await open_service(context, parts, nursery, served)
+        nursery.start_soon(processor.run)
+        nursery.start_soon(end_on_disk_failure, context, processor)
+        if parts.disk_space is not None:
+            nursery.start_soon(parts.disk_space.watch)
+        if parts.producer is not None:
+            nursery.start_soon(parts.producer.run)
+        if parts.replica is not None:
+            nursery.start_soon(parts.replica.run)
+        nursery.start_soon(keep_warm, context.chain.state, context.gate)
+        if parts.readers is not None:
+            nursery.start_soon(parts.readers.run)
+            await parts.readers.ready()
+        settings.announcer.announce(settings.spec, addresses, str(settings.blocks) if settings.is_producing else "")
+        head = context.chain.state.props.head_block_number
+        _log.info("started", version=VERSION, chain=settings.spec.name, address=", ".join(addresses), head_block_number=head)
+        await shut_down(context, parts, served)
+        nursery.cancel_scope.cancel()
+
+
+async def shut_down(context: NodeContext, parts: Parts, served: trio.Event) -> None:
+    """Wait until the node is stopped; then give open requests a moment to end, those of readers too."""
+    await context.stop.wait()
+    if parts.readers is not None:
+        parts.readers.stop()
+    with trio.move_on_after(GOODBYE_SECONDS_MAX):
+        await served.wait()
+        if parts.readers is not None:
+            await parts.readers.stopped()
+
+
+def attach_edits(context: NodeContext, processor: Processor, folder: DataFolder) -> None:
+    """Have edits by hand written as they are made."""
+    folder.edits.follow(lambda: bool(processor.failure), partial(processor.fail, what="the file of edits"))
+    context.chain.sidecars.on_added.append(folder.edits.append)
+    context.chain.sidecars.on_dropped.append(folder.edits.drop)
+
+
+def start_clock(context: NodeContext, processor: Processor, folder: DataFolder | None) -> None:
+    """Have a fresh chain begin with blocks that clients can use, and the clock go on from the head where that is later."""
+    try:
+        context.devchain.make_first_blocks()
+        if folder is not None and not processor.failure:
+            folder.log.sync()
+    except OSError as error:
+        processor.fail(error)
+    settings, head_time = context.settings, context.chain.state.head_time
+    if settings.time is not None and head_time > settings.time:
+        _log.warning("--time is before the head, from which the chain goes on", time=date_text(settings.time), head=date_text(head_time))
+    if settings.spec.is_test:
+        context.clock.resume_from(context.chain.state.head_time * 1000)
+
+
+def new_following(context: NodeContext, processor: Processor, folder: DataFolder | None) -> "ReplicaTask":
+    """Return the task that keeps the chain where the followed one is."""
+    # Imported here, since other nodes start without it.
+    from node.replicas.follow import setup
+
+    settings = context.settings
+
+    def fail(error: NodeError) -> None:
+        """End the node, whose chain isn't the followed one; with the right options it may begin in the same folder."""
+        context.fail(error)
+        if folder is not None:
+            with suppress(OSError):
+                folder.disown()
+
+    return setup.new_following(
+        settings.follow,
+        context.chain,
+        processor,
+        begin_anew=context.devchain.reset,
+        failed=fail,
+        is_trusting=settings.is_trusting,
+        clock=context.clock,
+        workers=settings.workers,
+    )
+
+
+def new_readers(context: NodeContext, processor: Processor) -> "ReaderPool":
+    """Return the processes that answer reads beside this one."""
+    # Imported here, since other nodes start without them.
+    from node.replicas.readers.pool import ReaderPool as Owned
+    from node.replicas.readers.publisher import Publisher
+
+    settings = context.settings
+    # What a reader can't be given, or has no use for.
+    passed = replace(settings, announcer=Announcer(), disk=SystemDisk())
+    return Owned(settings.readers, Publisher(context.chain, context.devchain), processor, passed)
+
+
+def service_processor(context: NodeContext, parts: Parts) -> ServiceProcessor:
+    """Return the processor as methods see it."""
+    if parts.replica is None:
+        return parts.processor
+    from node.replicas.follow.setup import new_forwarding
+
+    replica = parts.replica
+    return new_forwarding(replica.url, replica.reached, parts.processor, context.chain.state.wire, context.settings.broadcast_to)
+
+
+async def open_service(context: NodeContext, parts: Parts, nursery: trio.Nursery, served: trio.Event) -> list[str]:
+    """Start to answer requests; returns the addresses. `served` is set when the last request has been answered after a stop."""
+    settings = context.settings
+    assert settings.http is not None
+    where = settings.http
+    access = AccessPolicy(where.host, settings.origins, settings.is_debug_allowed, settings.has_explorer, where.hosts, settings.proxies)
+    push = Hub(context.chain, context.clock, is_stale=lambda: bool(not_following(parts)))
+    explainer = Explainer(context.chain, lambda: context.clock() / 1000, known_chains)
+    explainer.on_refused.append(push.refused)
+    service = new_service(
+        context.chain,
+        service_processor(context, parts),
+        context.devchain,
+        settings.plugins,
+        explainer=explainer,
+        withheld=access.withheld,
+        observe=parts.counters.observe,
+        stopwatch=settings.stopwatch,
+        foresee=parts.processor.prefetch_keys if settings.workers and parts.replica is None else None,
+        gate=context.gate,
+        allowances=parts.processor.allowances,
+    )
+    # On a simulated disk there are no other processes.
+    if isinstance(settings.disk, SystemDisk):
+        parts.processor.long_jobs.answer_read = partial(answer_read, service)
+    pages: dict[str, Callable[[], PageReply]] = {"/health": partial(health, parts), "/metrics": Metrics(parts, lines_lost)}
+    doors: OpenAcceptor = partial(Listener, hosts=where.hosts)
+    if parts.readers is not None:
+        parts.readers.serve(service, pages)
+        push.on_refusal = parts.readers.refuse
+        doors = partial(Listener, hosts=where.hosts, hand_off=parts.readers.hand_off)
+    # Blocks that were loaded, the methods and their compiled functions stay.
+    freeze_loaded_objects()
+    collect_in_portions()
+
+    async def answer(*, task_status: trio.TaskStatus[list[str]]) -> None:
+        await settings.transport(
+            service,
+            where.host,
+            where.port,
+            pages=pages,
+            push=push,
+            shutdown=context.stop.wait,
+            access=access,
+            is_http2=settings.is_http2,
+            limiter=parts.clients,
+            acceptor=doors,
+            task_status=task_status,
+        )
+        served.set()
+
+    try:
+        addresses: list[str] = await nursery.start(answer)
+    except* OSError as errors:
+        reason = first_error(errors).strerror
+        raise NodeError(f"can't listen on {where.host}:{where.port}: {reason}; choose another address") from None
+    return addresses
+
+
+async def end_on_disk_failure(context: NodeContext, processor: Processor) -> None:
+    """End the node when its block log can't be written any more."""
+    await processor.failed.wait()
+    context.fail(DiskError(f"{processor.failure}. {DISK_ADVICE}"))

@@ -1,0 +1,270 @@
+"""The program of a reader: `python -P -m node.app.reader CHANNEL SOCKETS`, with two sockets that it inherits. It keeps the chain of the
+process that has started it, answers what it can from it, passes on the rest, and ends with that process, however that ends.
+"""
+
+import pickle
+import socket
+import sys
+from collections.abc import Callable, Generator
+from functools import partial
+from itertools import count
+from typing import Any, TypeVar
+
+import msgspec
+import trio
+from msgspec.structs import replace
+
+from node.app.context import NodeContext
+from node.app.node import GOODBYE_SECONDS_MAX
+from node.app.service import new_service
+from node.app.settings import Settings
+from node.ipc.calls import Call, Reply
+from node.ipc.channel import Channel
+from node.monitoring.counters import Counters
+from node.monitoring.warm_up import keep_warm
+from node.processor.long_jobs import LongJobs
+from node.replicas.readers.messages import Cancel, Changes, FromOwner, Loaded, OutOfSync, PageRequest, Ready, Report, Start, Stop, Sync
+from node.replicas.readers.reader_chain import ReaderChain
+from node.runtime.logs import configure_logs
+from node.runtime.memory import collect_in_portions, freeze_loaded_objects, tune_collector
+from node.specs.known_chains import known_chains
+from rpc.caller import Caller
+from rpc.explain.explainer import Explainer
+from rpc.http.access import AccessPolicy
+from rpc.http.asgi_app import PageReply, serve
+from rpc.http.connection_limits import ConnectionLimiter, limits_for
+from rpc.http.listener import Take
+from rpc.jsonrpc.allowance import Allowances
+from rpc.jsonrpc.read_only import answer_read
+from rpc.jsonrpc.scheduler import ReplyScheduler
+from rpc.log import Log
+from rpc.push.hub import Hub
+
+REPORT_SECONDS = 1
+TAKEN_AT_ONCE_MAX = 64
+PEER_SIZE_MAX = 1 << 10
+PAGES = ("/health", "/metrics")
+PAGE_SIZE = 4096
+
+Result = TypeVar("Result")
+
+_log = Log("readers")
+
+
+def main() -> int:
+    """Be a reader until the owner ends; returns the status of the process."""
+    tune_collector()
+    line, doors = (socket.socket(fileno=int(word)) for word in sys.argv[1:3])
+    trio.run(partial(read, line, doors))
+    return 0
+
+
+async def read(line: socket.socket, sockets: socket.socket) -> None:
+    """Be a reader until the line ends."""
+    channel = Channel(line, FromOwner)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(channel.run)
+        messages = channel.messages()
+        async for start in messages:
+            assert isinstance(start, Start)
+            configure_logs("warning", is_json=start.is_json)
+            settings = pickle.loads(start.settings)
+            mind = ReaderNode(channel, sockets, settings, nursery)
+            channel.send(Ready())
+            async for message in messages:
+                await mind.take(message)
+        nursery.cancel_scope.cancel()
+
+
+class ReaderNode:
+    """The chain of a reader with its service. `take` takes messages in their order."""
+
+    def __init__(self, channel: Channel, doors: socket.socket, settings: Settings, nursery: trio.Nursery) -> None:
+        self._channel, self._sockets, self._nursery = channel, doors, nursery
+        # Everything that is written, made or checked once is the owner's.
+        self._context = NodeContext(replace(settings, data=None, is_producing=False, follow="", workers=0, check_invariants=0, readers=0))
+        context = self._context
+        self._reader_chain = ReaderChain(context.chain, context.devchain, context.time_limit)
+        self._counters = Counters(context.chain, context.clock)
+        self._limiter = ConnectionLimiter(limits_for())
+        self._allowances = Allowances(settings.stopwatch)
+        self._push = Hub(context.chain, context.clock)
+        self._scheduler = ReplyScheduler(settings.stopwatch)
+        self._long_jobs = LongJobs(context.chain, context.gate, context.time_limit, settings.stopwatch)
+        self._numbers = count(1)
+        self._waiting: dict[int, trio.Event] = {}
+        self._replies: dict[int, Reply] = {}
+        self._is_serving = False
+
+    async def take(self, message: Any) -> None:
+        """Do what a message says, with turns of others in between: so much can have come at once, or a block can be so large."""
+        hear = partial(self._hear, message)
+        if not isinstance(message, Changes):
+            await self._scheduler.run(hear)
+        elif not await self._scheduler.run(partial(self._long_jobs.start, hear, can_be_left=True)):
+            await self._long_jobs.finish()
+
+    def _hear(self, message: Any) -> None:
+        if isinstance(message, Reply):
+            event = self._waiting.get(message.call)
+            if event is not None:
+                self._replies[message.call] = message
+                event.set()
+        elif isinstance(message, Changes):
+            problem = self._reader_chain.apply(message)
+            if problem:
+                self._channel.send(OutOfSync(problem))
+            for said in message.refused:
+                self._push.notify_refusal(said)
+        elif isinstance(message, Sync):
+            self._reader_chain.load(message)
+            if not self._is_serving:
+                self._is_serving = True
+                self._nursery.start_soon(self._serve)
+            else:
+                self._channel.send(Loaded(message.number))
+        elif isinstance(message, Stop):
+            self._context.stop.set()
+
+    # -------------------------------------------------------------- serving
+
+    async def _serve(self) -> None:
+        context, settings = self._context, self._context.settings
+        assert settings.http is not None
+        where = settings.http
+        access = AccessPolicy(where.host, settings.origins, settings.is_debug_allowed, settings.has_explorer, where.hosts, settings.proxies)
+        service = new_service(
+            context.chain,
+            OwnProcessor(),  # type: ignore[arg-type]
+            context.devchain,
+            settings.plugins,
+            explainer=Explainer(context.chain, lambda: context.clock() / 1000, known_chains),
+            withheld=access.withheld,
+            observe=self._counters.observe,
+            stopwatch=settings.stopwatch,
+            elsewhere=self._call,
+            allowances=self._allowances,
+            gate=context.gate,
+        )
+        self._long_jobs.answer_read = partial(answer_read, service)
+        freeze_loaded_objects()
+        collect_in_portions()
+        served = trio.Event()
+
+        async def answer(*, task_status: trio.TaskStatus[list[str]]) -> None:
+            await serve(
+                service,
+                where.host,
+                where.port,
+                pages={path: partial(self._show, path) for path in PAGES},
+                push=self._push,
+                access=access,
+                is_http2=settings.is_http2,
+                limiter=self._limiter,
+                acceptor=lambda _host, _port: HandedOffAcceptor(self._sockets),
+                shutdown=context.stop.wait,
+                task_status=task_status,
+            )
+            served.set()
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._report)
+            nursery.start_soon(keep_warm, context.chain.state, context.gate)
+            await nursery.start(answer)
+            self._channel.send(Loaded(self._reader_chain.number))
+            await context.stop.wait()
+            with trio.move_on_after(GOODBYE_SECONDS_MAX):
+                await served.wait()
+            nursery.cancel_scope.cancel()
+        # The owner hears by the end of the line that all is answered.
+        self._channel.close()
+
+    async def _report(self) -> None:
+        while not self._context.stop.is_set():
+            calls = self._counters.calls.values()
+            connections = self._limiter.used()["connections"][0]
+            made, seconds = sum(sum(each.counts) for each in calls), sum(each.seconds for each in calls)
+            refused, limited = sum(self._allowances.refused.values()), self._allowances.limited
+            self._channel.send(Report(self._reader_chain.number, memory_size(), connections, made, seconds, refused, limited))
+            with trio.move_on_after(REPORT_SECONDS):
+                await self._context.stop.wait()
+
+    # -------------------------------------------------------------- what the owner answers
+
+    async def _call(self, body: bytes, caller: Caller) -> bytes:
+        reply = await self._ask(lambda call: Call(call, body, caller.address, caller.why_not_local, caller.session is not None))
+        return reply.body
+
+    async def _show(self, path: str) -> PageReply:
+        reply = await self._ask(lambda call: PageRequest(call, path))
+        return PageReply(reply.body, reply.status, reply.content_type)
+
+    async def _ask(self, question: Callable[[int], Call | PageRequest]) -> Reply:
+        """Ask the owner. What its reply depends on has been applied when it comes, since messages come in order."""
+        call = next(self._numbers)
+        event = self._waiting[call] = trio.Event()
+        self._channel.send(question(call))
+        try:
+            await event.wait()
+            return self._replies.pop(call)
+        except BaseException:
+            self._replies.pop(call, None)
+            self._channel.send(Cancel(call))
+            raise
+        finally:
+            del self._waiting[call]
+
+
+class HandedOffAcceptor:
+    """Connections that the owner has accepted and hands over."""
+
+    def __init__(self, line: socket.socket) -> None:
+        self._sock = line
+        line.setblocking(False)
+        self.addresses: list[str] = []
+
+    async def run(self, take: Take) -> None:
+        """Hand over each connection until cancelled, or until the owner has ended."""
+        while True:
+            await trio.lowlevel.wait_readable(self._sock)
+            for _ in range(TAKEN_AT_ONCE_MAX):
+                try:
+                    data, descriptors, _flags, _address = socket.recv_fds(self._sock, PEER_SIZE_MAX, 1)
+                except BlockingIOError:
+                    break
+                if not data:
+                    await trio.sleep_forever()
+                for descriptor in descriptors:
+                    take(socket.socket(fileno=descriptor), tuple(msgspec.msgpack.decode(data)))
+            await trio.lowlevel.checkpoint()
+
+    def close(self) -> None:
+        """Let no further one in."""
+        self._sock.close()
+
+
+class OwnProcessor:
+    """What methods that speak of their own process ask of the processor; everything else is asked of the owner's."""
+
+    async def in_steps(self, work: Callable[[], Generator[None, None, Result]]) -> Result:
+        """Do something that changes nothing, at once: so nothing is changed in between."""
+        steps = work()
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                value: Result = end.value
+                return value
+
+
+def memory_size() -> int:
+    """Return the memory that this process has to itself and shares, in bytes; 0 where the system doesn't say."""
+    try:
+        with open("/proc/self/statm", "rb") as file:
+            return int(file.read().split()[1]) * PAGE_SIZE
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

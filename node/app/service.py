@@ -1,0 +1,61 @@
+"""Makes the JSON-RPC service of a node: all methods, bound to its chain and its processor. It must not know what they do."""
+
+from collections.abc import Callable
+from time import perf_counter
+
+import rpc.api  # noqa: F401 - fills METHODS
+from node.devchain.devchain import DevChain
+from node.specs.known_chains import known_chains
+from rpc.declare.method import METHODS
+from rpc.explain.explainer import Explainer
+from rpc.explorer.supply_history import SupplyHistory
+from rpc.jsonrpc.allowance import Allowances
+from rpc.jsonrpc.dispatch import Elsewhere, Observe, Service, ignore_call
+from rpc.jsonrpc.scheduler import ReadGate, Stopwatch
+from rpc.processor import Processor
+from state.chain.chain import Chain
+from state.protocol.transaction import SignedTransaction
+
+
+def new_service(
+    chain: Chain,
+    processor: Processor,
+    devchain: DevChain,
+    plugins: tuple[str, ...],
+    *,
+    explainer: Explainer | None = None,
+    withheld: str = "",
+    observe: Observe = ignore_call,
+    stopwatch: Stopwatch = perf_counter,
+    foresee: Callable[[list[SignedTransaction]], None] | None = None,
+    elsewhere: Elsewhere | None = None,
+    gate: ReadGate | None = None,
+    allowances: Allowances | None = None,
+) -> Service:
+    """Return the service for a chain; `withheld` says why the methods that are for programs on this machine only are not served.
+
+    `observe` is called after each request, `foresee` with transactions that a batch is going to broadcast. `elsewhere` answers
+    what needs the owner of the chain, if that is another process. Nothing is read while the `gate` is shut. `allowances` are how much
+    refused work clients may cause.
+    """
+    return Service(
+        METHODS.values(),
+        wire=chain.state.wire,
+        plugins=plugins,
+        clock=lambda: devchain.clock() / 1000,
+        stopwatch=stopwatch,
+        withheld=withheld,
+        observe=observe,
+        read_mode=chain.state.journal.read_mode,
+        foresee=foresee,
+        elsewhere=elsewhere,
+        gate=gate,
+        work=chain.state.work,
+        allowances=allowances,
+        state=chain.state,
+        chain=chain,
+        processor=processor,
+        devchain=devchain,
+        explainer=explainer or Explainer(chain, lambda: devchain.clock() / 1000, known_chains),
+        series=SupplyHistory(chain).attach(),
+    )

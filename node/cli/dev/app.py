@@ -1,0 +1,360 @@
+"""The commands of `coind dev`, by theme: blocks and time, moments, what accounts hold, transactions. Each method of dev_api has one, but
+the subscriptions, which need a WebSocket.
+"""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from cyclopts import App, Group, Parameter
+
+from node.cli.dev.results import explanation_pairs, head_pairs, info_pairs, key_rows, pairs_of, refusal_rows
+from node.cli.parameters import Flag, Positive, Repeated
+from node.cli.remote import Remote, RemoteOptions, carried_out
+from node.cli.times import duration, moment, seconds_of
+from node.cli.tx.app import read_file
+from node.cli.tx.field_texts import BadText, Context, read, require_public_key
+from node.cli.tx.transaction_file import from_file
+from node.client.errors import RefusedCall
+from node.runtime.errors import NodeError
+from node.runtime.output import say, write_json, write_pairs, write_table
+from state.protocol.codec.kinds import AssetKind
+from state.protocol.transaction import SignedTransaction
+from state.protocol.values.asset import is_smt
+from state.protocol.values.text import time_text
+
+# Producing the blocks of a long leap takes a while.
+DEV_SECONDS_MAX = 600
+
+dev = App(name="dev")
+BLOCKS, MOMENTS = Group.create_ordered("Blocks and time"), Group.create_ordered("Moments to return to")
+HOLDINGS, TRANSACTIONS = Group.create_ordered("What accounts have"), Group.create_ordered("Transactions")
+
+Count = Annotated[int, Positive]
+Account = Annotated[str, Parameter(help="The name of an account.")]
+File = Annotated[str, Parameter(help="A JSON file, or - for stdin.", allow_leading_hyphen=True)]
+Print = Callable[[Any], None]
+
+
+def asked(options: RemoteOptions, method: str, params: dict[str, Any], show: Print) -> int:
+    """Call a method of dev_api, and print its result."""
+
+    def work(remote: Remote) -> None:
+        result = remote.call(f"dev_api.{method}", params, seconds_max=DEV_SECONDS_MAX)
+        write_json(result) if options.json else show(result)
+
+    return carried_out(options, work)
+
+
+def asked_with_amount(options: RemoteOptions, method: str, params: dict[str, Any], name: str, text: str, show: Print) -> int:
+    """Call a method of dev_api with an amount, which is read as `coind tx` reads amounts; an empty one is left to the node."""
+
+    def work(remote: Remote) -> None:
+        given = {name: amount_of(text, name, remote)} if text else {}
+        result = remote.call(f"dev_api.{method}", params | given)
+        write_json(result) if options.json else show(result)
+
+    return carried_out(options, work)
+
+
+def amount_of(text: str, name: str, remote: Remote) -> Any:
+    """Return an amount as the node takes it: as text, and of a token in its NAI form. Raises NodeError."""
+    codecs = remote.wire.codecs
+    try:
+        asset = read(AssetKind(), text, Context(codecs, 0))
+    except BadText as error:
+        raise NodeError(f"{name.upper()} {text!r}: {error}") from None
+    return codecs.dump(asset, not is_smt(asset.symbol))
+
+
+def show_head(result: Any) -> None:
+    """Print head and time after a command has moved them."""
+    write_pairs(head_pairs(result))
+
+
+def show_pairs(result: Any) -> None:
+    """Print the members of a result."""
+    write_pairs(pairs_of(result))
+
+
+# ------------------------------------------------------------------ blocks and time
+
+
+@dev.command(name="info", group=BLOCKS)
+def info(*, options: RemoteOptions = RemoteOptions()) -> int:
+    """Show head, time, block mode, snapshots and everything else that is set."""
+    return asked(options, "get_info", {}, lambda result: write_pairs(info_pairs(result)))
+
+
+@dev.command(name="digest", group=BLOCKS)
+def digest(*, options: RemoteOptions = RemoteOptions()) -> int:
+    """Show the digest of the state: two nodes with the same head, on which nothing waits, have the same."""
+    return asked(options, "get_state_digest", {}, show_pairs)
+
+
+@dev.command(name="mine", group=BLOCKS)
+def mine(count: Count = 1, /, *, options: RemoteOptions = RemoteOptions()) -> int:
+    """Make blocks at once, one unless a COUNT is given."""
+    return asked(options, "mine", {"count": count}, show_head)
+
+
+@dev.command(name="blocks", group=BLOCKS)
+def blocks(
+    mode: Annotated[str, Parameter(help="interval, interval:SECONDS, instant, manual, or mixed:SECONDS.")],
+    /,
+    *,
+    options: RemoteOptions = RemoteOptions(),
+) -> int:
+    """Say when blocks are made: by the clock, after each transaction, or only when asked."""
+    return asked(options, "set_block_mode", {"mode": mode}, show_pairs)
+
+
+@dev.command(name="advance", group=BLOCKS)
+def advance(
+    span: Annotated[str, Parameter(help="How far: 90s, 2h30m, 7d.", allow_leading_hyphen=True)],
+    /,
+    *,
+    leap: Annotated[
+        Literal["missed", "produced", ""],
+        Parameter(help="Whether the slots on the way are missed or have blocks; by default as the node was started."),
+    ] = "",
+    options: RemoteOptions = RemoteOptions(),
+) -> int:
+    """Let the chain's time run ahead, and make a block there."""
+    if span.startswith("-"):
+        raise NodeError("the chain's time doesn't go back; bin/coind dev revert returns to a snapshot, and dev reset to the present")
+    return asked(options, "advance_time", {"seconds": duration(span), "leap": leap}, show_head)
+
+
+@dev.command(name="next-time", group=BLOCKS)
+def next_time(
+    time: Annotated[str, Parameter(help="The time of the next block: 2026-01-31T12:00:00, or +1h from the head block.")],
+    /,
+    *,
+    options: RemoteOptions = RemoteOptions(),
+) -> int:
+    """Say at what time the next block will be; its slot begins then or a moment later."""
+
+    def work(remote: Remote) -> None:
+        now = seconds_of(remote.head()["time"]) if time.startswith("+") else 0
+        result = remote.call("dev_api.set_next_block_time", {"time": time_text(moment(time, now))})
+        write_json(result) if options.json else show_pairs(result)
+
+    return carried_out(options, work)
+
+
+@dev.command(name="pop", group=BLOCKS)
+def pop(count: Count = 1, /, *, options: RemoteOptions = RemoteOptions()) -> int:
+    """Undo the last blocks, reversible ones only."""
+    return asked(options, "pop_blocks", {"count": count}, show_head)
+
+
+# ------------------------------------------------------------------ moments
+
+
+@dev.command(name="snapshot", group=MOMENTS)
+def snapshot(*, options: RemoteOptions = RemoteOptions()) -> int:
+    """Keep this moment, and print the id by which bin/coind dev revert returns to it."""
+    return asked(options, "snapshot", {}, show_pairs)
+
+
+@dev.command(name="revert", group=MOMENTS)
+def revert(
+    snapshot_id: Annotated[int, Parameter(name="ID", help="The id that `dev snapshot` has printed.")],
+    /,
+    *,
+    options: RemoteOptions = RemoteOptions(),
+) -> int:
+    """Return to a moment, the clock included. The id stays, later ones are dropped."""
+    return asked(options, "revert", {"id": snapshot_id}, show_head)
+
+
+@dev.command(name="reset", group=MOMENTS)
+def reset(*, options: RemoteOptions = RemoteOptions()) -> int:
+    """Begin anew, with a fresh chain at the present."""
+    return asked(options, "reset", {}, show_head)
+
+
+@dev.command(name="dump", group=MOMENTS)
+def dump(
+    file: Annotated[Path, Parameter(help="The file to write, on the node's machine.")], /, *, options: RemoteOptions = RemoteOptions()
+) -> int:
+    """Write the whole chain into a file: blocks, state, clock."""
+    return asked(options, "dump", {"path": str(file.absolute())}, show_pairs)
+
+
+@dev.command(name="load", group=MOMENTS)
+def load(
+    file: Annotated[Path, Parameter(help="A file that `dev dump` has written.")], /, *, options: RemoteOptions = RemoteOptions()
+) -> int:
+    """Replace the chain by that of a file."""
+    return asked(options, "load", {"path": str(file.absolute())}, show_head)
+
+
+# ------------------------------------------------------------------ what accounts have
+
+
+@dev.command(name="faucet", group=HOLDINGS)
+def faucet(
+    account: Account,
+    amount: Annotated[str, Parameter(help='An amount of any symbol, as "5.000 COIN"; by default 1000.000 of the coin.')] = "",
+    /,
+    *,
+    options: RemoteOptions = RemoteOptions(),
+) -> int:
+    """Give an account something out of nothing."""
+    return asked_with_amount(options, "faucet", {"account": account}, "amount", amount, show_pairs)
+
+
+@dev.command(name="set-balance", group=HOLDINGS)
+def set_balance(
+    account: Account,
+    balance: Annotated[str, Parameter(help='The new balance, as "5.000 COIN".')],
+    /,
+    *,
+    options: RemoteOptions = RemoteOptions(),
+) -> int:
+    """Set a liquid balance of an account."""
+    return asked_with_amount(options, "set_balance", {"account": account}, "balance", balance, show_done)
+
+
+@dev.command(name="set-vests", group=HOLDINGS)
+def set_vests(
+    account: Account,
+    vests: Annotated[str, Parameter(help='The new shares, as "5.000000 VESTS".')],
+    /,
+    *,
+    options: RemoteOptions = RemoteOptions(),
+) -> int:
+    """Set the vesting shares of an account."""
+    return asked_with_amount(options, "set_vests", {"account": account}, "vests", vests, show_done)
+
+
+@dev.command(name="set-authority", group=HOLDINGS)
+def set_authority(
+    account: Account,
+    role: Literal["owner", "active", "posting", "memo"],
+    authority: Annotated[str, Parameter(help="A public key, or the JSON of an authority.")],
+    /,
+    *,
+    options: RemoteOptions = RemoteOptions(),
+) -> int:
+    """Set who signs for an account."""
+
+    def work(remote: Remote) -> None:
+        is_json = authority.lstrip().startswith("{")
+        given: Any = json_of(authority) if is_json else authority.strip()
+        try:
+            result = remote.call("dev_api.set_authority", {"account": account, "role": role, "authority": given})
+        except RefusedCall:
+            if not is_json:
+                require_public_key("AUTHORITY", authority, remote.wire.codecs)  # it says more of a key than the node
+            raise
+        write_json(result) if options.json else show_done(result)
+
+    return carried_out(options, work)
+
+
+@dev.command(name="keys", group=HOLDINGS)
+def keys(*, options: RemoteOptions = RemoteOptions()) -> int:
+    """List the accounts whose keys the node knows, with the keys."""
+    return asked(options, "list_keys", {}, lambda result: write_table(["account", "role", "private key", "public key"], key_rows(result)))
+
+
+# ------------------------------------------------------------------ transactions
+
+
+@dev.command(name="impersonate", group=TRANSACTIONS)
+def impersonate(
+    *accounts: Annotated[str, Parameter(name="ACCOUNTS", help="Accounts whose transactions need no signatures; none: stop it.")],
+    everyone: Annotated[bool, Flag, Parameter(help="Of all accounts.")] = False,
+    options: RemoteOptions = RemoteOptions(),
+) -> int:
+    """Take transactions of some accounts without their signatures (bin/coind tx ... --unsigned); without any name, stop it."""
+    return asked(options, "impersonate", {"accounts": list(accounts), "everyone": everyone}, show_pairs)
+
+
+@dev.command(name="drop-pending", group=TRANSACTIONS)
+def drop_pending(*, options: RemoteOptions = RemoteOptions()) -> int:
+    """Forget the transactions that wait for a block."""
+    return asked(options, "drop_pending", {}, show_pairs)
+
+
+@dev.command(name="broadcast", group=TRANSACTIONS)
+def broadcast(
+    file: File,
+    /,
+    *,
+    key: Annotated[tuple[str, ...], Repeated, Parameter(help="A private key that the node doesn't know.")] = (),
+    options: RemoteOptions = RemoteOptions(),
+) -> int:
+    """Let the node make, sign and take a transaction of the operations of a file."""
+    given = read_file(file)
+
+    def work(remote: Remote) -> None:
+        found = from_file(given, remote.wire)
+        operations = found.operations if isinstance(found, SignedTransaction) else found
+        shown = remote.wire.transaction_to_json(SignedTransaction(operations=operations))["operations"]
+        result = remote.call("dev_api.broadcast_operations", {"operations": shown, "keys": list(key)})
+        write_json(result) if options.json else show_pairs(result)
+
+    return carried_out(options, work)
+
+
+@dev.command(name="explain", group=TRANSACTIONS)
+def explain(file: File, /, *, options: RemoteOptions = RemoteOptions()) -> int:
+    """Say what would become of a signed transaction, without sending it, and where in its bytes each field is."""
+    given = read_file(file)
+
+    def work(remote: Remote) -> None:
+        found = from_file(given, remote.wire)
+        trx = found if isinstance(found, SignedTransaction) else remote.wire.seal(SignedTransaction(operations=found))
+        result = remote.call("dev_api.explain_transaction", {"trx": remote.wire.transaction_to_json(trx)})
+        if options.json:
+            write_json(result)
+            return
+        write_pairs(explanation_pairs(result))
+        say("")
+        rows = [(field["offset"], field["size"], field["path"], field["hex"], text_of(field["value"])) for field in result["fields"]]
+        write_table([">offset", ">size", "field", "bytes", "value"], rows)
+
+    return carried_out(options, work)
+
+
+@dev.command(name="refused", group=TRANSACTIONS)
+def refused(*, limit: Count = 20, options: RemoteOptions = RemoteOptions()) -> int:
+    """List the last transactions that the node has refused, the newest first."""
+    columns = ["=time", ">block", "operations", "why"]
+    return asked(options, "list_refused", {"limit": limit}, lambda result: write_table(columns, refusal_rows(result)))
+
+
+@dev.command(name="call", group=TRANSACTIONS)
+def call(
+    method: Annotated[str, Parameter(help="A method of any group, as database_api.get_config.")],
+    params: Annotated[str, Parameter(help="Its parameters: a JSON object or list.")] = "{}",
+    /,
+    *,
+    options: RemoteOptions = RemoteOptions(),
+) -> int:
+    """Call any method of the node, and print its result as JSON."""
+    given = json_of(params)
+    return carried_out(options, lambda remote: write_json(remote.call(method, given, seconds_max=DEV_SECONDS_MAX)))
+
+
+def show_done(result: Any) -> None:
+    """Print that a command without a result has been done."""
+    say("done")
+
+
+def text_of(value: Any) -> str:
+    """Return a value of a field as text."""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def json_of(text: str) -> Any:
+    """Return the value of a JSON text. Raises NodeError."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise NodeError(f"{text[:80]!r}: expected JSON: {error}") from None

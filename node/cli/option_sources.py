@@ -1,0 +1,201 @@
+"""Where options come from in addition to the command line: variables of the environment, then the TOML file of `--config`.
+
+Every option of every command has a variable and a key. Those of `run` and `replay` are COIND_CHAIN and `chain`; those of other commands
+have the command in front: COIND_EXPORT_CHAIN, and `chain` in the table `[export]`. An empty variable counts as none.
+"""
+
+import os
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, get_args, get_origin
+
+from cyclopts import App, Argument, ArgumentCollection, CycloptsError, Token
+from msgspec import ValidationError, convert
+
+from node.runtime.address import has_port
+from node.runtime.suggestions import alternatives, closest, either
+from rpc.log import Log
+
+PREFIX = "COIND_"
+# Commands whose variables and keys are without the name of the command.
+UNNAMED = ("run", "replay")
+# Options of several commands, with one variable and key for all of them.
+SHARED = ("url", "key")
+# The file can't name another one.
+FORBIDDEN = "config"
+SIZE_MAX = 1 << 20
+WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
+LIST = "a list of texts"
+SHOWN_MAX = 200
+PAGE = "docs/options.toml"
+# How alike a variable and an option's must be for a warning: other programs have variables with this prefix as well.
+SIMILARITY_MIN = 0.75
+
+# Kubernetes and Docker set variables such as COIND_PORT to the address of a service that is named coind.
+_LINK = re.compile("(?:tcp|udp)://", re.ASCII)
+_log = Log("node")
+
+Options = dict[str, Argument]
+
+
+class OptionSources:
+    """The sources of options for the commands of an app; what cyclopts calls after it has read the command line."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+        self._places: dict[str, str] = {}
+
+    def __call__(self, _command: App, words: tuple[str, ...], arguments: ArgumentCollection) -> None:
+        """Take the options that the command line leaves open. Raises CycloptsError."""
+        options = options_of(arguments)
+        self._places = {}
+        for argument in options.values():
+            if any(token.source == "env" and not token.value for token in argument.tokens):
+                argument.tokens.clear()
+        for argument in unset(options).values():
+            for variable in (variable_of(words, argument), *earlier_variables(words, argument)):
+                text = os.environ.get(variable, "")
+                if text and not _LINK.match(text):
+                    self._add(argument, argument.env_var_split(text), keyword=variable, source="the environment", place=variable)
+                    break
+        self._warn_of_mistyped(words, options)
+        given = options.get(FORBIDDEN)
+        if given is not None and given.tokens and given.tokens[-1].value:
+            self._take_file(given.tokens[-1].value, words, options)
+
+    def in_words(self, text: str) -> str:
+        """Return the text of an error with each option named as it was given: `COIND_DATA` in place of `--data`."""
+        for word, place in self._places.items():
+            text = re.sub(rf"(?<![\w-]){re.escape(word)}(?![\w-])", place.replace("\\", r"\\"), text)
+        return text
+
+    def _add(self, argument: Argument, texts: Iterable[str], *, keyword: str, source: str, place: str) -> None:
+        """Give an option a value, as texts of the command line."""
+        self._places[argument.name] = place
+        for index, text in enumerate(texts):
+            argument.append(Token(keyword=keyword, value=text, source=source, index=index))
+
+    def _take_file(self, file: str, words: tuple[str, ...], options: Options) -> None:
+        free = unset(options)
+        earlier = {name: key for key, each in options.items() for name in earlier_names(each)}
+        for written, value in self._table_of(file, words, options).items():
+            key = earlier.get(written, written)
+            place = f"--config {file}: {written[:SHOWN_MAX]}"
+            if key not in options or key == FORBIDDEN:
+                beside = self._options_beside(words) - {FORBIDDEN}
+                if key in beside:
+                    continue
+                known = sorted({*options, *beside} - {FORBIDDEN})
+                raise CycloptsError(msg=f"{place}: unknown key; {alternatives(key, known, PAGE)}")
+            kind = type_in_file(options[key].hint)
+            try:
+                convert(value, kind)
+            except ValidationError:
+                raise CycloptsError(msg=f"{place}: expected {WORDS.get(kind, LIST)}, got {str(value)[:SHOWN_MAX]!r}.") from None
+            if key in free:
+                texts = value if isinstance(value, list) else [str(value).lower() if isinstance(value, bool) else str(value)]
+                self._add(options[key], texts, keyword=key, source=file, place=f"{key} in {file}")
+
+    def _table_of(self, file: str, words: tuple[str, ...], options: Options) -> dict[str, Any]:
+        """Return the part of a file that is for a command."""
+        root = read_file(file)
+        if words[0] in UNNAMED:
+            others = set(names(self._app)) - set(UNNAMED)
+            return {key: value for key, value in root.items() if not (isinstance(value, dict) and key in others)}
+        table: Any = root
+        parent = self._app
+        for index, word in enumerate(words, 1):
+            place = f"--config {file}: {'.'.join(words[:index])}"
+            table, parent = table.get(word, {}), parent[word]
+            if not isinstance(table, dict):
+                raise CycloptsError(msg=f"{place}: expected a table of options")
+            if index < len(words) and (strays := sorted(table.keys() - set(parent))):
+                raise CycloptsError(msg=f"{place}.{strays[0]}: unknown key; {alternatives(strays[0], names(parent))}")
+        unnamed = {declared_variable(argument).removeprefix(PREFIX).lower() for argument in options.values()}
+        return {key: value for key, value in root.items() if key in unnamed} | dict(table)
+
+    def _options_beside(self, words: tuple[str, ...]) -> set[str]:
+        """Return the options whose keys and variables may stand beside those of a command without being meant for it."""
+        if words[0] not in UNNAMED:
+            return set()
+        (other,) = (name for name in UNNAMED if name != words[0])
+        return {*options_of(self._app[other].assemble_argument_collection()), *SHARED}
+
+    def _warn_of_mistyped(self, words: tuple[str, ...], options: Options) -> None:
+        """Warn of variables that are no option's, and look as if they should be."""
+        start = variable_start(words)
+        unknown = {name for name in os.environ if name.startswith(start)} - {variable_of(words, each) for each in options.values()}
+        unknown -= {name for each in options.values() for name in earlier_variables(words, each)}
+        if not unknown:
+            return
+        beside = {start + name.replace("-", "_").upper() for name in self._options_beside(words)}
+        known = {variable_of(words, each) for each in options.values()} | beside
+        for name in sorted(unknown - known):
+            near = closest(name.removeprefix(PREFIX).upper(), [each.removeprefix(PREFIX) for each in known], SIMILARITY_MIN)
+            if near:
+                _log.warning("a variable is no option and has no effect", variable=name, nearest=either([PREFIX + each for each in near]))
+
+
+def names(app: App) -> list[str]:
+    """Return the commands of an app."""
+    return [name for name in app if not name.startswith("-")]
+
+
+def options_of(arguments: Iterable[Argument]) -> Options:
+    """Return the options among arguments by their names without the dashes, which are their keys in a file."""
+    return {each.name.removeprefix("--"): each for each in arguments if each.names and each.name.startswith("--")}
+
+
+def variable_start(words: tuple[str, ...]) -> str:
+    """Return how the variables of a command begin."""
+    return PREFIX if words[0] in UNNAMED else PREFIX + "_".join(words).replace("-", "_").upper() + "_"
+
+
+def variable_of(words: tuple[str, ...], argument: Argument) -> str:
+    """Return the variable of an option of a command."""
+    return declared_variable(argument) or variable_start(words) + argument.name.removeprefix("--").replace("-", "_").upper()
+
+
+def earlier_names(argument: Argument) -> list[str]:
+    """Return the deprecated names of an option, without the dashes."""
+    return [name.removeprefix("--") for name in argument.names[1:] if name.startswith("--") and not name.startswith("--no-")]
+
+
+def earlier_variables(words: tuple[str, ...], argument: Argument) -> list[str]:
+    """Return the variables of an option's deprecated names."""
+    return [variable_start(words) + name.replace("-", "_").upper() for name in earlier_names(argument)]
+
+
+def declared_variable(argument: Argument) -> str:
+    """Return the variable of an option that has the same one in all commands; empty for other options."""
+    return next(iter(argument.parameter.env_var or ()), "")
+
+
+def unset(options: Mapping[str, Argument]) -> Options:
+    """Return the options without a value so far. A port counts as set where the address has one."""
+    http = options.get("http")
+    is_port_set = http is not None and bool(http.tokens) and has_port(http.tokens[-1].value)
+    return {name: each for name, each in options.items() if not each.tokens and not (name == "port" and is_port_set)}
+
+
+def type_in_file(hint: Any) -> Any:
+    """Return the type that an option has in a file: paths and choices are text."""
+    return next((kind for kind in (hint, *get_args(hint)) if kind in WORDS or get_origin(kind) is tuple), str)
+
+
+def read_file(file: str) -> dict[str, Any]:
+    """Return the table of a TOML file. Raises CycloptsError."""
+    try:
+        with Path(file).open("rb") as opened:
+            data = opened.read(SIZE_MAX + 1)
+        if len(data) > SIZE_MAX:
+            raise CycloptsError(msg=f"--config {file}: larger than {SIZE_MAX} bytes")
+        return tomllib.loads(data.decode("utf-8"))
+    except OSError as error:
+        raise CycloptsError(msg=f"--config {file}: can't be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise CycloptsError(msg=f"--config {file}: expected text in UTF-8") from None
+    except (ValueError, RecursionError) as error:  # of TOML, or of a number with thousands of digits
+        raise CycloptsError(msg=f"--config {file}: expected TOML: {error or 'nested too deeply'}") from None

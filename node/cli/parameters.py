@@ -1,0 +1,34 @@
+"""Parameters that several commands have, as cyclopts takes them."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from node.runtime.errors import NodeError
+
+
+def split_list(_hint: Any, text: str, **_more: Any) -> list[str]:
+    """Return the texts that a variable gives an option that can be repeated: with commas or spaces in between."""
+    return text.replace(",", " ").split()
+
+
+Repeated = Parameter(negative=(), consume_multiple=False, show_default=False, env_var_split=split_list)
+Flag = Parameter(negative=(), show_default=False)
+Natural = Parameter(validator=Number(gte=0))
+Positive = Parameter(validator=Number(gte=1))
+Chain = Annotated[str, Parameter(help="A chain spec: a name, or a TOML file.")]
+ChainOfBlocks = Annotated[str | None, Parameter(help="A chain spec: a name, or a TOML file; by default that of the blocks.")]
+# Read by node/cli/option_sources.py, not by the commands.
+Config = Annotated[str | None, Parameter(help="Take options from this TOML file.", env_var="COIND_CONFIG")]
+
+
+def data_folder(text: str) -> Path:
+    """Return the path of a data folder. Raises NodeError.
+
+    An empty path, for example from a shell variable that isn't set, would mean the current folder, and so is refused.
+    """
+    if not text or "\0" in text:
+        raise NodeError(f"--data {text!r} is no folder; name one, or . for the current one")
+    return Path(text)

@@ -1,0 +1,210 @@
+"""A node that a command talks to, with the chain that it serves: symbols, key prefix and chain id come from the node, by methods that every
+node of the family has. For a chain of `genesis/` its spec adds the keys that it makes public.
+"""
+
+import struct
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+from msgspec.structs import replace
+
+from node.cli.parameters import Config, Flag
+from node.client.errors import NoNode, RefusedCall, Unreachable
+from node.client.http import SHOWN_CHARACTERS_MAX, Client
+from node.client.urls import DEFAULT_URL
+from node.runtime.errors import NodeError, Status, last_line
+from node.runtime.output import write_json
+from node.specs.builder import load_spec, spec_names
+from state.protocol.errors import ChainError
+from state.protocol.keys.keys import NULL_KEY, public_key_from_text
+from state.protocol.spec import ChainSpec, Genesis
+from state.protocol.transaction import Wire
+from state.protocol.values.text import version_from_text
+
+CHAIN_ID_DIGITS = 64
+# What reading a result raises that has another form than nodes of the family give it.
+STRANGE = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, struct.error, ChainError)
+DEV_GROUP = "dev_api."
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class RemoteOptions:
+    """The options of every command that asks a node."""
+
+    url: Annotated[str, Parameter(help="The node to ask.", env_var="COIND_URL")] = DEFAULT_URL
+    json: Annotated[bool, Flag, Parameter(help="Print JSON for programs.")] = False
+    config: Config = None
+
+
+def carried_out(options: RemoteOptions, work: Callable[["Remote"], int | None]) -> int:
+    """Do the work of a command at a node, and return the status of the process; a refusal of the node is printed with its reasons."""
+    remote = Remote(options.url)
+    try:
+        return work(remote) or Status.DONE
+    except RefusedCall as error:
+        report_refusal(error, remote.url, as_json=options.json)
+        return Status.REFUSED
+    except Unreachable as error:
+        raise Unreachable(f"{error}. Start a node with bin/coind run, or name another one with --url or COIND_URL") from error
+    except STRANGE as error:
+        why = f"{type(error).__name__}: {error}"[:SHOWN_CHARACTERS_MAX]
+        raise NoNode(f"{remote.url} answers {remote.last_method} in a form that is not known here ({why})") from error
+    finally:
+        remote.close()
+
+
+def report_refusal(error: RefusedCall, url: str, *, as_json: bool) -> None:
+    """Print a refusal of the node: its message, why and what to do, as far as the node says so."""
+    if as_json:
+        write_json({"error": error.error})
+    last_line(f"coind: {url} refuses {error.method}: {error.message}")
+    for name, key in (("why", "why"), ("what to do", "what_to_do")):
+        if error.explain.get(key):
+            last_line(f"{name}: {error.explain[key]}")
+    if error.hint:
+        last_line(f"what to do: {error.hint}")
+    elif error.closest:
+        last_line(f"what to do: call {' or '.join(error.closest)}")
+    elif error.is_unknown_method:
+        is_dev = error.method.startswith(DEV_GROUP)
+        last_line(
+            "what to do: dev_api is served by coind on chains made for tests, to programs on its machine: bin/coind run"
+            if is_dev
+            else "what to do: turn the plugin on that serves this method, or ask another node with --url"
+        )
+
+
+class Remote:
+    """A node at an address, and its chain."""
+
+    def __init__(self, url: str) -> None:
+        self._client = Client(url)
+        self.url = url
+        self.call = self._client.call
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._client.close()
+
+    @property
+    def last_method(self) -> str:
+        """The method that was called last."""
+        return self._client.last_method
+
+    @cached_property
+    def spec(self) -> ChainSpec:
+        """The chain of the node: one of `genesis/` with its chain id and names, otherwise one that is built from what the node says."""
+        config = self._asked("condenser_api.get_config")
+        brand = brand_of(config, self.url)
+        chain_id = self._chain_id(config)
+        facts = {
+            "brand": brand,
+            "chain_id": chain_id,
+            "key_prefix": str(config[f"{brand.upper()}_ADDRESS_PREFIX"]),
+            **self._symbols(),
+        }
+        for known in known_specs():
+            if known.chain_id == chain_id and known.brand == brand and known.coin_symbol == facts["coin_symbol"]:
+                return known
+        return foreign_spec(config, facts)
+
+    @cached_property
+    def wire(self) -> Wire:
+        """The wire format of the node's chain."""
+        import state.operations  # noqa: F401 - fills the registry
+
+        return Wire(self.spec)
+
+    def head(self) -> dict[str, Any]:
+        """Return the global properties of the chain."""
+        found: dict[str, Any] = self._asked("condenser_api.get_dynamic_global_properties")
+        return found
+
+    def require_chain(self, name: str | None) -> None:
+        """Refuse unless the node serves the chain of this spec; None: any will do. Raises NodeError."""
+        if name is None:
+            return
+        wanted = load_spec(name)
+        if wanted.chain_id != self.spec.chain_id:
+            raise NodeError(
+                f"the node at {self.url} has the chain {self.spec.name} ({self.spec.chain_id.hex()}), "
+                f"not {wanted.name} ({wanted.chain_id.hex()})"
+            )
+
+    def _asked(self, method: str) -> dict[str, Any]:
+        """The object that a method which every node has answers; a node of another family doesn't know it."""
+        try:
+            found = self.call(method)
+        except RefusedCall as error:
+            raise NoNode(f"{self.url} is no node of this chain family: {method} is refused with {error.message!r}") from None
+        if not isinstance(found, dict):
+            raise NoNode(f"{self.url} is no node of this chain family: {method} is no object")
+        return found
+
+    def _chain_id(self, config: dict[str, Any]) -> bytes:
+        """The chain id, of the version or of the constants: older nodes have it in one of both only."""
+        given = str(self._asked("condenser_api.get_version").get("chain_id", ""))
+        if len(given) != CHAIN_ID_DIGITS:
+            given = next((str(value) for key, value in config.items() if key.endswith("CHAIN_ID")), "")
+        try:
+            chain_id = bytes.fromhex(given)
+        except ValueError:
+            chain_id = b""
+        if len(chain_id) * 2 != CHAIN_ID_DIGITS:
+            raise NoNode(f"{self.url} doesn't say its chain id")
+        return chain_id
+
+    def _symbols(self) -> dict[str, str]:
+        """The spelling of the three symbols, as the supplies show it."""
+        props = self.head()
+        debt = next((key for key in props if key.startswith("current_") and key.endswith("_supply") and key != "current_supply"), "")
+        keys = {"coin_symbol": "current_supply", "debt_symbol": debt, "vests_symbol": "total_vesting_shares"}
+        try:
+            return {name: str(props[key]).split(" ")[1] for name, key in keys.items()}
+        except (KeyError, IndexError):
+            raise NoNode(f"{self.url} is no node of this chain family: it shows no supplies") from None
+
+
+def known_specs() -> Iterator[ChainSpec]:
+    """Yield the chain specs that come with the program."""
+    for name in spec_names():
+        yield load_spec(name)
+
+
+def brand_of(config: dict[str, Any], url: str) -> str:
+    """Return the brand word of a chain, which the names of its constants begin with."""
+    for key in config:
+        word = key.removesuffix("_ADDRESS_PREFIX")
+        if word != key:
+            return word.lower()
+    raise NoNode(f"{url} is no node of this chain family: its constants have no address prefix")
+
+
+def foreign_spec(config: dict[str, Any], facts: dict[str, Any]) -> ChainSpec:
+    """Return the spec of a chain that none of `genesis/` describes, as far as reading and signing its transactions needs it."""
+    upper = facts["brand"].upper()
+    is_test = bool(config.get("IS_TEST_NET"))
+    base = load_spec("testnet" if is_test else "steem-mainnet")
+    try:
+        key = public_key_from_text(str(config.get(f"{upper}_INIT_PUBLIC_KEY_STR", "")), facts["key_prefix"])
+    except ChainError:
+        key = NULL_KEY
+    constants = base.constants
+    fee, version = config.get(f"{upper}_MIN_ACCOUNT_CREATION_FEE"), config.get(f"{upper}_BLOCKCHAIN_VERSION")
+    if isinstance(fee, int):
+        constants = replace(constants, COIN_MIN_ACCOUNT_CREATION_FEE=fee)
+    if isinstance(version, str):
+        constants = replace(constants, COIN_BLOCKCHAIN_VERSION=version_from_text(version))
+    return replace(
+        base,
+        name=f"unknown {facts['brand']} chain",
+        constants=constants,
+        smt=bool(config.get(f"{upper}_ENABLE_SMT", False)),
+        genesis=Genesis(witness=str(config.get(f"{upper}_INIT_MINER_NAME", "initminer")), witness_key=key),
+        witness_keys=(),
+        **facts,
+    )

@@ -1,0 +1,191 @@
+"""The commands of `coind show`, each of which asks a node and prints what people want to see of the reply, or all of it as JSON."""
+
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+from cyclopts import App, Group, Parameter, validators
+
+from node.cli.remote import Remote, RemoteOptions, carried_out
+from node.cli.show import accounts as of_accounts
+from node.cli.show import blocks as of_blocks
+from node.cli.show import chain as of_chain
+from node.cli.show import content as of_content
+from node.cli.show import market as of_market
+from node.runtime.errors import NodeError
+from node.runtime.output import write_json
+
+show = App(name="show")
+WHOLE, BLOCKS = Group.create_ordered("Chain"), Group.create_ordered("Blocks and transactions")
+ACCOUNTS, CONTENT, MARKET = Group.create_ordered("Accounts"), Group.create_ordered("Posts"), Group.create_ordered("Market")
+
+LIST_MAX = 1000
+HISTORY_MAX = 1000
+POSTS_MAX = 100
+POST_BY = Literal["created", "trending", "hot", "active", "children", "votes", "cashout", "blog"]
+Count = Annotated[int, Parameter(help="How many.", validator=validators.Number(gte=1, lte=LIST_MAX))]
+Name = Annotated[str, Parameter(help="The name of an account.")]
+Ask = Callable[[Remote], Any]
+Print = Callable[[Remote, Any], None]
+
+
+def shown(options: RemoteOptions, ask: Ask, write: Print) -> int:
+    """Ask a node, and print what it says: for people, or as JSON."""
+
+    def work(remote: Remote) -> None:
+        found = ask(remote)
+        write_json(found) if options.json else write(remote, found)
+
+    return carried_out(options, work)
+
+
+# ------------------------------------------------------------------ chain
+
+
+@show.command(name="chain", group=WHOLE)
+def chain(*, options: RemoteOptions = RemoteOptions()) -> int:
+    """Show the chain: its id and symbols, head, supplies, price, hardfork."""
+    return shown(options, of_chain.ask_chain, of_chain.write_chain)
+
+
+@show.command(name="witnesses", group=WHOLE)
+def witnesses(*, count: Count = 21, options: RemoteOptions = RemoteOptions()) -> int:
+    """List the witnesses by votes."""
+    return shown(options, lambda remote: of_chain.ask_witnesses(remote, count), of_chain.write_witnesses)
+
+
+@show.command(name="witness", group=WHOLE)
+def witness(name: Name, /, *, options: RemoteOptions = RemoteOptions()) -> int:
+    """Show a witness."""
+    return shown(options, lambda remote: of_chain.ask_witness(remote, name), of_chain.write_witness)
+
+
+@show.command(name="proposals", group=WHOLE)
+def proposals(*, count: Count = 20, options: RemoteOptions = RemoteOptions()) -> int:
+    """List the proposals that are or will be paid, by votes."""
+    return shown(options, lambda remote: of_chain.ask_proposals(remote, count), of_chain.write_proposals)
+
+
+# ------------------------------------------------------------------ blocks and transactions
+
+
+@show.command(name="block", group=BLOCKS)
+def block(
+    number: Annotated[str, Parameter(help="The number of a block, or head.")] = "head",
+    /,
+    *,
+    options: RemoteOptions = RemoteOptions(),
+) -> int:
+    """Show a block with its transactions."""
+    if number != "head" and not (number.isascii() and number.isdigit()):
+        raise NodeError(f"{number!r} is no block; expected a number, or head")
+    return shown(options, lambda remote: of_blocks.ask_block(remote, number), of_blocks.write_block)
+
+
+@show.command(name="blocks", group=BLOCKS)
+def blocks(
+    *,
+    count: Annotated[int, Parameter(help="How many.", validator=validators.Number(gte=1, lte=100))] = 10,
+    options: RemoteOptions = RemoteOptions(),
+) -> int:
+    """List the last blocks."""
+    return shown(options, lambda remote: of_blocks.ask_blocks(remote, count), of_blocks.write_blocks)
+
+
+@show.command(name="tx", group=BLOCKS)
+def transaction(
+    transaction_id: Annotated[str, Parameter(name="ID", help="The id of a transaction: 40 hex digits.")],
+    /,
+    *,
+    options: RemoteOptions = RemoteOptions(),
+) -> int:
+    """Show a transaction that is in a block."""
+    return shown(options, lambda remote: of_blocks.ask_transaction(remote, transaction_id), of_blocks.write_transaction)
+
+
+@show.command(name="history", group=BLOCKS)
+def history(
+    name: Name,
+    /,
+    *,
+    count: Annotated[int, Parameter(help="How many.", validator=validators.Number(gte=1, lte=HISTORY_MAX))] = 20,
+    before: Annotated[int | None, Parameter(help="Begin below this entry, as the first column numbers them.")] = None,
+    options: RemoteOptions = RemoteOptions(),
+) -> int:
+    """List the operations that an account was part of, the newest first."""
+    return shown(options, lambda remote: of_blocks.ask_history(remote, name, count, before), of_blocks.write_history)
+
+
+# ------------------------------------------------------------------ accounts
+
+
+@show.command(name="account", group=ACCOUNTS)
+def account(
+    *names: Annotated[str, Parameter(name="NAMES", help="Names of accounts.")],
+    options: RemoteOptions = RemoteOptions(),
+) -> int:
+    """Show accounts: what they hold, how much they can vote, who signs for them."""
+    if not names:
+        raise NodeError("name an account, as bin/coind show account alice")
+    return shown(options, lambda remote: of_accounts.ask_accounts(remote, names), of_accounts.write_accounts)
+
+
+@show.command(name="accounts", group=ACCOUNTS)
+def accounts(
+    *,
+    start: Annotated[str, Parameter(help="The name to begin at.")] = "",
+    count: Count = 100,
+    options: RemoteOptions = RemoteOptions(),
+) -> int:
+    """List accounts by name, with what they hold."""
+    return shown(options, lambda remote: of_accounts.ask_list(remote, start, count), of_accounts.write_list)
+
+
+@show.command(name="key", group=ACCOUNTS)
+def key(public: Annotated[str, Parameter(name="KEY", help="A public key.")], /, *, options: RemoteOptions = RemoteOptions()) -> int:
+    """Show which accounts a public key signs for."""
+    return shown(options, lambda remote: of_accounts.ask_key(remote, public), of_accounts.write_key)
+
+
+# ------------------------------------------------------------------ posts
+
+
+@show.command(name="post", group=CONTENT)
+def post(
+    place: Annotated[str, Parameter(name="AUTHOR/PERMLINK", help="A post or a comment, as alice/hello.")],
+    /,
+    *,
+    options: RemoteOptions = RemoteOptions(),
+) -> int:
+    """Show a post or a comment with its votes and replies."""
+    return shown(options, lambda remote: of_content.ask_post(remote, place), of_content.write_post)
+
+
+@show.command(name="posts", group=CONTENT)
+def posts(
+    *,
+    by: Annotated[POST_BY, Parameter(help="The order; blog: of one account, its name as --tag.")] = "created",
+    tag: Annotated[str, Parameter(help="Only with this tag.")] = "",
+    count: Annotated[int, Parameter(help="How many.", validator=validators.Number(gte=1, lte=POSTS_MAX))] = 20,
+    options: RemoteOptions = RemoteOptions(),
+) -> int:
+    """List posts."""
+    return shown(options, lambda remote: of_content.ask_posts(remote, by, tag, count), of_content.write_posts)
+
+
+# ------------------------------------------------------------------ market
+
+
+@show.command(name="market", group=MARKET)
+def market(
+    *,
+    count: Annotated[int, Parameter(help="How many orders of each side, and trades.", validator=validators.Number(gte=1, lte=100))] = 10,
+    options: RemoteOptions = RemoteOptions(),
+) -> int:
+    """Show the internal market: prices, orders, last trades."""
+    return shown(options, lambda remote: of_market.ask_market(remote, count), of_market.write_market)
+
+
+@show.command(name="orders", group=MARKET)
+def orders(name: Name, /, *, options: RemoteOptions = RemoteOptions()) -> int:
+    """List the open orders of an account."""
+    return shown(options, lambda remote: of_market.ask_orders(remote, name), of_market.write_orders)

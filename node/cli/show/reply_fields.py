@@ -1,0 +1,141 @@
+"""Members of replies, whose names differ with the chain's brand word, and short forms of what they hold. It prints nothing."""
+
+import json
+from collections.abc import Iterator
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from node.cli.remote import Remote
+from node.client.errors import RefusedCall
+from node.runtime.errors import NodeError
+
+BRIEF_CHARACTERS_MAX = 60
+KEY_SHOWN = 8
+NEVER = ("1970-01-01T00:00:00", "1969-12-31T23:59:59")
+# What a chain of the family calls its debt token in names of members.
+DEBT_WORDS = ("sbd", "hbd")
+COIN_WORD = "coin"
+VESTS_PLACES = 6
+
+
+def member(value: dict[str, Any], name: str, remote: Remote, default: Any = "") -> Any:
+    """Return a member by the product's name for it, which may hold `coin` and `sbd` where the chain's brand and debt stand."""
+    brand = remote.spec.brand
+    for word in DEBT_WORDS:
+        spelled = "_".join({COIN_WORD: brand, "sbd": word}.get(part, part) for part in name.split("_"))
+        for key in (spelled, name):
+            if key in value:
+                return value[key]
+    return default
+
+
+def asked_if_served(remote: Remote, method: str, params: Any) -> Any:
+    """Return the result of a call that not every node serves; None where it isn't served or has nothing."""
+    try:
+        return remote.call(method, params)
+    except RefusedCall:
+        return None
+
+
+def one(found: Any, what: str) -> Any:
+    """Return the object that was asked for. Raises NodeError where there is none."""
+    if not found:
+        raise NodeError(f"there is no {what} on this chain")
+    return found
+
+
+def units(amount: str) -> int:
+    """Return an amount in the smallest unit of its symbol."""
+    number = amount.split(" ", maxsplit=1)[0]
+    return int(number.replace(".", "") or 0)
+
+
+def symbol(amount: str) -> str:
+    """Return the symbol of an amount."""
+    return amount.rpartition(" ")[2]
+
+
+def amount_text(amount: int, places: int, letters: str) -> str:
+    """Return an amount of smallest units, with its symbol."""
+    digits = str(abs(amount)).rjust(places + 1, "0")
+    sign = "-" if amount < 0 else ""
+    return f"{sign}{digits[:-places]}.{digits[-places:]} {letters}"
+
+
+def sum_text(first: str, *others: tuple[int, str]) -> str:
+    """Return the sum of amounts of one symbol, each with a sign."""
+    total = units(first) + sum(sign * units(amount) for sign, amount in others)
+    places = len(first.split(" ", maxsplit=1)[0].partition(".")[2])
+    return amount_text(total, places, symbol(first))
+
+
+def percent(part: int, whole: int) -> str:
+    """Return a share as percent with two decimals."""
+    hundredths = part * 10_000 // whole if whole else 0
+    return f"{hundredths // 100}.{hundredths % 100:02}%"
+
+
+def basis_points(number: int) -> str:
+    """Return basis points as percent."""
+    return percent(number, 10_000)
+
+
+def ratio(numerator: int, denominator: int, places: int) -> str:
+    """Return a quotient with so many decimals, rounded down."""
+    return amount_text(numerator * 10**places // denominator if denominator else 0, places, "").rstrip()
+
+
+def decimal_text(value: Any, places: int) -> str:
+    """Return a real number, which nodes write as text or as a number, with so many decimals."""
+    try:
+        return f"{Decimal(str(value)):.{places}f}"
+    except InvalidOperation:
+        return str(value)
+
+
+def time_or_never(text: str) -> str:
+    """Return a time, or `never` for the times that stand for none."""
+    return "never" if text in NEVER else text
+
+
+def brief(value: Any) -> str:
+    """Return a value on one short line; a longer one is cut and ends in three points."""
+    if isinstance(value, dict) and "weight_threshold" in value:
+        value = authority_brief(value)
+    elif isinstance(value, list) and all(isinstance(item, str) for item in value):
+        value = ",".join(value)
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    text = " ".join(text.split())
+    return text if len(text) <= BRIEF_CHARACTERS_MAX else text[: BRIEF_CHARACTERS_MAX - 3] + "..."
+
+
+def authority_brief(authority: dict[str, Any]) -> str:
+    """Return the members of an authority, keys by their first letters."""
+    members = [f"{key[:KEY_SHOWN]}..." for key, _ in authority["key_auths"]] + [name for name, _ in authority["account_auths"]]
+    return ",".join(members) if authority["weight_threshold"] == 1 else f"{authority['weight_threshold']}of({','.join(members)})"
+
+
+def operation_parts(operation: Any) -> tuple[str, dict[str, Any]]:
+    """Return name and fields of an operation in either form."""
+    if isinstance(operation, dict):
+        return str(operation["type"]).removesuffix("_operation"), operation["value"]
+    return str(operation[0]), operation[1]
+
+
+def operation_brief(operation: Any) -> tuple[str, str]:
+    """Return an operation's name, and its fields in short; empty ones are left out."""
+    name, fields = operation_parts(operation)
+    shown = [f"{key}={brief(value)}" for key, value in fields.items() if value not in ("", [], {}, None)]
+    return name, " ".join(shown)
+
+
+def authority_rows(account: dict[str, Any]) -> Iterator[list[object]]:
+    """Yield a row for each key and account that an account's authorities consist of."""
+    for role in ("owner", "active", "posting"):
+        authority = account[role]
+        members = [*authority["key_auths"], *([f"account {name}", weight] for name, weight in authority["account_auths"])]
+        for place, (who, weight) in enumerate(members):
+            yield [role if place == 0 else "", authority["weight_threshold"] if place == 0 else "", who, weight]
+        if not members:
+            yield [role, authority["weight_threshold"], "nobody", ""]
+    yield ["memo", "", account["memo_key"], ""]

@@ -1,0 +1,236 @@
+"""`coind snapshot`: makes, lists, verifies and compares snapshots of a chain's state, without starting a node."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import App, Parameter
+
+from node.app.context import NodeContext
+from node.app.node import load
+from node.app.settings import Settings
+from node.cli.parameters import Chain, Config, Flag, Repeated, data_folder
+from node.history.apply import TRUST_OWN, ChainCursor, replay
+from node.runtime.errors import NodeError, last_line
+from node.runtime.output import say
+from node.runtime.shutdown import run_to_end
+from node.snapshots.differences import differences
+from node.snapshots.file import Snapshot, SnapshotError
+from node.snapshots.folder import BLOCKS, folder_of, paths, require_in_log, save
+from node.snapshots.folder import load as load_snapshot
+from node.snapshots.install import install
+from node.specs.builder import DEFAULT_CHAIN, load_spec
+from node.specs.plugins import chosen_plugins
+from node.storage.datafolder import DataFolder
+from node.storage.disk import SystemDisk
+from state.chain.chain import Chain as StateChain
+from state.chain.digest import state_digest
+from state.chain.genesis import new_state
+from state.plugins.registry import enable
+from state.protocol.spec import ChainSpec
+from state.tables import State
+
+snapshot = App(name="snapshot", help="Save, list, load, verify or compare snapshots of the state.", group_commands="Commands")
+
+Data = Annotated[str, Parameter(help="The data folder of a node, which must not be running.")]
+Existing = Annotated[Path, Parameter(help="A snapshot.")]
+
+
+@snapshot.command(name="save")
+def save_command(
+    *,
+    data: Data,
+    chain: Chain = DEFAULT_CHAIN,
+    enable: Annotated[tuple[str, ...], Repeated, Parameter(help="A plugin to save in addition.")] = (),
+    disable: Annotated[tuple[str, ...], Repeated, Parameter(help="A plugin not to save.")] = (),
+    to: Annotated[Path | None, Parameter(help="The folder to save into; by default the data folder's own.")] = None,
+    with_blocks: Annotated[bool, Flag, Parameter(help="Put the blocks into it too: then it can be loaded into an empty folder.")] = False,
+    config: Config = None,
+) -> int:
+    """Save a snapshot at the last irreversible block of a data folder."""
+    spec = load_spec(chain)
+    settings = Settings(spec=spec, plugins=chosen_plugins(spec, enable, disable), data=existing(data))
+    return run_to_end(partial(_save, settings, to, with_blocks))
+
+
+@snapshot.command(name="list")
+def list_command(*, data: Data, config: Config = None) -> int:
+    """List the snapshots of a data folder, the newest first."""
+    folder = folder_of(existing(data))
+    found = paths(folder, SystemDisk())
+    if not found:
+        say(f"{folder}: no snapshots")
+    for place, path in enumerate(found):
+        if place:
+            say("")
+        try:
+            show(path)
+        except SnapshotError as error:
+            say(f"unusable    {error}")
+    return 0
+
+
+@snapshot.command(name="verify")
+def verify_command(
+    file: Annotated[Path | None, Parameter(help="A snapshot; without it, all of the data folder.")] = None,
+    /,
+    *,
+    data: Annotated[str | None, Parameter(help="A data folder.")] = None,
+    chain: Chain = DEFAULT_CHAIN,
+    replay: Annotated[bool, Flag, Parameter(help="Replay the data folder's blocks, and compare the states.")] = False,
+    config: Config = None,
+) -> int:
+    """Check every byte of a snapshot, load it, and compare the state's digest with the one that it names."""
+    folder = None if data is None else existing(data)
+    if replay and folder is None:
+        raise NodeError("--replay needs the blocks: name their folder with --data")
+    if file is not None:
+        found = [file]
+    elif folder is not None:
+        found = paths(folder_of(folder), SystemDisk())
+    else:
+        raise NodeError("name a snapshot, or a data folder with --data")
+    if not found:
+        raise NodeError(f"{data}: no snapshots")
+    spec, bad = load_spec(chain), 0
+    for path in found:
+        try:
+            verify(path, spec)
+            if replay and folder is not None:
+                run_to_end(partial(_compare, path, spec, folder))
+            show(path)
+        except SnapshotError as error:
+            bad += 1
+            last_line(f"coind: {error}")
+    return 1 if bad else 0
+
+
+@snapshot.command(name="load")
+def load_command(file: Existing, /, *, data: Data, chain: Chain = DEFAULT_CHAIN, config: Config = None) -> int:
+    """Install a snapshot in a data folder, so that the next start takes it.
+
+    The folder's block log must hold the blocks up to it. Into an empty folder they come from the snapshot, if it was saved
+    `--with-blocks`. The state in it is believed: only `verify --replay` shows whether the blocks lead to it.
+    """
+    spec = load_spec(chain)
+    verify(file, spec)
+    path = install(file, data_folder(data), spec, SystemDisk())
+    show(path)
+    return 0
+
+
+@snapshot.command(name="diff")
+def diff_command(
+    first: Existing,
+    second: Existing,
+    /,
+    *,
+    chain: Chain = DEFAULT_CHAIN,
+    rows: Annotated[int, Parameter(help="Show so many rows of each table that differ.")] = 5,
+    config: Config = None,
+) -> int:
+    """Show in which tables two snapshots differ, and the first rows with their fields. Ends with status 1 if there is a difference."""
+    spec = load_spec(chain)
+    one, other = loaded(first, spec), loaded(second, spec)
+    found = False
+    for line in differences(one, other, rows):
+        found = True
+        say(line)
+    if not found:
+        say("no difference")
+    return 1 if found else 0
+
+
+# ------------------------------------------------------------------ the work
+
+
+async def _save(settings: Settings, to: Path | None, with_blocks: bool) -> int:
+    assert settings.data is not None
+    context = NodeContext(settings)
+    folder = DataFolder(settings.data, settings.spec, context.chain.state.wire)
+    try:
+        await load(context, folder)
+        path = save(context.chain, to or folder_of(settings.data), SystemDisk(), with_blocks=with_blocks)
+    finally:
+        folder.close()
+    show(path)
+    return 0
+
+
+async def _compare(path: Path, spec: ChainSpec, data: Path) -> int:
+    """Replay the blocks of a data folder up to a snapshot's block, and compare the digests."""
+    opened = Snapshot(path, SystemDisk())
+    head = opened.head
+    opened.close()
+    chain = StateChain(new_state(spec))
+    folder = DataFolder(data, spec, chain.state.wire)
+    try:
+        require_in_log(path, head.number, head.block_id, chain, folder.log.packed)
+        await replay(ChainCursor(chain, folder.log.blocks(), skip_flags=TRUST_OWN), until=head.number)
+    finally:
+        folder.close()
+    digest = state_digest(chain.state)
+    if digest != head.digest:
+        why = "; it was made after changes by debugging methods, which are in no block" if head.is_changed_by_hand else ""
+        raise SnapshotError(f"{path}: the blocks lead to the state {digest}, not to {head.digest}{why}")
+    return 0
+
+
+def verify(path: Path, spec: ChainSpec) -> None:
+    """Check every byte of a snapshot, load it, and compare the digest of its state. Raises SnapshotError."""
+    opened = Snapshot(path, SystemDisk())
+    try:
+        opened.check()
+    finally:
+        opened.close()
+    digest = state_digest(loaded(path, spec))
+    if digest != opened.head.digest:
+        raise SnapshotError(f"{path}: its state has the digest {digest}, not {opened.head.digest}")
+
+
+def loaded(path: Path, spec: ChainSpec) -> State:
+    """Return the state of a snapshot with its plugins."""
+    opened = Snapshot(path, SystemDisk())
+    opened.close()
+    chain = StateChain(new_state(spec, partial(enable, names=opened.head.plugins)))
+    load_snapshot(chain, path, SystemDisk()).finish()
+    return chain.state
+
+
+def show(path: Path) -> None:
+    """Print what a snapshot is of. Raises SnapshotError."""
+    opened = Snapshot(path, SystemDisk())
+    opened.close()
+    for line in lines(opened):
+        say(line)
+
+
+def lines(opened: Snapshot) -> Iterator[str]:
+    """Yield what a snapshot is of, in columns."""
+    head, index = opened.head, opened.index
+    try:
+        when = datetime.fromtimestamp(head.time, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    except (OSError, OverflowError, ValueError):
+        raise SnapshotError(f"{opened.path}: its block has no time that can be: {head.time}") from None
+    columns: list[tuple[str, Any]] = [
+        ("snapshot", opened.path),
+        ("block", f"{head.number} {head.block_id} {when}"),
+        ("digest", head.digest),
+        ("chain", f"{index.chain.name}, made by coind {index.program}"),
+        ("plugins", " ".join(head.plugins) or "none"),
+        ("size", f"{opened.size:,} bytes{', with blocks' if opened.has(BLOCKS) else ''}"),
+    ]
+    if head.is_changed_by_hand:
+        columns.append(("note", "debugging methods have changed the state: a replay doesn't lead to it"))
+    for name, value in columns:
+        yield f"{name:<12}{value}"
+
+
+def existing(data: str) -> Path:
+    """Return the path of a data folder that exists. Raises NodeError."""
+    path = data_folder(data)
+    if not path.is_dir():
+        raise NodeError(f"{data} is no folder; name the data folder of a node")
+    return path

@@ -1,0 +1,144 @@
+"""The fields of an operation as arguments of its verb: required ones by position in wire order, the others as options. All of it follows
+from the operation's declaration.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from node.cli.tx.field_texts import BadText, Context, is_nested, read, words
+from node.runtime.errors import NodeError
+from state.protocol.codec.fields import MISSING, field_default, wire_fields
+from state.protocol.codec.kinds import Flag, Many, Maybe, Variant, Void
+from state.protocol.operation import Needed, Operation
+from state.protocol.values.asset import Asset
+
+SHOWN_CHARACTERS_MAX = 80
+# Texts that an operation does well without. An account name may be left out where the empty one has a meaning of its own.
+LEFT_OUT = frozenset({
+    "memo", "json_metadata", "posting_json_metadata", "json_meta", "title", "parent_author", "extensions", "account_update.memo_key"
+})  # fmt: skip
+SIGNERS = "required_"
+# The declared default of an order's expiration, the end of time, is refused since hardfork 20: 28 days are the most.
+DEFAULTS = {"limit_order_create.expiration": "+27d", "limit_order_create2.expiration": "+27d"}
+ROLES = ("owner", "active", "posting")
+
+
+@dataclass(frozen=True)
+class FieldArgument:
+    """A field as an argument of a verb. `default_text` is what stands there when it isn't given, if that isn't the declared default."""
+
+    name: str
+    json: str
+    kind: Any
+    is_required: bool
+    default: Any
+    default_text: str | None
+
+    @property
+    def is_flag(self) -> bool:
+        """Whether it is a yes or no, which is an option without a value."""
+        return isinstance(self.kind, Flag)
+
+    @property
+    def option(self) -> str:
+        """The name of its option."""
+        return "--" + self.json.replace("_", "-")
+
+    @property
+    def label(self) -> str:
+        """The name by which help and errors call it."""
+        return self.json.replace("_", "-").upper() if self.is_required else self.option
+
+    @property
+    def is_repeated(self) -> bool:
+        """Whether its option may be given several times: a list of names, say."""
+        return not self.is_required and isinstance(self.kind, Many) and not is_nested(self.kind.element)
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether help leaves it out: extensions that no operation of today has."""
+        return isinstance(self.kind, Many) and isinstance(self.kind.element, Variant) and self.kind.element.default == Void()
+
+    @property
+    def words(self) -> str:
+        """The words for its type."""
+        return words(self.kind)
+
+
+def arguments(cls: type[Operation]) -> list[FieldArgument]:
+    """Return the fields of an operation as arguments, in wire order."""
+    return [
+        FieldArgument(
+            name=field.name,
+            json=field.json,
+            kind=field.kind,
+            is_required=is_required(cls, field.name, field.json, field.kind),
+            default=declared_default(cls, field.name),
+            default_text=DEFAULTS.get(f"{cls.NAME}.{field.json}"),
+        )
+        for field in wire_fields(cls)
+    ]
+
+
+def is_required(cls: type[Operation], name: str, json: str, kind: Any) -> bool:
+    """Whether a field must be given: one that neither is optional, nor has a default that says more than that nothing was given."""
+    if isinstance(kind, Maybe | Flag) or json in LEFT_OUT or f"{cls.NAME}.{json}" in LEFT_OUT:
+        return False
+    if json.startswith(SIGNERS):
+        # Which of several lists a signer is in depends on the role.
+        return False
+    declared = declared_default(cls, name)
+    if isinstance(declared, Asset):
+        return declared.amount == 0
+    if declared is MISSING:
+        return False
+    return bool(declared == (kind() if isinstance(kind, type) else kind.default))
+
+
+def declared_default(cls: Any, name: str) -> Any:
+    """Return the declared default of a field; MISSING for a factory, which depends on the chain."""
+    position = cls.__struct_fields__.index(name) - len(cls.__struct_fields__) + len(cls.__struct_defaults__)
+    found = cls.__struct_defaults__[position] if position >= 0 else MISSING
+    return MISSING if type(found).__module__ == "msgspec._core" and type(found).__name__ == "Factory" else found
+
+
+def made(cls: type[Operation], given: Mapping[str, Any], context: Context) -> Operation:
+    """Return the operation of a verb's arguments: texts by field name, yes or no as bool, lists as several texts. Raises NodeError."""
+    values: dict[str, Any] = {}
+    fields = {field.name: field for field in wire_fields(cls)}
+    for argument in arguments(cls):
+        text = given.get(argument.name)
+        if text is None:
+            text = argument.default_text
+        if text is None:
+            values[argument.name] = field_default(context.codecs, cls, fields[argument.name])
+        elif argument.is_flag:
+            values[argument.name] = bool(text)
+        else:
+            values[argument.name] = value_of(argument, text, context)
+    return cls(**values)
+
+
+def value_of(argument: FieldArgument, text: Any, context: Context) -> Any:
+    """Return the value of one argument. Raises NodeError, which names it."""
+    if not isinstance(text, str):
+        text = ",".join(text) if len(text) != 1 else text[0]
+    try:
+        return read(argument.kind, text, context)
+    except BadText as error:
+        shown = text if len(text) <= SHOWN_CHARACTERS_MAX else text[:SHOWN_CHARACTERS_MAX] + "..."
+        raise NodeError(f"{argument.label} {shown!r}: {error}") from None
+
+
+def signers_words(cls: type[Operation]) -> str:
+    """Return whose authority signs an operation, as far as one field says it; "" where it depends on other fields."""
+    if not cls.SIGNER:
+        return ""
+    field = next(field for field in wire_fields(cls) if field.name == cls.SIGNER)
+    try:
+        needed = Needed.by((cls(**{cls.SIGNER: "x"}),))
+    except Exception:
+        return ""
+    role = next((role for role in ROLES if getattr(needed, role)), "")
+    return f"Signed with the {role} authority of {field.json.replace('_', '-').upper()}." if role else ""

@@ -1,0 +1,289 @@
+"""From operations to a transaction in a block: reference block, signatures, dry run, broadcast, and waiting."""
+
+import secrets
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from cyclopts import Parameter, validators
+
+from node.cli.parameters import Flag, Repeated
+from node.cli.remote import Remote, RemoteOptions, carried_out
+from node.cli.times import seconds_of
+from node.cli.tx.field_texts import Context
+from node.cli.tx.signers import KeyChoice, Signer, add_signatures, asked_keys, secrets_of
+from node.cli.tx.transaction_file import is_legacy, to_json
+from node.client.errors import RefusedCall
+from node.runtime.errors import NodeError, Status, last_line
+from node.runtime.output import say, write_json, write_pairs, write_table
+from state.protocol.constants import COIN_MAX_TIME_UNTIL_EXPIRATION
+from state.protocol.errors import ChainError
+from state.protocol.operation import Operation
+from state.protocol.transaction import SignedTransaction
+from state.protocol.values.text import time_text
+
+EXPIRE_SECONDS = 600
+# Two equal transactions in one block are refused as duplicates. By default the expiration varies, so that the same command can be
+# given twice.
+EXPIRE_SPREAD_SECONDS = 600
+WAIT_SECONDS_MAX = 60
+WAIT_STEP_SECONDS = 0.25
+BLOCKS_SCANNED_MAX = 2000
+
+Make = Callable[[Remote, Context], SignedTransaction | tuple[Operation, ...]]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class SendOptions(RemoteOptions):
+    """The options of every verb."""
+
+    key: Annotated[
+        tuple[str, ...],
+        Repeated,
+        Parameter(
+            help="A private key (WIF) to sign with; can be repeated. Known keys of dev chains sign as well, where needed.",
+            env_var="COIND_KEY",
+        ),
+    ] = ()
+    wait: Annotated[bool, Flag, Parameter(help="Wait until it is in a block, and print which.")] = False
+    dry_run: Annotated[bool, Flag, Parameter(help="Only show it: fields, id, digest, bytes, who would sign, what the node would say.")] = (
+        False
+    )
+    sign_only: Annotated[bool, Flag, Parameter(help="Only print the signed transaction as JSON.")] = False
+    unsigned: Annotated[bool, Flag, Parameter(help="Sign with nothing, for accounts that the node impersonates.")] = False
+    expire: Annotated[
+        int | None,
+        Parameter(
+            help="Let it expire so many seconds after the head block; by default ten to twenty minutes.",
+            validator=validators.Number(gte=1, lte=COIN_MAX_TIME_UNTIL_EXPIRATION),
+        ),
+    ] = None
+    chain: Annotated[str | None, Parameter(help="Refuse unless the node serves this chain: a name, or a TOML file.")] = None
+
+
+def send(make: Make, options: SendOptions) -> int:
+    """Make a transaction, sign it and broadcast it, or what the options ask for in place of that; returns the status."""
+    if options.dry_run and options.sign_only:
+        raise NodeError("--dry-run shows a transaction and --sign-only prints it; give one of them")
+    given = secrets_of(options.key)
+    # Variables and files are for many commands, the command line is for this one: its keys sign even where a known key would do.
+    must_sign = any(word.partition("=")[0] == "--key" for word in sys.argv)
+    return carried_out(options, lambda remote: sent(remote, make, options, given, must_sign=must_sign))
+
+
+def sent(remote: Remote, make: Make, options: SendOptions, given: tuple[bytes, ...], *, must_sign: bool) -> int:
+    """Do the work of `send` at a node."""
+    remote.require_chain(options.chain)
+    head = remote.head()
+    context = Context(remote.wire.codecs, seconds_of(head["time"]))
+    found = make(remote, context)
+    signers: tuple[Signer, ...] = ()
+    problem, advice = "", "Give private keys with --key or COIND_KEY"
+    if isinstance(found, SignedTransaction):
+        trx = found
+    else:
+        trx = unsigned(remote, found, head, options.expire)
+        if not options.unsigned:
+            signing = KeyChoice(remote, found)
+            if signing.unknown_accounts():
+                advice = "bin/coind show accounts lists those that there are"
+            signers, problem = chosen(signing, given, must_sign=must_sign, may_ask=not options.dry_run)
+        add_signatures(trx, signers, remote)
+    if options.dry_run:
+        show_dry_run(remote, trx, signers, problem, options)
+        return Status.REFUSED if problem else Status.DONE
+    if problem:
+        raise NodeError(f"{problem}. {advice}")
+    if options.sign_only:
+        write_json(to_json(trx, remote.wire))
+        return Status.DONE
+    broadcast(remote, trx)
+    return reported(remote, trx, head, options)
+
+
+def unsigned(remote: Remote, operations: tuple[Operation, ...], head: dict[str, Any], expire: int | None) -> SignedTransaction:
+    """Return a transaction that refers to the head block."""
+    seconds = EXPIRE_SECONDS + secrets.randbelow(EXPIRE_SPREAD_SECONDS) if expire is None else expire
+    block_id = bytes.fromhex(head["head_block_id"])
+    trx = SignedTransaction(
+        ref_block_num=head["head_block_number"] & 0xFFFF,
+        ref_block_prefix=int.from_bytes(block_id[4:8], "little"),
+        expiration=seconds_of(head["time"]) + seconds,
+        operations=operations,
+    )
+    return remote.wire.seal(trx)
+
+
+def chosen(signing: KeyChoice, given: tuple[bytes, ...], *, must_sign: bool, may_ask: bool) -> tuple[tuple[Signer, ...], str]:
+    """Return the keys that sign, and what is wrong with them.
+
+    Keys that were given and don't suffice sign all the same: the node knows best why it refuses them, and says so. With `must_sign`
+    that holds where the known keys alone would suffice, too.
+    """
+    found = signing.choose(given)
+    if found is not None and (not must_sign or not given or any(signer.secret in given for signer in found)):
+        return found, ""
+    if given:
+        return signing.all_of(given), ""
+    if may_ask and not signing.unknown_accounts() and sys.stdin.isatty() and sys.stderr.isatty():
+        from getpass import getpass
+
+        found = asked_keys(signing, given, getpass)
+        if found is not None:
+            return found, ""
+    return (), signing.missing()
+
+
+def broadcast(remote: Remote, trx: SignedTransaction) -> None:
+    """Hand a transaction to the node. Raises RefusedCall."""
+    shown = to_json(trx, remote.wire)
+    if is_legacy(trx):
+        remote.call("condenser_api.broadcast_transaction", [shown])
+    else:
+        remote.call("network_broadcast_api.broadcast_transaction", {"trx": shown})
+
+
+def reported(remote: Remote, trx: SignedTransaction, head: dict[str, Any], options: SendOptions) -> int:
+    """Print what has become of a broadcast transaction, after its block if that is waited for."""
+    result: dict[str, Any] = {"id": trx.id.hex(), "expiration": time_text(trx.expiration)}
+    start = head["head_block_number"]
+    # Where a block is made for each transaction, it is there already.
+    place = wait_for(remote, trx, start) if options.wait else place_in(remote, trx, start, remote.head()["head_block_number"])
+    if place is not None:
+        result |= {"block_num": place[0], "trx_num": place[1]}
+    if options.json:
+        write_json(result)
+        return Status.DONE
+    pairs: list[tuple[str, object]] = [("accepted", names_of(trx)), ("id", result["id"])]
+    if place is not None:
+        pairs.append(("block", f"{result['block_num']}, transaction {result['trx_num']} of it"))
+    else:
+        pairs.append(("state", f"pending; expires at {result['expiration']} (chain time)"))
+    write_pairs(pairs)
+    return Status.DONE
+
+
+def names_of(trx: SignedTransaction) -> str:
+    """Return the names of a transaction's operations."""
+    return ", ".join(operation.NAME for operation in trx.operations)
+
+
+def place_in(remote: Remote, trx: SignedTransaction, after: int, last: int) -> tuple[int, int] | None:
+    """Return the block after one and up to another one that has a transaction, and its place there; None if there is none."""
+    wanted = trx.id.hex()
+    for number in range(max(after, last - BLOCKS_SCANNED_MAX) + 1, last + 1):
+        block = remote.call("condenser_api.get_block", [number])
+        if block is not None and wanted in block["transaction_ids"]:
+            return number, block["transaction_ids"].index(wanted)
+    return None
+
+
+def wait_for(remote: Remote, trx: SignedTransaction, start: int) -> tuple[int, int]:
+    """Return the block that a transaction is in, and its place there. Raises NodeError when there will be none, or no block comes.
+
+    Blocks are looked through, because every node serves them; a search by id needs a plugin.
+    """
+    wanted, scanned, moved = trx.id.hex(), start, time.monotonic()
+    while True:
+        head = remote.head()
+        number = head["head_block_number"]
+        if number < scanned:
+            # Blocks were undone.
+            scanned = max(0, number - 1)
+        if number > scanned:
+            place = place_in(remote, trx, scanned, number)
+            if place is not None:
+                return place
+            scanned, moved = number, time.monotonic()
+        if seconds_of(head["time"]) >= trx.expiration:
+            raise NodeError(f"{wanted} has expired, and no block has it")
+        if time.monotonic() - moved > WAIT_SECONDS_MAX:
+            raise NodeError(
+                f"{wanted} is pending, but no block was made for {WAIT_SECONDS_MAX} s; on a local chain, bin/coind dev mine makes one"
+            )
+        time.sleep(WAIT_STEP_SECONDS)
+
+
+# ------------------------------------------------------------------ dry run
+
+
+def show_dry_run(remote: Remote, trx: SignedTransaction, signers: tuple[Signer, ...], problem: str, options: SendOptions) -> None:
+    """Print everything about a transaction that isn't sent."""
+    wire = remote.wire
+    explained = explanation(remote, trx)
+    checked = static_refusal(remote, trx)
+    if options.json:
+        write_json({
+            "transaction": to_json(trx, wire),
+            "id": trx.id.hex(),
+            "digest": wire.signature_digest(trx).hex(),
+            "hex": wire.pack_transaction(trx).hex(),
+            "size": trx.size,
+            "signers": [{"key": signer.key, "belongs_to": signer.belongs_to} for signer in signers],
+            "missing": problem or checked,
+            "explain": explained,
+        })  # fmt: skip
+        return
+    pairs: list[tuple[str, object]] = [
+        ("chain", f"{remote.spec.name} {remote.spec.chain_id.hex()}"),
+        ("id", trx.id.hex()),
+        ("digest", wire.signature_digest(trx).hex()),
+        ("reference", f"block {trx.ref_block_num} (16 bits), prefix {trx.ref_block_prefix}"),
+        ("expires", f"{time_text(trx.expiration)} (chain time)"),
+        ("size", f"{trx.size} bytes"),
+        ("bytes", wire.pack_transaction(trx).hex()),
+    ]
+    write_pairs(pairs, title="not sent")
+    for operation in trx.operations:
+        say("")
+        body = wire.codecs.dump(operation, is_legacy(trx))
+        write_pairs([(name, value if isinstance(value, str) else to_text(value)) for name, value in body.items()], title=operation.NAME)
+    say("")
+    write_table(["=key", "belongs to"], [(signer.key, signer.belongs_to) for signer in signers], title="would sign", empty="nobody")
+    say("")
+    for text in filter(None, (problem, checked)):
+        last_line(f"coind: {text}")
+    show_explanation(explained)
+
+
+def to_text(value: Any) -> str:
+    """Return a value that isn't text as JSON on one line."""
+    import json
+
+    return json.dumps(value, ensure_ascii=False)
+
+
+def static_refusal(remote: Remote, trx: SignedTransaction) -> str:
+    """Return what is wrong with the operations by themselves, whatever the state of the chain; "" for nothing."""
+    for operation in trx.operations:
+        try:
+            operation.validate(remote.wire.codecs)
+        except ChainError as error:
+            return f"{operation.NAME} would be refused: {error.message(remote.spec.spell)}"
+    return ""
+
+
+def explanation(remote: Remote, trx: SignedTransaction) -> dict[str, Any] | None:
+    """Return what the node would say about a transaction, None from a node that doesn't explain."""
+    try:
+        found = remote.call("dev_api.explain_transaction", {"trx": remote.wire.transaction_to_json(trx)})
+    except RefusedCall as error:
+        if error.is_unknown_method or error.hint:
+            return None
+        return {"why": error.message, "rule": "unknown"}
+    return found if isinstance(found, dict) else None
+
+
+def show_explanation(explained: dict[str, Any] | None) -> None:
+    """Print what the node would say."""
+    if explained is None:
+        say("The node doesn't explain transactions beforehand (it has no dev_api).")
+        return
+    pairs = [(name.replace("_", " "), explained[name]) for name in ("rule", "why", "what_to_do") if explained.get(name)]
+    if pairs:
+        write_pairs(pairs, title="the node would say")
+    else:
+        say("The node would accept it.")

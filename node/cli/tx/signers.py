@@ -1,0 +1,236 @@
+"""Which keys sign a transaction: the given ones before the public ones of accounts of chains made for tests. As few sign as are needed: the
+chain refuses superfluous signatures.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from node.cli.remote import Remote
+from node.runtime.errors import NodeError
+from state.operations.witnesses import NOBODY as NO_KEY
+from state.protocol.authority import Authority
+from state.protocol.authorization.fewest_keys import suffice
+from state.protocol.authorization.signatures_check import LIMITS, Lookup, Lookups, require_only_posting
+from state.protocol.errors import ChainError
+from state.protocol.keys.keys import derive_secret, is_secret, public_key, public_key_text, secret_from_wif
+from state.protocol.keys.signatures import Canonical, sign
+from state.protocol.operation import Needed, Operation
+from state.protocol.transaction import SignedTransaction
+
+ROLES = ("posting", "active", "owner")
+KEYS_MAX = 64
+NOBODY = Authority(1)
+
+
+@dataclass(frozen=True)
+class Signer:
+    """A key that signs, and whose it is."""
+
+    key: str
+    secret: bytes = field(repr=False)
+    belongs_to: str
+
+
+class Authorities:
+    """The authorities of accounts, asked from the node once each."""
+
+    def __init__(self, remote: Remote) -> None:
+        self._remote = remote
+        self._parse = remote.wire.codecs.parser(Authority, True)
+        self.found: dict[str, dict[str, Authority] | None] = {}
+
+    def fetch(self, names: Iterable[str]) -> None:
+        """Ask for accounts that aren't known yet."""
+        wanted = sorted({name for name in names if name} - self.found.keys())
+        if not wanted:
+            return
+        self.found |= dict.fromkeys(wanted)
+        for account in self._remote.call("condenser_api.get_accounts", [wanted]):
+            self.found[account["name"]] = {role: self._parse(account[role]) for role in ROLES}
+
+    def lookup(self, role: str) -> Lookup:
+        """Return the function from a name to the account's authority of a role; nobody can satisfy that of an unknown account."""
+
+        def find(name: str) -> Authority:
+            self.fetch([name])
+            account = self.found[name]
+            return NOBODY if account is None else account[role]
+
+        return find
+
+    def lookups(self) -> Lookups:
+        """Return the functions that find authorities of each role."""
+        return Lookups(active=self.lookup("active"), owner=self.lookup("owner"), posting=self.lookup("posting"))
+
+    def owners(self, key: bytes) -> Iterator[tuple[str, str]]:
+        """Yield account and role of each authority seen so far that a key is in."""
+        for name, roles in self.found.items():
+            for role, authority in (roles or {}).items():
+                if any(member == key for member, _ in authority.key_auths):
+                    yield name, role
+
+
+class KeyChoice:
+    """The choice of keys for operations."""
+
+    def __init__(self, remote: Remote, operations: tuple[Operation, ...]) -> None:
+        self._remote = remote
+        self._prefix = remote.spec.key_prefix
+        self.needed = needed_by(operations)
+        if NO_KEY in self.needed.other:
+            raise NodeError(
+                "PROPS need a property key: the signing key that the witness has now, as bin/coind show witness OWNER prints it"
+            )
+        self.authorities = Authorities(remote)
+        self._keys: dict[bytes, bytes] = {}
+        self.names = self.needed.posting | self.needed.active | self.needed.owner
+        self._touched = self.names | {name for operation in operations for name in operation.impacted()}
+        self.authorities.fetch(self.names)
+
+    def unknown_accounts(self) -> list[str]:
+        """Return the accounts that must sign and don't exist."""
+        return sorted(name for name in self.names if self.authorities.found.get(name) is None)
+
+    def choose(self, given: tuple[bytes, ...]) -> tuple[Signer, ...] | None:
+        """Return as few keys as suffice, given ones first; None if all together don't suffice."""
+        if self._suffice(given):
+            return self._fewest(given)
+        every = (*given, *self._public_secrets())
+        if not self._suffice(every):
+            return None
+        known = self._members()
+        return self._fewest(tuple(secret for secret in every if self._key(secret) in known))
+
+    def all_of(self, given: tuple[bytes, ...]) -> tuple[Signer, ...]:
+        """Return all given keys as signers, whether they are needed or not."""
+        return tuple(self._signer(secret) for secret in dict.fromkeys(given))
+
+    def missing(self) -> str:
+        """Return what is needed, in a sentence."""
+        unknown = self.unknown_accounts()
+        if unknown:
+            return f"there is no account {', '.join(unknown)} on this chain"
+        parts = []
+        for role in ROLES:
+            for name in sorted(getattr(self.needed, role)):
+                authority = (self.authorities.found[name] or {})[role]
+                parts.append(f"the {role} authority of {name} ({self._described(authority)})")
+        parts += [f"the authority {self._described(authority)}" for authority in self.needed.other]
+        return f"it needs {' and '.join(parts)}"
+
+    def _described(self, authority: Authority) -> str:
+        """Name the members of an authority."""
+        members = [public_key_text(key, self._prefix) for key, _ in authority.key_auths]
+        members += [f"account {name}" for name, _ in authority.account_auths]
+        if len(members) == 1:
+            return members[0]
+        weights = [weight for _, weight in (*authority.key_auths, *authority.account_auths)]
+        listed = ", ".join(f"{member} with {weight}" for member, weight in zip(members, weights, strict=True))
+        return f"{authority.weight_threshold} of {listed}" if members else "nobody"
+
+    def _members(self) -> set[bytes]:
+        """Return the keys of all authorities that have been looked at; only they can be needed."""
+        seen = [authority for roles in self.authorities.found.values() for authority in (roles or {}).values()]
+        return {key for authority in (*seen, *self.needed.other) for key, _ in authority.key_auths}
+
+    def _key(self, secret: bytes) -> bytes:
+        """Return the public key of a secret, computed once."""
+        if secret not in self._keys:
+            self._keys[secret] = public_key(secret)
+        return self._keys[secret]
+
+    def _suffice(self, secrets: Iterable[bytes]) -> bool:
+        """Whether the signatures of these keys are enough, be some of them superfluous or not."""
+        return suffice(self.needed, {self._key(secret) for secret in secrets}, self.authorities.lookups(), LIMITS)
+
+    def _fewest(self, secrets: tuple[bytes, ...]) -> tuple[Signer, ...]:
+        """Leave out keys from the last one on, as long as the others suffice: given keys stay first, other than with `fewest_keys`."""
+        kept = list(dict.fromkeys(secrets))
+        for secret in reversed(list(kept)):
+            others = [each for each in kept if each != secret]
+            if self._suffice(others):
+                kept = others
+        return tuple(self._signer(secret) for secret in kept)
+
+    def _signer(self, secret: bytes) -> Signer:
+        key = self._key(secret)
+        owners = sorted({f"{name} ({role})" for name, role in self.authorities.owners(key)})
+        return Signer(public_key_text(key, self._prefix), secret, ", ".join(owners) or "none of the accounts")
+
+    def _public_secrets(self) -> Iterator[bytes]:
+        """Yield the secrets that a chain spec makes public: those of its accounts by role, the lowest first, and those of its witnesses."""
+        spec = self._remote.spec
+        passwords = dict.fromkeys(account.password for account in spec.genesis.accounts if account.password)
+        names = sorted({*self._touched, *self.authorities.found, *(account.name for account in spec.genesis.accounts)})
+        for role in ROLES:
+            for name in names:
+                for password in passwords:
+                    yield derive_secret(name, role, password)
+        for text in spec.witness_keys:
+            yield secret_from_wif(text)
+        yield from self._told_secrets()
+
+    def _told_secrets(self) -> Iterator[bytes]:
+        """Yield the secrets that the node tells to programs on its machine: those of a chain made for tests whose spec isn't here."""
+        try:
+            listed = self._remote.call("dev_api.list_keys", {})
+        except NodeError:
+            return
+        for account in listed:
+            for role in ROLES:
+                if role in account["keys"]:
+                    yield secret_from_wif(account["keys"][role]["private"])
+
+
+def needed_by(operations: tuple[Operation, ...]) -> Needed:
+    """Return the authorities that operations need. Raises NodeError where an operation is too damaged to say, or roles can't be mixed."""
+    try:
+        needed = Needed.by(operations)
+    except ChainError as error:
+        raise NodeError(f"it can't be said who must sign: {error}") from None
+    try:
+        if needed.posting:
+            require_only_posting(needed)
+    except ChainError:
+        raise NodeError("an operation that needs posting authority can't stand in one transaction with others that don't") from None
+    return needed
+
+
+def secrets_of(texts: tuple[str, ...]) -> tuple[bytes, ...]:
+    """Return the secrets of private keys in wallet import format. Raises NodeError, which doesn't repeat the text."""
+    if len(texts) > KEYS_MAX:
+        raise NodeError(f"expected at most {KEYS_MAX} keys, got {len(texts)}")
+    return tuple(secret_of(text) for text in texts)
+
+
+def secret_of(text: str) -> bytes:
+    """Return the secret of a private key in wallet import format. Raises NodeError."""
+    try:
+        secret = secret_from_wif(text.strip())
+    except ChainError:
+        secret = b""
+    if not is_secret(secret):
+        raise NodeError("a key that was given is no private key in wallet import format (they begin with 5)")
+    return secret
+
+
+def add_signatures(trx: SignedTransaction, signers: tuple[Signer, ...], remote: Remote) -> None:
+    """Sign a transaction. A signature by the rule from before hardfork 20 is good by the one after it, too."""
+    digest = remote.wire.signature_digest(trx)
+    trx.signatures = tuple(sign(signer.secret, digest, Canonical.fc_canonical) for signer in signers)
+    remote.wire.seal(trx)
+
+
+def asked_keys(signing: KeyChoice, given: tuple[bytes, ...], ask: Callable[[str], str]) -> tuple[Signer, ...] | None:
+    """Ask for further keys until they suffice; None when nothing was typed."""
+    texts: Any = given
+    while len(texts) < KEYS_MAX:
+        text = ask(f"{signing.missing()}\nPrivate key (not shown; empty to give up): ")
+        if not text.strip():
+            return None
+        texts = (*texts, secret_of(text))
+        found = signing.choose(texts)
+        if found is not None:
+            return found
+    return None

@@ -1,0 +1,98 @@
+"""A processor without a queue, for a chain in the caller's own process: what it is asked for is done at once, and nothing is awaited."""
+
+from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+from node.devchain.devchain import DevChain
+from node.runtime.clock import ChainClock
+from node.runtime.errors import FileError
+from node.storage.blockfile import BlockFile
+from rpc.caller import LOCAL, Caller
+from rpc.declare.errors import PushFailed
+from rpc.processor import Inclusion
+from state.chain.chain import Chain
+from state.protocol.errors import ChainError, Refused
+from state.protocol.transaction import SignedBlock, SignedTransaction
+from state.protocol.work import LOCAL_UNITS_MAX
+from state.store.rows import run_steps
+
+Result = TypeVar("Result")
+
+
+class DirectProcessor:
+    """Takes transactions and blocks at once. Its methods are coroutines, as methods of the service expect it, that never wait."""
+
+    def __init__(self, chain: Chain, devchain: DevChain, clock: ChainClock) -> None:
+        self._chain, self._devchain, self._clock = chain, devchain, clock
+
+    async def push_transaction(self, trx: SignedTransaction, caller: Caller) -> None:
+        """Take a transaction into the pending state, and make a block of it if the driver's mode says so. Raises PushFailed."""
+        try:
+            self._devchain.require_lasting(trx)
+            self._chain.push_transaction(trx, units_max=LOCAL_UNITS_MAX)
+        except ChainError as error:
+            raise PushFailed(error, trx) from error
+        self._devchain.automine()
+
+    async def push_block(self, block: SignedBlock, caller: Caller = LOCAL) -> None:
+        """Take a block, however late its time is: nobody else's clock counts here. Raises PushFailed."""
+        try:
+            self._own(lambda: self._chain.push_block(block))
+        except ChainError as error:
+            raise PushFailed(error) from error
+
+    async def wait_for(self, trx: SignedTransaction, caller: Caller) -> Inclusion:
+        """Push a transaction, and make the block that includes it, as nobody else would. Raises PushFailed."""
+        await self.push_transaction(trx, caller)
+        if any(pending.id == trx.id for pending in self._chain.pending):
+            self._own(self._devchain.make_block)
+        block = self._chain.head
+        assert block is not None, "a block has just been made"
+        place = next((index for index, included in enumerate(block.transactions) if included.id == trx.id), None)
+        if place is None:
+            raise Refused("the next block had no room for the transaction", condition="trx is in the block")
+        return Inclusion(trx.id, block.number, place, False)
+
+    async def push_blocks_from(self, path: str, count: int, skip_flags: int) -> int:
+        """Push up to `count` blocks that follow the head from a file; returns how many were applied. It stops at the first that fails.
+
+        A file that can't be read is refused.
+        """
+        pushed = 0
+        try:
+            blocks = BlockFile(Path(path), self._chain.state.wire, self._chain.state.props.head_block_number + 1)
+            try:
+                for block in blocks:
+                    if pushed == count:
+                        break
+                    self._own(lambda block=block: self._chain.push_block(block, skip_flags))  # type: ignore[misc]
+                    pushed += 1
+            finally:
+                blocks.close()
+        except FileError as error:
+            if not pushed:
+                raise Refused("${error}", condition="blocks can be read", error=str(error)) from None
+        except ChainError:
+            pass
+        return pushed
+
+    async def run_steps(self, steps: Iterator[object]) -> int:
+        """Take all steps of something that changes the chain; returns how many there were."""
+        return self._own(lambda: sum(1 for _ in steps))
+
+    async def in_turn(self, work: Callable[[], Result]) -> Result:
+        """Do something that changes the chain, and return its result."""
+        return self._own(work)
+
+    async def in_steps(self, work: Callable[[], Generator[None, None, Result]]) -> Result:
+        """Take all steps of something during which nothing may change the chain, and return its result."""
+        return run_steps(work())
+
+    def _own(self, work: Callable[[], Result]) -> Result:
+        """Do work that may make blocks: the clock goes along with them."""
+        head = self._chain.state.props.head_block_id
+        result = work()
+        if self._chain.state.props.head_block_id != head:
+            self._clock.advance_to(self._chain.state.head_time * 1000)
+        return result

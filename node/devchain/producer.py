@@ -1,0 +1,245 @@
+"""The task that makes blocks when it is time: in each slot of a witness whose key the node has, or every so many seconds. It must not know
+what is in a block.
+
+For slots it wakes at their times, where the reference looks several times a second: both produce in the second of the slot, or not
+at all. Source: block-processing.md §4.2.
+"""
+
+import enum
+import math
+from functools import partial
+
+import trio
+from msgspec import Struct
+
+from node.devchain.devchain import DevChain
+from node.processor.processor import Processor
+from rpc.log import Log
+from state.chain.head_change import HeadChange
+from state.chain.skip import Skip
+from state.chain.slots import scheduled_witness, slot_at_time, slot_time
+from state.protocol.constants import COIN_100_PERCENT, COIN_BLOCK_INTERVAL
+from state.protocol.errors import ChainError
+from state.tables import State
+
+ROUNDING_MILLISECONDS = 500  # a time is rounded to the nearest second, so that waking a little early doesn't miss the slot
+IDLE = {"instant": "when a transaction is accepted", "manual": "when asked"}
+SLOTS_COUNTED = 128  # slots that participation is counted over
+SLOTS_MISSED_MAX = 2  # own slots missed in a row, and slots by which the head may be early or the task late, before it is trouble
+
+_log = Log("producer")
+
+
+class SlotOutcome(enum.Enum):
+    """The outcome of a slot; the numbers are the reference's."""
+
+    PRODUCED = 0
+    NOT_SYNCED = 1
+    NOT_TIME_YET = 3
+    NO_PRIVATE_KEY = 4
+    LOW_PARTICIPATION = 5
+    LAG = 6
+    WAIT_FOR_GENESIS = 8
+    EXCEPTION = 9
+
+
+# Why an own slot had no block. Of NOT_TIME_YET the producer isn't to blame: the slot has a block, or the head is ahead of the clock.
+WORDS = {
+    SlotOutcome.NOT_SYNCED: "the chain is behind the clock, and waits for blocks from elsewhere",
+    SlotOutcome.NO_PRIVATE_KEY: "no witness of this round signs with a key of this node",
+    SlotOutcome.LOW_PARTICIPATION: "too few of the last slots had a block",
+    SlotOutcome.LAG: "the node is too busy: its slots are over before it comes to them",
+    SlotOutcome.EXCEPTION: "the block could not be made",
+}
+
+
+class ScheduledBlock(Struct, frozen=True):
+    """A block to make now: its time in seconds since 1970, its witness, and the secret key of the witness."""
+
+    when: int
+    witness: str
+    secret: bytes
+
+
+class Producer:
+    """Produces with the keys of a driver, for every witness whose signing key is among them, in the driver's mode.
+
+    Without `is_stale_allowed` it waits until the chain has reached the present, so that a node which is catching up doesn't make a
+    fork. A chain of one's own has nobody to catch up with: its node goes on after any gap, for which the limit of missed blocks
+    (UNDO_HISTORY_CHECK) is lifted too.
+
+    `outcomes` counts the slots since the start by their outcome.
+    """
+
+    def __init__(self, processor: Processor, devchain: DevChain, *, is_stale_allowed: bool = False) -> None:
+        self._processor, self._devchain = processor, devchain
+        self._state: State = processor.chain.state
+        self._secrets = devchain.secrets
+        self._is_synced = is_stale_allowed
+        self._skip = Skip.UNDO_HISTORY_CHECK if is_stale_allowed else Skip.NOTHING
+        self._clock = devchain.clock
+        self._mode_changed = trio.Event()
+        self._due = 0.0  # when the next block of a mode with seconds is to be made, by trio's clock
+        self.outcome = SlotOutcome.WAIT_FOR_GENESIS
+        self.outcomes = dict.fromkeys(SlotOutcome, 0)
+        self._reason = ""  # of the last failure
+        self._missed = 0  # own slots without a block since the last one with
+        self._missed_why = ""
+        self._looked = self._clock.machine()
+        self._is_in_trouble = False
+        # What was said when the chain was at rest.
+        self._reported, self._next_slot = "", 0
+
+    async def run(self) -> None:
+        """Produce until cancelled."""
+        self._looked = self._clock.machine()
+        self._devchain.on_mode.append(self._begin_mode)
+        self._processor.chain.on_head_change.append(self._on_head_change)
+        self._begin_mode()
+        while True:
+            self._mode_changed = trio.Event()
+            await self._processor.gate.wait_open()
+            with trio.move_on_after(self.milliseconds_to_wait() / 1000):
+                await self._mode_changed.wait()
+                continue
+            await self._processor.gate.wait_open()
+            # In a mixed mode a block that came meanwhile has put this one off.
+            if self._devchain.mode.is_by_slots or trio.current_time() >= self._due:
+                self.record_outcome(await self.produce())
+
+    def _begin_mode(self) -> None:
+        """Wait anew, as the driver's mode says."""
+        self._missed, self._looked = 0, self._clock.machine()
+        self._due = trio.current_time() + self._devchain.mode.seconds
+        self._mode_changed.set()
+
+    def _on_head_change(self, change: HeadChange) -> None:
+        """Let the seconds of a mixed mode begin anew with each block."""
+        if self._devchain.mode.is_instant:
+            self._due = trio.current_time() + self._devchain.mode.seconds
+
+    def milliseconds_to_wait(self) -> float:
+        """Return the time until a block is due. For a slot that is never longer than one takes, in case the clock or the chain jumps."""
+        mode = self._devchain.mode
+        if not mode.is_by_slots:
+            return max(0.0, self._due - trio.current_time()) * 1000 if mode.seconds else math.inf
+        now = self._clock()
+        slot = slot_at_time(self._state, now // 1000)
+        return min(slot_time(self._state, slot + 1) * 1000 - now, COIN_BLOCK_INTERVAL * 1000)
+
+    def record_outcome(self, outcome: SlotOutcome) -> None:
+        """Count a slot by its outcome; log a missed one, and the beginning and the end of trouble."""
+        self.outcome = outcome
+        self.outcomes[outcome] += 1
+        self._looked = self._clock.machine()
+        if outcome is SlotOutcome.PRODUCED:
+            self._missed = 0
+        elif outcome in WORDS and (outcome is not SlotOutcome.NO_PRIVATE_KEY or not self.has_slots()):
+            self._missed += 1
+            self._missed_why = f"{WORDS[outcome]}: {self._reason}" if outcome is SlotOutcome.EXCEPTION else WORDS[outcome]
+        if outcome is SlotOutcome.LAG:
+            _log.warning("slot missed", why=WORDS[outcome], head_block_number=self._state.props.head_block_number)
+        trouble = self.trouble()
+        if trouble and not self._is_in_trouble:
+            _log.warning("not producing", why=trouble, head_block_number=self._state.props.head_block_number)
+        elif self._is_in_trouble and not trouble:
+            _log.info("producing again", head_block_number=self._state.props.head_block_number)
+        self._is_in_trouble = bool(trouble)
+
+    # -------------------------------------------------------------- how production is
+
+    def trouble(self) -> str:
+        """Return why no block is produced although it should be, as a clause; empty when all is well."""
+        if not self._processor.gate.is_closed:
+            self._reported = self._trouble_at_rest()
+        return self._reported or self._trouble_with_time()
+
+    def _trouble_at_rest(self) -> str:
+        state = self._state
+        if not self._devchain.mode.is_by_slots:
+            return self._missed_why if self._missed > SLOTS_MISSED_MAX else ""
+        now = self._clock() // 1000
+        ahead = self._seconds_until_slot()
+        if now < state.spec.constants.COIN_GENESIS_TIME:
+            return f"the chain begins in {ahead} s"
+        if ahead > (SLOTS_MISSED_MAX + 1) * COIN_BLOCK_INTERVAL:
+            lead = state.props.time - now
+            return f"the head, which is from elsewhere, is {lead} s ahead of the clock; blocks are produced again in {ahead} s"
+        return self._missed_why if self._missed > SLOTS_MISSED_MAX else ""
+
+    def _trouble_with_time(self) -> str:
+        idle = (self._clock.machine() - self._looked) // 1000
+        if self._devchain.mode.is_by_slots and idle > (SLOTS_MISSED_MAX + 1) * COIN_BLOCK_INTERVAL:
+            return f"a block is being made for {idle} s already"
+        return ""
+
+    def idle(self) -> str:
+        """Return why no block is made by the clock, as a clause, when the mode wants it so; else empty."""
+        mode = self._devchain.mode
+        return "" if mode.seconds or mode.is_by_slots else f"blocks are made only {IDLE[mode.kind]} (--blocks {mode})"
+
+    def seconds_until_next(self) -> int | None:
+        """Return the time until the next block is due, 0 when it is; None when the clock doesn't decide."""
+        mode = self._devchain.mode
+        if not mode.is_by_slots:
+            return round(max(0.0, self._due - trio.current_time())) if mode.seconds else None
+        return self._seconds_until_slot()
+
+    def _seconds_until_slot(self) -> int:
+        if not self._processor.gate.is_closed:
+            self._next_slot = slot_time(self._state, 1)
+        return max(0, self._next_slot - self._clock() // 1000)
+
+    def has_slots(self) -> bool:
+        """Return whether a witness of this round signs with a key of this node."""
+        schedule = self._state.schedule
+        names = schedule.current_shuffled_witnesses[: schedule.num_scheduled_witnesses]
+        return any(self._state.witness(name).signing_key in self._secrets for name in names if name)
+
+    # -------------------------------------------------------------- a slot
+
+    async def produce(self) -> SlotOutcome:
+        """Make a block if it is time for one and the slot is ours; returns the outcome, and logs failures."""
+        devchain = self._devchain
+        make = devchain.make_block
+        if devchain.mode.is_by_slots and devchain.next_block_time is None:
+            turn = self.next_block((self._clock() + ROUNDING_MILLISECONDS) // 1000)
+            if isinstance(turn, SlotOutcome):
+                return turn
+            make = partial(devchain.chain.generate_block, turn.when, turn.witness, turn.secret, self._skip)
+        # Blocks that a pause has made late are not made up for.
+        self._due = max(self._due + devchain.mode.seconds, trio.current_time())
+        try:
+            await self._processor.make_block(make)
+        except ChainError as error:
+            self._reason = error.message(self._state.spec.spell)
+            _log.error("a block could not be produced", reason=self._reason)
+            return SlotOutcome.EXCEPTION
+        except Exception as error:
+            self._reason = f"an internal error ({type(error).__name__}), see the log"
+            _log.exception("a block could not be produced")
+            return SlotOutcome.EXCEPTION
+        return SlotOutcome.PRODUCED
+
+    def next_block(self, now: int) -> ScheduledBlock | SlotOutcome:
+        """Return the block that is to be made at a whole second, or the reason why there is none, tested in the reference's order."""
+        state = self._state
+        if now < state.spec.constants.COIN_GENESIS_TIME:
+            return SlotOutcome.WAIT_FOR_GENESIS
+        if not self._is_synced:
+            if slot_time(state, 1) < now:
+                return SlotOutcome.NOT_SYNCED
+            self._is_synced = True
+        slot = slot_at_time(state, now)
+        if slot == 0:
+            return SlotOutcome.NOT_TIME_YET
+        witness = scheduled_witness(state, slot)
+        secret = self._secrets.get(state.witness(witness).signing_key)
+        if secret is None:
+            return SlotOutcome.NO_PRIVATE_KEY
+        if state.props.participation_count * COIN_100_PERCENT // SLOTS_COUNTED < state.spec.required_participation:
+            return SlotOutcome.LOW_PARTICIPATION
+        when = slot_time(state, slot)
+        if when != now:  # the reference allows 750 ms, but compares whole seconds
+            return SlotOutcome.LAG
+        return ScheduledBlock(when, witness, secret)

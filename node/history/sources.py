@@ -1,0 +1,214 @@
+"""Where blocks are read from: a file in any form, a folder of such files in the order of their blocks, a data folder, or a pipe.
+
+It must not know any state.
+"""
+
+import os
+import stat
+from array import array
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Protocol
+
+from node.runtime.errors import FileError
+from node.storage.blockfile import SYSTEM, BlockFile
+from node.storage.blocklog import LOG_NAME
+from node.storage.disk import Readable
+from node.storage.frames import number_at, walk_back
+from state.protocol.transaction import OFFSET, SignedBlock, Wire
+
+STANDARD_INPUT = Path("-")
+STANDARD_INPUT_NAME = Path("standard input")
+
+
+class BlockSource(Protocol):
+    """Blocks in their order, read one by one; memory is bounded by the largest of them. Reading raises FileError.
+
+    `size` is the number of bytes that there are, 0 where that isn't known, `position` how many of them have been read, and `last` the
+    number of the last block, 0 where that can't be found without reading everything. `is_pipe`: reading may wait for who writes.
+    """
+
+    path: Path
+    size: int
+    last: int
+    is_pipe: bool
+
+    @property
+    def position(self) -> int:
+        """The number of bytes that have been read."""
+
+    def __iter__(self) -> Iterator[SignedBlock]:
+        """Yield the blocks."""
+
+    def close(self) -> None:
+        """Close what is open."""
+
+
+def open_source(path: Path, wire: Wire, first: int = 1) -> BlockSource:
+    """Open blocks from number `first` on: a block log or JSON lines, plain, gzip or zstd; or a folder of such files; or a data folder.
+
+    `-` is the standard input. Files that can't be sought in, as `<(...)` of a shell, are read like it. Raises FileError.
+    """
+    try:
+        if path == STANDARD_INPUT:
+            return BlockFile(STANDARD_INPUT_NAME, wire, first, pipe=Pipe(0))
+        mode = os.stat(path).st_mode
+        if stat.S_ISDIR(mode):
+            log = path / LOG_NAME
+            return BlockFile(log, wire, first) if log.exists() else BlockFiles(path, wire, first)
+        if stat.S_ISFIFO(mode) or stat.S_ISCHR(mode):
+            return BlockFile(path, wire, first, pipe=Pipe(os.open(path, os.O_RDONLY | os.O_CLOEXEC)))
+    except OSError as error:
+        raise FileError(f"{path}: {error.strerror}") from None
+    except ValueError as error:  # a NUL in the name
+        raise FileError(f"{str(path)!r}: {error}") from None
+    return BlockFile(path, wire, first)
+
+
+def is_pipe(path: Path) -> bool:
+    """Return whether the blocks at a path can be read only once."""
+    return path == STANDARD_INPUT or path.is_fifo() or path.is_char_device()
+
+
+class BlockFiles:
+    """The blocks of all files of a folder, in the order of their first blocks. Each must go on where the one before ends.
+
+    Folders in it and hidden files are left out. One file is open at a time.
+    """
+
+    is_pipe = False
+
+    def __init__(self, path: Path, wire: Wire, first: int = 1) -> None:
+        self.path, self._wire, self._first = path, wire, first
+        self._files = self._in_order()
+        if not self._files:
+            raise FileError(f"{path}: holds no files of blocks")
+        self.size = sum(size for _, _, size in self._files)
+        self._open: BlockFile | None = BlockFile(self._files[-1][1], wire)
+        self.last = self._open.last
+        self._done = 0
+        self.close()
+
+    def _in_order(self) -> list[tuple[int, Path, int]]:
+        """Return the number of the first block, the path and the size of each file that has blocks."""
+        found = []
+        try:
+            paths = [path for path in self.path.iterdir() if not path.name.startswith(".") and path.is_file()]
+        except OSError as error:
+            raise FileError(f"{self.path}: {error.strerror}") from None
+        for path in sorted(paths):
+            file = BlockFile(path, self._wire)
+            try:
+                if (block := next(iter(file), None)) is not None:
+                    found.append((block.number, path, file.size))
+            finally:
+                file.close()
+        return sorted(found)
+
+    @property
+    def position(self) -> int:
+        """The number of bytes of all files, packed as they are, that have been read."""
+        return self._done + (0 if self._open is None else self._open.position)
+
+    def close(self) -> None:
+        """Close the file that is open."""
+        if self._open is not None:
+            self._open.close()
+            self._open = None
+
+    def __iter__(self) -> Iterator[SignedBlock]:
+        before: tuple[int, Path] | None = None
+        for place, (begin, path, size) in enumerate(self._files):
+            # A file is left out whose blocks all come before the first that is wanted, as the start of the next one shows.
+            if place + 1 < len(self._files) and self._files[place + 1][0] <= self._first:
+                self._done += size
+                continue
+            if before is not None and begin != before[0] + 1:
+                raise FileError(f"{path}: begins with block {begin}, and {before[1]}, the file before, ends with block {before[0]}")
+            self._open = BlockFile(path, self._wire, self._first)
+            last = begin - 1
+            for block in self._open:
+                last = block.number
+                yield block
+            self.close()
+            self._done += size
+            before = last, path
+
+
+class Pipe:
+    """What can only be read once, from its start to its end. The first bytes are kept, since the form is found in them."""
+
+    KEPT = 4
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._start = b""
+        while len(self._start) < self.KEPT and (part := os.read(descriptor, self.KEPT - len(self._start))):
+            self._start += part
+        self._at = len(self._start)
+
+    def size(self) -> int:
+        """Return 0: it isn't known."""
+        return 0
+
+    def read(self, size: int, start: int) -> bytes:
+        """Return up to `size` bytes from where the last read has ended; none at the end."""
+        if start < len(self._start):
+            return self._start[start : start + size]
+        assert start == self._at, "a pipe is read from its start to its end"
+        part = os.read(self._descriptor, size)
+        self._at += len(part)
+        return part
+
+    def close(self) -> None:
+        """Close it, unless it is the process's standard input."""
+        if self._descriptor:
+            os.close(self._descriptor)
+
+
+class OlderBlocks:
+    """Blocks of a source by number, for a chain that has begun after them: of a block log that isn't packed, none of anything else.
+
+    The places of all blocks are looked up at the first question, in windows of the file: 8 bytes a block are kept.
+    """
+
+    def __init__(self, path: Path, wire: Wire) -> None:
+        self._path, self._wire = path, wire
+        self._starts: array[int] | None = None
+        self._file: Readable | None = None
+        self._begin = 0
+
+    def find(self, number: int) -> bytes | None:
+        """Return a block as bytes, None where it can't be found."""
+        if self._starts is None:
+            self._starts = self._look()
+        place = number - self._begin
+        if self._file is None or not 0 <= place < len(self._starts) - 1:
+            return None
+        start = self._starts[place]
+        return self._file.read(self._starts[place + 1] - OFFSET.size - start, start)
+
+    def close(self) -> None:
+        """Close the file; nothing is found any more."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def _look(self) -> "array[int]":
+        path = self._path / LOG_NAME if self._path.is_dir() else self._path
+        none: array[int] = array("Q")
+        try:
+            # The open file is kept as long as the chain is.
+            file = SYSTEM.open_to_read(path) if path.is_file() else None
+            if file is None:
+                return none
+            starts = walk_back(file, file.size())
+            if not starts:
+                file.close()
+                return none
+            self._begin = number_at(file, 0)
+            starts.append(file.size())
+            self._file = file
+            return starts
+        except OSError:
+            return none

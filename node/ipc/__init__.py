@@ -1,0 +1,1 @@
+"""Messages between processes of one node, and the channel that carries them."""

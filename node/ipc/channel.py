@@ -1,0 +1,118 @@
+"""A line between the owner of a chain and a reader: messages over a socket that only these two processes have. It knows no message.
+
+A message is its size (4 bytes, little endian) and its bytes.
+"""
+
+import socket
+from collections import deque
+from collections.abc import AsyncIterator
+from struct import Struct as Layout
+from typing import Any
+
+import msgspec
+import trio
+
+HEAD = Layout("<I")
+RECEIVE_SIZE = 1 << 18
+# What a reader that doesn't read may make the owner keep for it. Beyond that the line is given up.
+QUEUED_SIZE_MAX = 256_000_000
+
+_encoder = msgspec.msgpack.Encoder()
+
+
+def framed(message: object) -> bytes:
+    """Return a message as it is sent."""
+    data = _encoder.encode(message)
+    return HEAD.pack(len(data)) + data
+
+
+class Channel:
+    """One end of a line. `send` never waits: what the system doesn't take at once is sent by `run`."""
+
+    def __init__(self, sock: socket.socket, kinds: Any) -> None:
+        sock.setblocking(False)
+        self._sock = sock
+        self._decoder = msgspec.msgpack.Decoder(kinds)
+        self._queue: deque[memoryview] = deque()
+        self._queued = 0
+        self._news = trio.Event()
+        self.closed = trio.Event()
+
+    def send(self, message: object) -> None:
+        """Send a message."""
+        self.send_framed(framed(message))
+
+    def send_framed(self, data: bytes) -> None:
+        """Send a message that is framed already. On a line that is lost it does nothing."""
+        if self.closed.is_set():
+            return
+        view = memoryview(data)
+        if not self._queue:
+            try:
+                view = view[self._sock.send(view) :]
+            except BlockingIOError:
+                pass
+            except OSError:
+                self.closed.set()
+                return
+            if not view:
+                return
+        self._queue.append(view)
+        self._queued += len(view)
+        if self._queued > QUEUED_SIZE_MAX:
+            self.closed.set()
+        self._news.set()
+
+    async def run(self) -> None:
+        """Send what waits, until the line is lost."""
+        while not self.closed.is_set():
+            if not self._queue:
+                self._news = trio.Event()
+                await self._news.wait()
+                continue
+            try:
+                await trio.lowlevel.wait_writable(self._sock)
+                sent = self._sock.send(self._queue[0])
+            except BlockingIOError:
+                continue
+            except (OSError, trio.ClosedResourceError):
+                self.closed.set()
+                return
+            self._queued -= sent
+            if sent == len(self._queue[0]):
+                self._queue.popleft()
+            else:
+                self._queue[0] = self._queue[0][sent:]
+
+    async def messages(self) -> AsyncIterator[Any]:
+        """Yield what arrives, until the line is lost."""
+        data = bytearray()
+        while not self.closed.is_set():
+            try:
+                await trio.lowlevel.wait_readable(self._sock)
+                more = self._sock.recv(RECEIVE_SIZE)
+            except BlockingIOError:
+                continue
+            except (OSError, trio.ClosedResourceError):
+                more = b""
+            if not more:
+                break
+            data += more
+            start = 0
+            while len(data) - start >= HEAD.size:
+                end = start + HEAD.size + HEAD.unpack_from(data, start)[0]
+                if len(data) < end:
+                    break
+                message = self._decoder.decode(memoryview(data)[start + HEAD.size : end].tobytes())
+                start = end
+                yield message
+            del data[:start]
+        self.closed.set()
+
+    def close(self) -> None:
+        """End the line, and the waits for it."""
+        self.closed.set()
+        self._news.set()
+        if self._sock.fileno() >= 0:
+            trio.lowlevel.notify_closing(self._sock)
+            self._sock.close()

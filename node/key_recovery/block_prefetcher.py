@@ -1,0 +1,155 @@
+"""Blocks in their order, with the keys of their signatures recovered ahead by other processes, as far as those have come.
+
+A block without them is as good: its rules recover what they need themselves.
+"""
+
+from collections import deque
+from collections.abc import Callable, Generator, Iterable
+from functools import partial
+
+from msgspec import Struct
+
+from node.key_recovery.pool import Batch, Pool
+from rpc.log import Log
+from state.chain.chain import Chain
+from state.chain.skip import Skip
+from state.protocol.errors import ChainError
+from state.protocol.keys.records import ANSWER_SIZE, RECORD_SIZE
+from state.protocol.recovered import forget_keys, keep_keys, records_of
+from state.protocol.transaction import SignedBlock, Wire
+
+# One batch: what a process recovers in 8 ms.
+BATCH_RECORDS, BATCH_BLOCKS = 256, 64
+# What is read ahead; objects take about ten times the size of the bytes.
+AHEAD_SIZE_MAX, AHEAD_BLOCKS_MAX = 1 << 20, 2048
+# Fewer signatures are not worth starting a process, which takes as long as recovering 1,500 of them.
+RECORDS_BEFORE_START = 1000
+# No batch but that of a huge block takes as long; the chain recovers the keys itself then.
+WAIT_SECONDS = 0.05
+
+_log = Log("recovering")
+
+
+class _Group(Struct, eq=False):
+    """Blocks whose records are one batch: the bytes of each one's records, and those of all blocks together."""
+
+    blocks: list[SignedBlock]
+    record_sizes: list[int]
+    block_size: int
+    batch: Batch | None = None
+
+
+class BlockPrefetcher:
+    """Iterates blocks, some of them read ahead; what reading them raises is raised after the last one that was read.
+
+    `workers` processes are started when there is enough for them to do, and end with `close`; none are where the flags of `skip` leave
+    signatures unchecked. Blocks up to `trusted` give them nothing to do. The blocks are pushed by `push`, which doesn't believe a refusal
+    that may be due to a wrong key.
+    """
+
+    def __init__(
+        self,
+        blocks: Iterable[SignedBlock],
+        wire: Wire,
+        workers: int,
+        skip_flags: int = Skip.NOTHING,
+        new_pool: Callable[[int], Pool] | None = None,
+        trusted: int = 0,
+    ) -> None:
+        self._blocks, self._wire, self._trusted = iter(blocks), wire, trusted
+        self._workers = 0 if skip_flags & (Skip.TRANSACTION_SIGNATURES | Skip.AUTHORITY_CHECK) else workers
+        self._pool: Pool | None = None
+        self._new_pool = partial(new_pool or Pool, workers)
+        self._records = 0
+        self._groups: deque[_Group] = deque()
+        self._error: Exception | None = None
+        self._is_at_end = False
+
+    def resume(self, blocks: Iterable[SignedBlock]) -> None:
+        """Iterate other blocks from now on, with the same processes; what was read ahead is forgotten."""
+        self._blocks, self._error, self._is_at_end = iter(blocks), None, False
+        self._groups.clear()
+
+    def close(self) -> None:
+        """End the processes."""
+        if self._pool is not None:
+            self._pool.close()
+
+    def __iter__(self) -> Generator[SignedBlock, None, None]:
+        if not self._workers:
+            yield from self._blocks
+            return
+        self._read_on()
+        while self._groups:
+            group = self._groups[0]
+            keys = self._keys(group)
+            at = 0
+            for block, size in zip(group.blocks, group.record_sizes, strict=True):
+                end = at + size // RECORD_SIZE * ANSWER_SIZE
+                if keys is not None and size:
+                    keep_keys(block, keys[at:end])
+                at = end
+                yield block
+                # One more group after each block: to read all of them at once would keep other tasks waiting at the beginning.
+                self._read_on()
+            self._groups.popleft()
+            self._read_on()
+        if self._error is not None:
+            raise self._error
+
+    def push(self, chain: Chain, block: SignedBlock, skip_flags: int) -> None:
+        """Push a block; a refusal counts only if it comes without keys that others have recovered."""
+        try:
+            chain.push_block(block, skip_flags)
+        except ChainError:
+            if not forget_keys(block):
+                raise
+            chain.push_block(block, skip_flags)
+            if self._pool is not None:
+                self._pool.drop_all(f"block {block.number}, which is valid, was refused with its keys")
+
+    def _keys(self, group: _Group) -> bytes | None:
+        """Return the keys of a group, None if there are none in time."""
+        if self._pool is None or group.batch is None:
+            return None
+        self._pool.wait(group.batch, WAIT_SECONDS if self._pool.is_warm else 0.0)
+        return group.batch.keys
+
+    def _read_on(self) -> None:
+        """Read another group ahead, if there is room, and give it to the processes."""
+        if self._pool is not None:
+            self._pool.exchange()
+        if self._is_at_end or not self._has_room():
+            return
+        group, records = self._next_group()
+        if not group.blocks:
+            return
+        self._groups.append(group)
+        self._records += len(records) // RECORD_SIZE
+        if self._pool is None and self._records >= RECORDS_BEFORE_START:
+            self._pool = self._new_pool()
+        if self._pool is not None and records:
+            group.batch = self._pool.give(records)
+
+    def _has_room(self) -> bool:
+        size = sum([group.block_size for group in self._groups])
+        return size < AHEAD_SIZE_MAX and sum([len(group.blocks) for group in self._groups]) < AHEAD_BLOCKS_MAX
+
+    def _next_group(self) -> tuple[_Group, bytes]:
+        """Return the next blocks, and their records together."""
+        group, parts, count = _Group([], [], 0), [], 0
+        while count < BATCH_RECORDS and len(group.blocks) < BATCH_BLOCKS:
+            try:
+                block = next(self._blocks, None)
+            except Exception as error:  # whatever it is, it is raised where the next block would be taken
+                self._error, block = error, None
+            if block is None:
+                self._is_at_end = True
+                break
+            records = records_of(self._wire, block) if block.number > self._trusted else b""
+            group.blocks.append(block)
+            group.record_sizes.append(len(records))
+            group.block_size += block.size
+            parts.append(records)
+            count += len(records) // RECORD_SIZE
+        return group, b"".join(parts)

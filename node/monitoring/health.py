@@ -1,0 +1,147 @@
+"""The page /health: whether the node does what it was started for, and if not why. It must not know HTTP, and awaits nothing."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from node.devchain.producer import Producer
+from node.monitoring.counters import Counters
+from node.monitoring.disk_space import DiskSpace
+from node.monitoring.event_loop import EventLoopMonitor
+from node.processor.processor import Processor
+from node.runtime.clock import ChainClock
+from node.storage.blocklog import BlockLog
+from rpc.http.asgi_app import PageReply
+from rpc.http.connection_limits import ConnectionLimiter
+from rpc.json.encoding import encoded
+from state.chain.chain import Chain
+from state.chain.pending import KEPT_SIZE, PENDING_SIZE_MAX
+from state.protocol.values.text import time_text
+
+if TYPE_CHECKING:
+    from node.replicas.follow.replica_task import ReplicaTask
+    from node.replicas.readers.pool import ReaderPool
+
+OK, UNAVAILABLE = 200, 503
+NOT_ENABLED = "it was started without (--no-produce, a chain spec without witness_keys, or replay)"
+
+
+class Parts(Struct, kw_only=True):
+    """The parts of a running node that its pages show; `ending` says why it is about to end, "" as long as it isn't."""
+
+    chain: Chain
+    clock: ChainClock
+    counters: Counters
+    processor: Processor
+    ending: Callable[[], str]
+    clients: ConnectionLimiter | None = None
+    producer: Producer | None = None
+    replica: "ReplicaTask | None" = None
+    readers: "ReaderPool | None" = None
+    log: BlockLog | None = None
+    disk_space: DiskSpace | None = None
+    loop: EventLoopMonitor | None = None
+
+
+def trouble(parts: Parts) -> str:
+    """Return why the node doesn't do what it was started for, in words; empty as long as it does."""
+    idle = not_producing(parts)
+    return parts.ending() or parts.processor.failure or (idle and f"no block is produced: {idle}") or not_following(parts)
+
+
+def not_following(parts: Parts) -> str:
+    """Return why a node that should be where another one is isn't; empty when it is or needn't."""
+    return "" if parts.replica is None else parts.replica.trouble()
+
+
+def not_producing(parts: Parts) -> str:
+    """Return why a node that should produce doesn't; empty when it does or needn't."""
+    return "" if parts.producer is None else parts.producer.trouble()
+
+
+def health(parts: Parts) -> PageReply:
+    """Return the reply to GET /health; its status is an error's when there is trouble."""
+    reason = trouble(parts)
+    shown = members(parts, reason)
+    return PageReply(encoded(shown), UNAVAILABLE if reason else OK)
+
+
+def members(parts: Parts, reason: str) -> dict[str, Any]:
+    """Return the members of the reply, with the reason of trouble."""
+    spec, rest, producer = parts.chain.state.spec, parts.processor.summary, parts.producer
+    because = NOT_ENABLED if producer is None else producer.trouble() or producer.idle()
+    return (
+        {
+            "status": "error" if reason else "ok",
+            "reason": reason,
+            "ready": not reason,
+            "chain": spec.name,
+            "chain_id": spec.chain_id.hex(),
+            "head_block_number": rest.head_block_number,
+            "head_block_id": rest.head_block_id.hex(),
+            "head_block_time": time_text(rest.time),
+            "head_block_age_seconds": parts.clock() // 1000 - rest.time,
+            "clock_ahead_seconds": parts.clock.ahead_ms // 1000,
+            "clock_set_back_seconds": parts.clock.behind_ms // 1000,
+            "last_irreversible_block_num": rest.last_irreversible_block_num,
+            "pending_transactions": rest.pending,
+            "pending_bytes": rest.pending_size,
+            "pending_bytes_max": PENDING_SIZE_MAX + KEPT_SIZE,
+            "producing": not because,
+            "not_producing_because": because,
+            "last_slot": None if producer is None else producer.outcome.name.lower(),
+            "seconds_until_next_block": None if producer is None else producer.seconds_until_next(),
+            "block_log": log_members(parts),
+        }
+        | following_members(parts)
+        | reader_members(parts)
+    )
+
+
+def reader_members(parts: Parts) -> dict[str, Any]:
+    """Return the member that shows the readers, with what each has reported last; none for a node without."""
+    if parts.readers is None:
+        return {}
+    shown = [
+        {
+            "reader": reader.number,
+            "pid": reader.pid,
+            "status": "error" if reader.problem else "ok",
+            "reason": reader.problem,
+            "starts": reader.starts,
+            "connections": reader.report.connections,
+            "connections_handed_on": reader.connections,
+            "calls": reader.report.calls,
+            "memory_bytes": reader.report.memory,
+        }
+        for reader in parts.readers.each
+    ]
+    return {"readers": shown}
+
+
+def following_members(parts: Parts) -> dict[str, Any]:
+    """Return the member that shows what is followed; none for a node that follows nobody."""
+    replica = parts.replica
+    if replica is None:
+        return {}
+    shown = {
+        "url": replica.url,
+        "head_block_number": replica.head,
+        "blocks_behind": replica.blocks_behind,
+        "seconds_since_heard": round(replica.seconds_silent, 3),
+        "seconds_unconfirmed": round(replica.seconds_unconfirmed, 3),
+        "problem": replica.problem,
+    }
+    return {"following": shown}
+
+
+def log_members(parts: Parts) -> dict[str, Any]:
+    """Return the members that show the block log and its disk."""
+    if parts.log is None:
+        return {"state": "none"}
+    return {
+        "state": "failed" if parts.processor.failure else "ok",
+        "blocks": len(parts.log),
+        "disk_free_bytes": None if parts.disk_space is None else parts.disk_space.free,
+    }

@@ -1,0 +1,519 @@
+"""The one task that changes the chain: it takes jobs from a queue, does them one at a time, and answers each.
+
+Requests, the producer and debugging all come through it, so that the chain needs no lock: a job runs to its end without
+an await, and after a slice of jobs others get their turn. A job that takes longer than a slice is interrupted, and the gate is shut until
+it is done: queries read the chain directly, and what they see is always between two jobs.
+It must not know HTTP. Source: block-processing.md §2.7, §4.5; rpc-api.md §7.1, §7.3, §7.4.
+"""
+
+from collections.abc import Callable, Generator, Iterator
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import trio
+from msgspec import Struct
+
+from node.key_recovery.block_prefetcher import BlockPrefetcher
+from node.key_recovery.key_prefetcher import KeyPrefetcher
+from node.processor.job_queue import JobQueue
+from node.processor.long_jobs import ChainSummary, LongJobs
+from node.processor.preemption import RUN_SECONDS_MAX
+from node.runtime.clock import ChainClock, TimeLimit
+from node.runtime.errors import FileError
+from node.storage.blockfile import BlockFile
+from node.storage.blocklog import BlockLog
+from node.storage.sync_policy import InThread, Syncer, SyncPolicy, in_thread
+from rpc.caller import LOCAL, Caller
+from rpc.declare.errors import PushFailed
+from rpc.jsonrpc.allowance import Allowances, refusal_units
+from rpc.jsonrpc.scheduler import ReadGate, Stopwatch
+from rpc.log import Log
+from rpc.processor import Inclusion, Result
+from state.chain.chain import Chain
+from state.chain.head_change import HeadChange
+from state.chain.skip import Skip
+from state.protocol.constants import COIN_SOFT_MAX_BLOCK_SIZE
+from state.protocol.errors import ChainError, Refused, require
+from state.protocol.transaction import SignedBlock, SignedTransaction
+
+QUEUE_SIZE_MAX = 8192  # jobs, before a client's is refused
+WAITING_MAX = 65_536  # calls of wait_for
+REAPPLY_MILLISECONDS_MAX = 200  # for applying pending transactions again; the reference's limit
+FUTURE_SECONDS_MAX = 5  # how far a block's time may be ahead of the clock; the reference's limit
+# The largest block that witnesses may vote for.
+TRANSACTION_SIZE_MAX = COIN_SOFT_MAX_BLOCK_SIZE
+ANSWER_PRIORITY = SyncPolicy()
+LOST = "the transaction is gone: the chain was taken back to an earlier moment, or what waited for a block was dropped"
+
+_log = Log("processor")
+
+
+class _Job(Struct, eq=False):
+    """A function that changes the chain, and the event that its caller waits for; none where it is done at once.
+
+    Where it `is_in_steps`, the function returns steps, between which others read, and no other job is done. Where it `can_be_left`, an
+    exception in the middle of it leaves the chain as it was.
+    """
+
+    work: Callable[[], Any]
+    done: trio.Event | None = None
+    result: Any = None
+    error: Exception | None = None
+    is_in_steps: bool = False
+    can_be_left: bool = True
+
+
+class _InclusionWaiter(Struct, eq=False):
+    """A caller that waits until its transaction, once it `is_pushed`, is in a block or has expired, or was taken away (`is_lost`)."""
+
+    expiration: int
+    done: trio.Event
+    is_pushed: bool = False
+    is_lost: bool = False
+    inclusion: Inclusion | None = None
+
+
+class Processor:
+    """Does jobs while `run` runs: a block of this node first, then those of one client after the other, each client's in their order.
+
+    With a `log`, a block is in it before its sender is answered, and synced as far as `sync` promises it: an answer means that the block
+    survives. Syncs are done `in_thread`, while further jobs are done; who waits for a block waits for its sync too. When writing fails,
+    the chain in memory is ahead of the file. Then `failed` is set and `failure` says why, every further job is refused, and the node
+    has to end; a restart goes on from the file.
+
+    All jobs are done in slices of SLICE_SECONDS, between which the `gate` is shut. Whoever waits for a job goes on once it is open.
+    """
+
+    def __init__(
+        self,
+        chain: Chain,
+        *,
+        log: BlockLog | None = None,
+        clock: ChainClock | None = None,
+        time_limit: TimeLimit | None = None,
+        sync: SyncPolicy = ANSWER_PRIORITY,
+        in_thread: InThread = in_thread,
+        workers: int = 0,
+        stopwatch: Stopwatch = perf_counter,
+        gate: ReadGate | None = None,
+    ) -> None:
+        self.chain = chain
+        self.gate = gate or ReadGate()
+        self.failed = trio.Event()
+        self.failure = ""
+        self.allowances = Allowances(stopwatch)
+        # Called with each transaction and block of a client, and its refusal.
+        self.on_pushed: list[Callable[[SignedTransaction | SignedBlock, ChainError | None], None]] = []
+        # Called in the job of a transaction that was accepted, before its sender is answered.
+        self.before_accepting: list[Callable[[SignedTransaction], None]] = []
+        self.on_accepted: list[Callable[[], None]] = []
+        # Called after each job, before its caller is answered.
+        self.on_done: list[Callable[[], None]] = []
+        self._log = log
+        self._syncer = None if log is None else Syncer(log, sync, self.fail, in_thread)
+        self._clock = clock or ChainClock()
+        self._time_limit = time_limit or TimeLimit(REAPPLY_MILLISECONDS_MAX)
+        self._jobs: JobQueue[_Job] = JobQueue()
+        self._waiters: dict[bytes, _InclusionWaiter] = {}
+        self._workers, self._key_prefetcher = workers, KeyPrefetcher(chain, workers)
+        # How many jobs wait for `run`, with those that it has taken from the queue and not begun.
+        self._undone = 0
+        self._is_running = False
+        self._stopwatch, self._seconds_at_once = stopwatch, 0.0
+        self._nursery: trio.Nursery
+        self.long_jobs = LongJobs(chain, self.gate, self._time_limit, stopwatch, leave=self._leave)
+        chain.on_head_change.append(self._on_head_change)
+        if log is not None:
+            # After a failure the log doesn't follow the chain any more.
+            chain.irreversible_blocks.attach_log(log.packed, lambda: 0 if self.failure else len(log))
+
+    @property
+    def queue_length(self) -> int:
+        """The number of jobs that wait."""
+        return len(self._jobs)
+
+    @property
+    def waiting(self) -> int:
+        """The number of calls that wait for their transaction to be in a block."""
+        return len(self._waiters)
+
+    @property
+    def summary(self) -> ChainSummary:
+        """Where the chain is, or was before the job that is interrupted."""
+        return self.long_jobs.summary
+
+    async def run(self) -> None:
+        """Do jobs, and sync, until cancelled."""
+        async with trio.open_nursery() as nursery:
+            if self._syncer is not None:
+                nursery.start_soon(self._syncer.run)
+            self._is_running, self._nursery = True, nursery
+            try:
+                # Waiting is a checkpoint of trio also when there are jobs: other tasks get their turn after each slice.
+                while True:
+                    following: _Job | None = await self._jobs.wait()
+                    while following is not None:
+                        if following.is_in_steps:
+                            await self._perform_steps(following)
+                        following = await self._perform_slice(following)
+            finally:
+                self._is_running = False
+                self._key_prefetcher.close()
+
+    # -------------------------------------------------------------- requests
+
+    async def push_transaction(self, trx: SignedTransaction, caller: Caller = LOCAL) -> None:
+        """Take a transaction into the pending state, within the limits for its sender. Raises PushFailed."""
+        units = 0
+
+        def push() -> None:
+            nonlocal units
+            units_max, work = self.allowances.units_max(caller), self.chain.state.work
+            before = work.spent
+            try:
+                # Until the first schedule the rules allow blocks of 393 MB, and transactions nearly as large: checking one would block
+                # the node for long.
+                require(trx.size <= TRANSACTION_SIZE_MAX, condition=f"fc::raw::pack_size(trx) <= {TRANSACTION_SIZE_MAX}")
+                for check in self.before_accepting:
+                    check(trx)
+                self._key_prefetcher.push(trx, units_max)
+            except ChainError as error:
+                units = work.spent - before + refusal_units(trx.size)
+                self.allowances.charge(caller, units, error)
+                raise
+            waiter = self._waiters.get(trx.id)
+            if waiter is not None:
+                waiter.is_pushed = True
+            for listener in self.on_accepted:
+                listener()
+
+        try:
+            await self._push(push, trx, caller.queue)
+        except PushFailed as failed:
+            failed.units = units
+            raise
+
+    def prefetch_keys(self, transactions: list[SignedTransaction]) -> None:
+        """Have the keys of transactions recovered that are going to be pushed in this order, if there are processes for it."""
+        if self._workers:
+            self._key_prefetcher.prefetch(transactions)
+
+    async def push_block(self, block: SignedBlock, caller: Caller = LOCAL) -> None:
+        """Take a block from outside; one from the future is refused. Raises PushFailed."""
+
+        def push() -> None:
+            work = self.chain.state.work
+            before = work.spent
+            try:
+                latest = self._clock() // 1000 + FUTURE_SECONDS_MAX
+                require(block.timestamp <= latest, condition="block.timestamp.sec_since_epoch() <= max_accept_time")
+                self.chain.push_block(block)
+            except ChainError as error:
+                self.allowances.charge(caller, work.spent - before + refusal_units(block.size), error)
+                raise
+
+        await self._push(push, block, caller.queue, is_synced=True)
+
+    async def wait_for(self, trx: SignedTransaction, caller: Caller = LOCAL) -> Inclusion:
+        """Push a transaction, and wait until it is in a block or has expired.
+
+        Raises PushFailed, and Refused when another call waits for the same transaction, or when it was taken away from the chain. The
+        waiter is entered before the push: the transaction may be in a block before this task runs again.
+        """
+        find = "_callbacks.find( txid ) == _callbacks.end()"
+        require(trx.id not in self._waiters, "Transaction is a duplicate", condition=find)
+        require(len(self._waiters) < WAITING_MAX, "${n} calls wait for transactions already", condition="waiting < max", n=WAITING_MAX)
+        waiter = self._waiters[trx.id] = _InclusionWaiter(trx.expiration, trio.Event())
+        try:
+            await self.push_transaction(trx, caller)
+            await waiter.done.wait()
+            await self._synced()
+        finally:
+            # A client that disconnects cancels this task; the block then finds no waiter.
+            if self._waiters.get(trx.id) is waiter:
+                del self._waiters[trx.id]
+        require(not waiter.is_lost, LOST, condition="trx.is_pending()")
+        assert waiter.inclusion is not None
+        return waiter.inclusion
+
+    async def push_blocks_from(self, path: str, count: int, skip_flags: int = Skip.NOTHING) -> int:
+        """Push up to `count` blocks that follow the head from a file; returns how many were applied.
+
+        It stops at the first block that fails, and logs why. A file that can't be read at all is refused.
+        """
+        pushed = 0
+        if count <= 0:
+            return pushed
+        first = self.chain.state.props.head_block_number + 1
+        # The part of the file before the first block may take long to read: that happens in a thread.
+        in_thread = partial(trio.to_thread.run_sync, abandon_on_cancel=True)
+        try:
+            blocks = await in_thread(BlockFile, Path(path), self.chain.state.wire, first)
+            ahead = BlockPrefetcher(islice(blocks, count), self.chain.state.wire, self._workers, skip_flags)
+            try:
+                following = iter(ahead)
+                block = await in_thread(next, following, None)
+                while block is not None:
+                    await self._in_turn(partial(self._own, partial(ahead.push, self.chain, block, skip_flags)))
+                    pushed += 1
+                    block = next(following, None)
+            finally:
+                ahead.close()
+                blocks.close()
+        except FileError as error:
+            if not pushed:
+                raise Refused("${error}", condition="blocks can be read", error=str(error)) from None
+            _log.warning("a file of blocks could not be read on", error=str(error), pushed=pushed)
+        except ChainError as error:
+            _log.warning("a block of a file was refused", block=first + pushed, reason=error.message(self.chain.state.spec.spell))
+        await self._synced()
+        return pushed
+
+    async def run_steps(self, steps: Iterator[object]) -> int:
+        """Advance an iterator whose steps change the chain, each step in a job of its own; returns the number of steps.
+
+        So a long task, like generating a million blocks, leaves room for others after each step. Raises what the steps raise.
+        """
+        taken = 0
+        step = partial(self._own, lambda: next(steps, steps))
+        while await self._in_turn(step) is not steps:
+            taken += 1
+        await self._synced()
+        return taken
+
+    async def in_turn(self, work: Callable[[], Result]) -> Result:
+        """Do something that changes the chain when it is its turn; returns its result, when the log is synced. Raises what it raises.
+
+        Callers that wait for a transaction which is not pending any more after it are refused.
+        """
+
+        def done() -> Result:
+            try:
+                return self._own(work)
+            finally:
+                self._refuse_lost()
+
+        result: Result = await self._in_turn(done, can_be_left=False)
+        await self._synced()
+        return result
+
+    async def in_steps(self, work: Callable[[], Generator[None, None, Result]]) -> Result:
+        """Do something that changes nothing of the chain when it is its turn, in steps; returns its result. Raises what it raises.
+
+        Others read between the steps, and no other job is done until the last one: so the chain stands still.
+        """
+        result: Result = await self._in_turn(work, is_in_steps=True)
+        return result
+
+    async def make_block(self, make: Callable[[], SignedBlock]) -> SignedBlock:
+        """Make a block by a function and return it. Raises ChainError.
+
+        No other job is done before it, however many wait. It isn't waited for its sync: a slow disk must not make the producer late for
+        its next slot.
+        """
+        block: SignedBlock = await self._in_turn(partial(self._own, make), is_urgent=True)
+        return block
+
+    def _leave(self) -> None:
+        """Write nothing from now on, in a copy of this process, and read blocks without its files."""
+        self.fail(OSError("this is a copy"))
+        if self._log is not None:
+            self._log.reopen()
+
+    def fail(self, error: Exception, what: str = "the block log") -> None:
+        """Take no further job: what a restart needs can't be written."""
+        why = error.strerror if isinstance(error, OSError) else f"an internal error ({type(error).__name__})"
+        self.failure = self.failure or f"{what} can't be written: {why}"
+        self.failed.set()
+
+    # -------------------------------------------------------------- the queue
+
+    async def _push(
+        self, work: Callable[[], Any], item: SignedTransaction | SignedBlock, address: str = "", *, is_synced: bool = False
+    ) -> None:
+        """Do a job for a client, in turn with others'.
+
+        A full queue refuses it at once: waiting for a place would hide the overload from the client.
+        """
+        try:
+            if self._is_running and not self._undone and self._seconds_at_once < RUN_SECONDS_MAX and self.long_jobs.is_free:
+                await self._run_at_once(work)
+            else:
+                busy = "The node is busy, ${n} requests wait already"
+                require(len(self._jobs) < QUEUE_SIZE_MAX, busy, condition="queue.size() < max", n=QUEUE_SIZE_MAX)
+                job = _Job(work, trio.Event())
+                self._put(job, address)
+                await self._answer(job)
+            if is_synced:
+                await self._synced()
+        except ChainError as error:
+            for listener in self.on_pushed:
+                listener(item, error)
+            raise PushFailed(error, item if isinstance(item, SignedTransaction) else None) from error
+        for listener in self.on_pushed:
+            listener(item, None)
+
+    async def _run_at_once(self, work: Callable[[], Any]) -> None:
+        """Do a job that no other one comes before, in its caller's task: two switches of tasks take a fifth of a transfer's time.
+
+        After SLICE_SECONDS of such jobs this lets all others have a turn, and until then jobs go to the queue.
+        """
+        job = _Job(work)
+        start = self._stopwatch()
+        if not self._start(job):
+            job.done = trio.Event()
+            self._nursery.start_soon(self.long_jobs.finish)
+            await self._answer(job)
+            return
+        self._seconds_at_once += self._stopwatch() - start
+        if self._seconds_at_once >= RUN_SECONDS_MAX:
+            try:
+                await trio.lowlevel.checkpoint()
+                await self.gate.wait_open()
+            finally:
+                self._seconds_at_once = 0.0
+        if job.error is not None:
+            raise job.error
+
+    async def _in_turn(
+        self, work: Callable[[], Any], *, is_in_steps: bool = False, can_be_left: bool = True, is_urgent: bool = False
+    ) -> Any:
+        """Do a job of the node itself, for which there is always a place in the queue."""
+        await trio.lowlevel.checkpoint()
+        job = _Job(work, trio.Event(), is_in_steps=is_in_steps, can_be_left=can_be_left)
+        self._put(job, "", is_urgent=is_urgent)
+        return await self._answer(job)
+
+    def _put(self, job: _Job, address: str, *, is_urgent: bool = False) -> None:
+        self._undone += 1
+        self._jobs.put(job, address, is_urgent=is_urgent)
+
+    def _own(self, work: Callable[[], Result]) -> Result:
+        """Do work of this node that makes blocks: its clock goes along with them, other than with blocks from outside."""
+        head = self.chain.state.props.head_block_id
+        result = work()
+        if self.chain.state.props.head_block_id != head:
+            self._clock.advance_to(self.chain.state.head_time * 1000)
+        return result
+
+    async def _answer(self, job: _Job) -> Any:
+        assert job.done is not None
+        await job.done.wait()
+        await self.gate.wait_open()
+        if job.error is not None:
+            raise job.error
+        return job.result
+
+    async def _synced(self) -> None:
+        """Wait until the log is synced, if the policy says so. Raises Refused when that has failed."""
+        if self._syncer is not None:
+            await self._syncer.synced()
+            await self.gate.wait_open()
+            self._require_log()
+
+    async def _perform_slice(self, job: _Job) -> _Job | None:
+        """Do a job, and those that wait after it as long as the slice lasts; return the first of them that is to be taken in steps.
+
+        With one job in each turn of the loop, many clients would fill the queue faster than it is emptied, and none were answered at once.
+        """
+        # What has been done at once belongs to the same slice.
+        start = self._stopwatch() - self._seconds_at_once
+        while True:
+            # A job that was begun at once may not be done yet.
+            await self.long_jobs.freed()
+            self._undone -= 1
+            if not self._start(job):
+                await self.long_jobs.finish()
+            if self._stopwatch() - start >= RUN_SECONDS_MAX:
+                return None
+            following = self._jobs.take()
+            if following is None or following.is_in_steps:
+                return following
+            job = following
+
+    async def _perform_steps(self, job: _Job) -> None:
+        """Take the steps of a job, others having their turn after each; what is left of it is to give its result."""
+        await self.gate.wait_open()
+        try:
+            self._require_log()
+            steps = job.work()
+            while True:
+                next(steps)
+                await trio.lowlevel.checkpoint()
+        except StopIteration as end:
+            value = end.value
+            job.work = lambda: value
+        except Exception as error:  # the caller gets it
+            job.work = partial(_raise, error)
+
+    def _start(self, job: _Job) -> bool:
+        """Begin a job; returns whether it is done."""
+        return self.long_jobs.start(partial(self._perform, job), can_be_left=job.can_be_left)
+
+    def _perform(self, job: _Job) -> None:
+        self._time_limit.renew()
+        try:
+            self._require_log()
+            job.result = job.work()
+            # A job whose block could not be written must not be answered as done.
+            self._require_log()
+        except Exception as error:  # expected or not, the caller gets it; the processor goes on
+            job.error = error
+        for listener in self.on_done:
+            listener()
+        if job.done is not None:
+            job.done.set()
+
+    # -------------------------------------------------------------- the listener of the chain
+
+    def _on_head_change(self, change: HeadChange) -> None:
+        # The time for applying pending transactions again begins after the move, not before.
+        self._time_limit.renew()
+        if self._log is not None and not self.failure:
+            try:
+                self._log.switch(change.popped, change.applied)
+                assert self._syncer is not None
+                self._syncer.written()
+            except OSError as error:
+                self.fail(error)
+            except Exception as error:
+                # Whatever it was, the chain in memory is ahead of the log now, and must not go on.
+                self.fail(error)
+                raise
+        if self._waiters and not self.failure:
+            for block in change.applied:
+                self._confirm(block)
+
+    def _confirm(self, block: SignedBlock) -> None:
+        """Answer the callers whose transaction is in the block, and those whose transaction has expired."""
+        for place, trx in enumerate(block.transactions):
+            waiter = self._waiters.pop(trx.id, None)
+            if waiter is not None:
+                waiter.inclusion = Inclusion(trx.id, block.number, place, False)
+                waiter.done.set()
+        late = [(trx_id, waiter) for trx_id, waiter in self._waiters.items() if waiter.expiration < block.timestamp]
+        for trx_id, waiter in late:
+            del self._waiters[trx_id]
+            waiter.inclusion = Inclusion(trx_id, block.number, -1, True)
+            waiter.done.set()
+
+    def _refuse_lost(self) -> None:
+        """Refuse the callers whose transaction was pushed and is neither in a block nor pending any more."""
+        if not self._waiters:
+            return
+        pending = {trx.id for trx in self.chain.pending}
+        for trx_id, waiter in list(self._waiters.items()):
+            if waiter.is_pushed and trx_id not in pending:
+                del self._waiters[trx_id]
+                waiter.is_lost = True
+                waiter.done.set()
+
+    def _require_log(self) -> None:
+        require(not self.failure, "${why}", condition="log.is_written()", why=self.failure)
+
+
+def _raise(error: Exception) -> None:
+    raise error

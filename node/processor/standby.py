@@ -1,0 +1,101 @@
+"""A copy of this process that answers reads while a long job is under way here. It leaves the job, which changes nothing then, so that its
+chain is the one before the job. It writes nothing, and ends with this process.
+"""
+
+import socket
+from collections.abc import Callable
+from functools import partial
+from itertools import count
+
+import msgspec
+import trio
+
+from node.ipc.calls import Call, Reply
+from node.ipc.channel import HEAD, Channel, framed
+from node.runtime.forked_child import ForkedChild
+from rpc.caller import Caller
+from rpc.jsonrpc.fair_queue import FairLimiter
+from rpc.log import Log
+
+_log = Log("processor")
+
+Answer = Callable[[bytes, Caller], bytes]
+IN_SESSION = object()
+# Requests that it has at a time; of the others, addresses take turns. This process often sends and reads only every 10 ms.
+ASKED_AT_ONCE_MAX = 8
+
+
+class Standby:
+    """The copy, from its fork on; `run` has to run. Raises ChildFailed when the system gives no process.
+
+    `leave_job` and `answer` are called there: the first once, the other with each request, for which it returns b"" where it can't answer.
+    """
+
+    def __init__(self, leave_job: Callable[[], None], answer: Answer) -> None:
+        ours, theirs = socket.socketpair()
+        try:
+            self._child = ForkedChild(partial(serve, theirs, leave_job, answer), keeps=(theirs.fileno(),), niceness=0)
+        except BaseException:
+            ours.close()
+            raise
+        finally:
+            theirs.close()
+        self._channel = Channel(ours, Reply)
+        self._numbers, self._limiter = count(), FairLimiter(ASKED_AT_ONCE_MAX)
+        self._waiting: dict[int, trio.Event] = {}
+        self._replies: dict[int, bytes] = {}
+        self._is_dismissed = False
+
+    async def run(self) -> None:
+        """Take its answers, until it has ended or is ended."""
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._channel.run)
+                async for reply in self._channel.messages():
+                    if (event := self._waiting.get(reply.call)) is not None:
+                        self._replies[reply.call] = reply.body
+                        event.set()
+                nursery.cancel_scope.cancel()
+        finally:
+            self.end()
+            why = await self._child.kill()
+            if not self._is_dismissed:
+                _log.warning("the copy that answers reads during a long job has ended, reads wait", reason=why)
+
+    async def ask(self, body: bytes, caller: Caller) -> bytes:
+        """Return its answer to a request; b"" when it has none, or has ended."""
+        if self._channel.closed.is_set():
+            return b""
+        async with self._limiter.place(caller.queue):
+            number = next(self._numbers)
+            event = self._waiting[number] = trio.Event()
+            self._channel.send(Call(number, body, caller.address, caller.why_not_local, caller.session is not None))
+            try:
+                # A line that was lost meanwhile has set no event of this request.
+                if not self._channel.closed.is_set():
+                    await event.wait()
+            finally:
+                del self._waiting[number]
+                reply = self._replies.pop(number, b"")
+        return reply
+
+    def stop(self) -> None:
+        """End it in order; whoever waits for an answer gets none."""
+        self._is_dismissed = True
+        self.end()
+
+    def end(self) -> None:
+        """Take no more answers from it."""
+        self._channel.close()
+        for event in self._waiting.values():
+            event.set()
+
+
+def serve(sock: socket.socket, abandon_job: Callable[[], None], answer: Answer) -> None:
+    """Be the copy, until the line ends."""
+    abandon_job()
+    requests, decoder = sock.makefile("rb"), msgspec.msgpack.Decoder(Call)
+    while head := requests.read(HEAD.size):
+        call = decoder.decode(requests.read(HEAD.unpack(head)[0]))
+        caller = Caller(call.address, call.why_not_local, IN_SESSION if call.in_session else None)
+        sock.sendall(framed(Reply(call.call, answer(call.body, caller))))

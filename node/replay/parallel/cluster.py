@@ -1,0 +1,84 @@
+"""Verifies ranges as tasks of a Ray cluster. A task whose worker has died is tried again by Ray, elsewhere if need be.
+
+Workers need this program and its libraries, and the blocks and snapshots under the same paths as here (a shared folder).
+"""
+
+from typing import Any
+
+from node.replay.parallel.range_progress import RangeProgress
+from node.replay.parallel.ranges import Range, RangeResult, verify_range
+from node.runtime.errors import NodeError
+from node.runtime.install_location import IS_INSTALLED, own_environment
+from node.runtime.optional_libraries import load_extra
+
+RETRIES = 2
+POLL_SECONDS = 0.5
+
+
+def verify_on_ray(ranges: list[Range], address: str, progress: RangeProgress) -> None:
+    """Verify ranges on the cluster at `ray://HOST:PORT`, or with `ray:N` on one that is started here for it with N workers.
+
+    Raises NodeError when there is none at the address.
+    """
+    ray = load_extra("ray", "ray", what="--parallel ray://")
+    connect(ray, address)
+    try:
+        run(ray, ranges, progress)
+    finally:
+        ray.shutdown()
+
+
+def connect(ray: Any, address: str) -> None:
+    """Connect to a cluster, or start one."""
+    environment = {} if IS_INSTALLED else {"env_vars": {"PYTHONPATH": own_environment()["PYTHONPATH"]}}
+    try:
+        if address.startswith("ray://"):
+            load_extra("grpc", "ray", what="--parallel ray://")
+            ray.init(address, runtime_env=environment, log_to_driver=False, logging_level="error")
+        else:
+            ray.init(
+                num_cpus=int(address.removeprefix("ray:")),
+                runtime_env=environment,
+                include_dashboard=False,
+                log_to_driver=False,
+                logging_level="error",
+            )
+    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+        raise NodeError(f"--parallel {address}: no cluster answers: {error}") from None
+
+
+def run(ray: Any, ranges: list[Range], progress: RangeProgress) -> None:
+    """Give every range to the cluster, and put what comes back on the board."""
+    reached = ray.remote(num_cpus=0)(ProgressActor).remote()
+    task = ray.remote(num_cpus=1, max_retries=RETRIES)(verify)
+    waiting = {task.remote(part, place, reached): place for place, part in enumerate(ranges)}
+    while waiting:
+        done, _ = ray.wait(list(waiting), num_returns=1, timeout=POLL_SECONDS)
+        for reference in done:
+            place = waiting.pop(reference)
+            try:
+                progress.end(place, ray.get(reference))
+            except (ray.exceptions.RayError, ray.exceptions.RayTaskError) as error:
+                progress.end(place, RangeResult(failure=f"its task has failed: {str(error).strip().splitlines()[-1]}"))
+        for place, number in ray.get(reached.get.remote()).items():
+            progress.reach(place, number)
+
+
+class ProgressActor:
+    """An actor that holds how far each range has come."""
+
+    def __init__(self) -> None:
+        self._at: dict[int, int] = {}
+
+    def put(self, place: int, number: int) -> None:
+        """Note the block that a range has come to."""
+        self._at[place] = number
+
+    def get(self) -> dict[int, int]:
+        """Return the blocks of all ranges that have begun."""
+        return self._at
+
+
+def verify(part: Range, place: int, reached: Any) -> RangeResult:
+    """Verify a range in a worker."""
+    return verify_range(part, lambda number: reached.put.remote(place, number))

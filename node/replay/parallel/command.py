@@ -1,0 +1,76 @@
+"""`coind replay --parallel`: the ranges of a file, where they are verified, and the result of all of them."""
+
+import re
+import time
+from functools import partial
+from pathlib import Path
+
+import trio
+
+from node.replay.parallel.local import verify_locally
+from node.replay.parallel.range_progress import RangeProgress
+from node.replay.parallel.ranges import RangeResult, ranges_of
+from node.runtime.errors import FileError, NodeError, StateError, Status
+from node.runtime.output import say
+from node.runtime.shutdown import cancelled_by, run_to_end, stopped_by_signals
+
+PROCESSES_MAX = 256
+
+_LOCAL, _RAY = re.compile("[0-9]{1,3}", re.ASCII), re.compile(r"ray://[^/\s]+:[0-9]{1,5}|ray:[1-9][0-9]{0,2}", re.ASCII)
+
+
+def verify_in_parallel(source: Path, chain: str, snapshots: Path, where: str, *, is_trusted: bool) -> int:
+    """Verify blocks by the ranges between the snapshots of a folder; `where` is a number of processes, or a Ray cluster.
+
+    Raises StateError when a range leads to another state than the next snapshot has, FileError when a block of one can't be applied.
+    """
+    is_local = _LOCAL.fullmatch(where) is not None and 0 < int(where) <= PROCESSES_MAX
+    if not is_local and not _RAY.fullmatch(where):
+        raise NodeError(f"--parallel {where}: expected a number of processes up to {PROCESSES_MAX}, ray://HOST:PORT, or ray:N")
+    progress = RangeProgress(ranges_of(source, chain, snapshots, is_trusted=is_trusted))
+    begun = time.monotonic()
+    try:
+        if is_local:
+            run_to_end(partial(_verify_locally, int(where), progress))
+        else:
+            from node.replay.parallel.cluster import verify_on_ray
+
+            verify_on_ray(progress.ranges, where, progress)
+    except KeyboardInterrupt:
+        pass
+    if len(progress.outcomes) < len(progress.ranges):
+        say(progress.line())
+        return Status.INTERRUPTED
+    return show(progress, time.monotonic() - begun)
+
+
+async def _verify_locally(processes: int, progress: RangeProgress) -> int:
+    """Verify ranges until all are done or a signal comes, which ends their processes as well."""
+    stop = trio.Event()
+    async with stopped_by_signals(stop), cancelled_by(stop):
+        await verify_locally(progress.ranges, processes, progress)
+    return Status.DONE
+
+
+def show(progress: RangeProgress, seconds: float) -> int:
+    """Print the outcome of each range, and of all together, as a replay prints it. Raises NodeError when one of them is wrong."""
+    outcomes = [progress.outcomes[place] for place in range(len(progress.ranges))]
+    for place, (part, outcome) in enumerate(zip(progress.ranges, outcomes, strict=True), 1):
+        say(f"range {place}: {part}: {outcome.failure or f'{outcome.digest}, {outcome.blocks:,} blocks in {outcome.seconds:.1f} s'}")
+    if wrong := [(place, outcome) for place, outcome in enumerate(outcomes, 1) if outcome.failure]:
+        raise failure(wrong)
+    last = outcomes[-1]
+    blocks, transactions = sum(each.blocks for each in outcomes), sum(each.transactions for each in outcomes)
+    say(f"head block {last.number} {last.block_id}")
+    rate = f"{transactions / seconds:,.0f} transactions/s, {blocks / seconds:,.0f} blocks/s"
+    say(f"{blocks:,} blocks, {transactions:,} transactions in {seconds:.3f} s, {len(outcomes)} ranges: {rate}")
+    say(f"state digest: {last.digest}")
+    return Status.DONE
+
+
+def failure(wrong: list[tuple[int, RangeResult]]) -> NodeError:
+    """Return the error of the ranges that are wrong: the first of those that lead to another state, else the first of all."""
+    place, outcome = next(((place, each) for place, each in wrong if each.is_state), wrong[0])
+    more = f"; {len(wrong) - 1} more ranges are wrong" if len(wrong) > 1 else ""
+    kind = StateError if outcome.is_state else FileError
+    return kind(f"range {place}, after block {outcome.number}: {outcome.failure}{more}")

@@ -1,0 +1,146 @@
+"""The ranges of a chain between its snapshots, and how one of them is verified. It must not know where that happens.
+
+Nothing but values crosses to a worker: paths, names and numbers. What a snapshot says of its own state isn't believed either: its digest
+is computed when its range begins.
+"""
+
+import os
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import trio
+from msgspec import Struct
+
+from node.history.apply import ChainCursor, replay
+from node.history.sources import STANDARD_INPUT, OlderBlocks, open_source
+from node.runtime.errors import FileError, NodeError
+from node.runtime.progress import Progress
+from node.snapshots.file import Snapshot
+from node.snapshots.folder import load, paths
+from node.specs.builder import load_spec
+from node.storage.disk import SystemDisk
+from state.chain.chain import Chain
+from state.chain.digest import state_digest
+from state.chain.genesis import new_state
+from state.chain.skip import TRUSTED, Skip
+
+Report = Callable[[int], object]
+"""Takes the number of the block that a range has come to."""
+
+
+class RangeBoundary(Struct, frozen=True):
+    """A snapshot between two ranges: its file, and the block and the state that it claims."""
+
+    path: str
+    number: int
+    block_id: str
+    digest: str
+
+
+class Range(Struct, frozen=True, kw_only=True):
+    """Blocks that are verified together: from genesis or a snapshot on, to the next snapshot or the end of the blocks."""
+
+    source: str
+    chain: str  # the name of the spec, or its file
+    begin: RangeBoundary | None = None
+    end: RangeBoundary | None = None
+    is_trusted: bool = False  # signatures and authorities are left out
+
+    def __str__(self) -> str:
+        """Return its blocks in words."""
+        first = 1 if self.begin is None else self.begin.number + 1
+        return f"blocks {first:,} to {f'{self.end.number:,}' if self.end else 'the end'}"
+
+
+class RangeResult(Struct, frozen=True, kw_only=True):
+    """How a range has ended: its last block and the digest there; `failure` is why it isn't right, empty if it is.
+
+    `is_state`: the blocks could be applied, and lead to another state than the snapshot has.
+    """
+
+    number: int = 0
+    block_id: str = ""
+    digest: str = ""
+    blocks: int = 0
+    transactions: int = 0
+    seconds: float = 0.0
+    failure: str = ""
+    is_state: bool = False
+
+
+def ranges_of(source: Path, chain: str, snapshots: Path, *, is_trusted: bool) -> list[Range]:
+    """Return the ranges between the snapshots of a folder, in their order; paths are made absolute. Raises NodeError."""
+    if source == STANDARD_INPUT:
+        raise NodeError("--parallel reads the blocks in several processes: name a file or a folder in place of -")
+    marks = [boundary_of(path.resolve()) for path in reversed(paths(snapshots, SystemDisk()))]
+    if not marks:
+        raise NodeError(f"{snapshots}: no snapshots; make some: coind replay FILE --snapshots {snapshots} --snapshot-every N")
+    chain = str(Path(chain).resolve()) if chain.endswith(".toml") else chain
+    part = partial(Range, source=str(source.resolve()), chain=chain, is_trusted=is_trusted)
+    return [part(begin=begin, end=end) for begin, end in zip([None, *marks], [*marks, None], strict=True)]
+
+
+def boundary_of(path: Path) -> RangeBoundary:
+    """Return what a snapshot says of itself. Raises SnapshotError."""
+    snapshot = Snapshot(path, SystemDisk())
+    snapshot.close()
+    head = snapshot.head
+    return RangeBoundary(str(path), head.number, head.block_id, head.digest)
+
+
+def verify_range(part: Range, report: Report) -> RangeResult:
+    """Replay the blocks of a range, and compare what they lead to; whatever is wrong is in the outcome."""
+    chain = Chain(new_state(load_spec(part.chain)))
+    begun = time.monotonic()
+    try:
+        if part.begin is not None and (wrong := begin_at(chain, part, part.begin)):
+            return RangeResult(number=part.begin.number, failure=wrong, is_state=True)
+        done = trio.run(apply_blocks, chain, part, report)
+    except NodeError as error:
+        return RangeResult(number=chain.state.props.head_block_number, failure=str(error))
+    props = chain.state.props
+    number, block_id, digest = props.head_block_number, props.head_block_id.hex(), state_digest(chain.state)
+    failure = "" if part.end is None else difference(part.end, number, block_id, digest)
+    return RangeResult(
+        number=number,
+        block_id=block_id,
+        digest=digest,
+        blocks=done.blocks,
+        transactions=done.transactions,
+        seconds=time.monotonic() - begun,
+        failure=failure,
+        is_state=bool(failure) and part.end is not None and number == part.end.number,
+    )
+
+
+def begin_at(chain: Chain, part: Range, mark: RangeBoundary) -> str:
+    """Put a chain where a range begins; returns what is wrong with the snapshot, "" if nothing is. Raises NodeError."""
+    load(chain, Path(mark.path), SystemDisk(), OlderBlocks(Path(part.source), chain.state.wire).find).finish()
+    digest = state_digest(chain.state)
+    return "" if digest == mark.digest else f"the state in {mark.path} has the digest {digest}, and it says {mark.digest}"
+
+
+async def apply_blocks(chain: Chain, part: Range, report: Report) -> Progress:
+    """Apply the blocks of a range. Raises NodeError."""
+    try:
+        blocks = open_source(Path(part.source), chain.state.wire, chain.state.props.head_block_number + 1)
+    except FileError as error:
+        raise NodeError(f"{error}; the path must lead to the same blocks on every machine of the cluster ({os.uname().nodename})") from None
+    progress = Progress(blocks.size, blocks.last, report=report)
+    skip = TRUSTED & ~Skip.MERKLE_CHECK if part.is_trusted else Skip.NOTHING
+    await replay(ChainCursor(chain, blocks, skip_flags=skip, signed=(1,)), progress, until=None if part.end is None else part.end.number)
+    report(chain.state.props.head_block_number)
+    return progress
+
+
+def difference(end: RangeBoundary, number: int, block_id: str, digest: str) -> str:
+    """Return what a snapshot has another block or another state than a replay has led to; "" if it has the same."""
+    if number < end.number:
+        return f"the blocks end with block {number}, before that of {end.path}"
+    if block_id != end.block_id:
+        return f"block {number} is {block_id}, and {end.path} was taken at {end.block_id}"
+    if digest != end.digest:
+        return f"the blocks lead to the state {digest}, and {end.path} has {end.digest}"
+    return ""

@@ -1,0 +1,102 @@
+"""Blocks from a broker, through a child process that reads it: its library is asyncio's, and the node stays without."""
+
+import subprocess
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from importlib.util import find_spec
+from typing import Any
+
+import msgspec
+import trio
+
+from node.client.http import RECEIVE_BYTES
+from node.client.lines import LineSplitter
+from node.replicas.follow.sources import SyncPosition, require_same_chain
+from node.replicas.follow.stream_lines import BadLine, StreamEnded, read_header, read_packed
+from node.runtime.errors import NodeError
+from node.runtime.install_location import own_environment
+from node.runtime.optional_libraries import install_hint
+from rpc.push.events import Event, Heartbeat
+from state.protocol.spec import ChainSpec
+
+COMMAND = (sys.executable, "-P", "-m", "node.replicas.relay.broker_reader")
+SILENCE_SECONDS_MAX = 30
+
+
+class BrokerSource:
+    """A broker that a relay fills."""
+
+    def __init__(self, url: str, spec: ChainSpec) -> None:
+        if find_spec("nats") is None:
+            raise NodeError(f"--follow nats:// needs nats, which isn't installed; install it: {install_hint('nats')}")
+        self._url, self._spec = url, spec
+
+    async def batches(self, place: SyncPosition) -> AsyncGenerator[list[Event | Heartbeat]]:
+        """Yield what comes."""
+        has_header = False
+        async with aclosing(self._lines("lines", str(place.first))) as batches:
+            async for some in batches:
+                batch: list[Event | Heartbeat] = []
+                for line in some:
+                    batch.append(read_packed(line) if has_header else self._begin(line))
+                    has_header = True
+                yield batch
+        raise NodeError(f"the reader of {self._url} has ended")
+
+    async def head(self) -> int:
+        """Return the number of the last block in the broker."""
+        return int((await self._answer("head"))["head"])
+
+    async def id_of(self, number: int) -> bytes | None:
+        """Return the id of a block that is or was on the main branch; None without it."""
+        return bytes.fromhex((await self._answer("id", str(number)))["id"]) or None
+
+    def _begin(self, line: bytes) -> Heartbeat:
+        """Read the first line, which says whose blocks they are."""
+        header = read_header(line)
+        require_same_chain(self._url, self._spec, header)
+        return Heartbeat(header.head, is_stale=True)
+
+    async def _answer(self, *words: str) -> dict[str, Any]:
+        async with aclosing(self._lines(*words)) as batches:
+            async for lines in batches:
+                return decoded(lines[0])
+        raise NodeError(f"the reader of {self._url} gives no answer")
+
+    async def _lines(self, what: str, *rest: str) -> AsyncGenerator[list[bytes]]:
+        """Yield the lines that a child writes, until it ends."""
+        command = [*COMMAND, what, self._url, self._spec.name, *rest]
+        environment = own_environment()
+        # Of a session of its own, so that a signal of the terminal leaves its end to this process.
+        process = await trio.lowlevel.open_process(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, start_new_session=True
+        )
+        assert process.stdout is not None
+        try:
+            splitter = LineSplitter()
+            while True:
+                with trio.move_on_after(SILENCE_SECONDS_MAX) as patience:
+                    part = bytes(await process.stdout.receive_some(RECEIVE_BYTES))
+                if patience.cancelled_caught:
+                    raise NodeError(f"the reader of {self._url} is silent")
+                if not part:
+                    return
+                if lines := splitter.add(part):
+                    yield lines
+        finally:
+            process.kill()
+            with trio.CancelScope(shield=True):
+                await process.wait()
+            await trio.aclose_forcefully(process.stdout)
+
+
+def decoded(line: bytes) -> dict[str, Any]:
+    """Return a line of the child as an object. Raises NodeError, also with the error that the line tells."""
+    try:
+        given = msgspec.json.decode(line, type=dict[str, Any])
+    except msgspec.MsgspecError as error:
+        raise BadLine(line, error) from None
+    if "error" in given:
+        raise StreamEnded(str(given["error"]))
+    return given

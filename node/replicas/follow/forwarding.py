@@ -1,0 +1,131 @@
+"""What clients of a replica may do to its chain: nothing. Broadcasts are passed on to the followed node, whose replies they get."""
+
+from collections.abc import Awaitable, Callable, Generator, Iterator
+from typing import Any, NoReturn
+
+import trio
+
+from node.client.errors import RefusedCall
+from node.client.http import REPLY_SECONDS_MAX
+from node.client.trio_http import connected
+from node.processor.processor import Processor
+from node.replicas.follow.stream_lines import STRANGE
+from node.runtime.errors import NodeError
+from rpc.caller import LOCAL, Caller
+from rpc.declare.errors import UpstreamError
+from rpc.jsonrpc.allowance import refusal_units
+from rpc.jsonrpc.fair_queue import FairLimiter
+from rpc.jsonrpc.scheduler import ReplyScheduler
+from rpc.log import Log
+from rpc.processor import Inclusion, Result
+from state.protocol.errors import Refused
+from state.protocol.transaction import SignedBlock, SignedTransaction, Wire
+
+CALLS_MAX = 64  # passed on at a time; more wait, and client addresses take turns
+WAITING_CALLS_MAX = 1024  # that wait for a block; more are refused
+WAIT_SECONDS_MAX = 3700  # an hour is the longest that a transaction may wait
+HERE_SECONDS_MAX = 10  # how long an answer waits for its block to be here, too
+
+PUSH = "network_broadcast_api.broadcast_transaction"
+PUSH_BLOCK = "network_broadcast_api.broadcast_block"
+WAIT = "condenser_api.broadcast_transaction_synchronous"
+
+_log = Log("following")
+
+
+class ForwardingProcessor:
+    """The processor of a replica, as its methods see it; `url` is where broadcasts go, "" nowhere, `followed` what the replica follows.
+
+    `reached` waits until a block is here: who has waited for a block reads here what it wrote.
+    """
+
+    def __init__(self, own: Processor, wire: Wire, followed: str, url: str, reached: Callable[[int], Awaitable[None]]) -> None:
+        self._own, self._wire, self._followed, self._url, self._reached = own, wire, followed, url, reached
+        self._limiter, self._waiting_places = FairLimiter(CALLS_MAX), trio.CapacityLimiter(WAITING_CALLS_MAX)
+        self._scheduler = ReplyScheduler()
+
+    async def push_transaction(self, trx: SignedTransaction, caller: Caller = LOCAL) -> None:
+        """Pass a transaction on."""
+        async with self._limiter.place(caller.queue):
+            await self._forward(PUSH, {"trx": self._wire.transaction_to_json(trx), "max_block_age": -1}, trx, caller)
+
+    async def push_block(self, block: SignedBlock, caller: Caller = LOCAL) -> None:
+        """Pass a block on."""
+        async with self._limiter.place(caller.queue):
+            await self._call(PUSH_BLOCK, {"block": self._wire.block_to_json(block)})
+
+    async def wait_for(self, trx: SignedTransaction, caller: Caller = LOCAL) -> Inclusion:
+        """Pass a transaction on, and wait for its block there, and then for that here."""
+        try:
+            self._waiting_places.acquire_on_behalf_of_nowait(place := object())
+        except trio.WouldBlock:
+            busy = "${n} calls wait for transactions already"
+            raise Refused(busy, condition="waiting < max", n=WAITING_CALLS_MAX) from None
+        try:
+            given = await self._forward(WAIT, [self._wire.transaction_to_json(trx, legacy=True)], trx, caller, WAIT_SECONDS_MAX)
+        finally:
+            self._waiting_places.release_on_behalf_of(place)
+        try:
+            found = Inclusion(bytes.fromhex(given["id"]), int(given["block_num"]), int(given["trx_num"]), bool(given["expired"]))
+        except STRANGE:
+            raise self._no_answer("its answer can't be read") from None
+        with trio.move_on_after(HERE_SECONDS_MAX):
+            await self._reached(found.block_num)
+        return found
+
+    async def push_blocks_from(self, path: str, count: int, skip_flags: int) -> int:
+        """Refuse: this chain goes where the followed one goes."""
+        self._refuse()
+
+    async def run_steps(self, steps: Iterator[object]) -> int:
+        """Refuse."""
+        self._refuse()
+
+    async def in_turn(self, work: Callable[[], Result]) -> Result:
+        """Refuse."""
+        self._refuse()
+
+    async def in_steps(self, work: Callable[[], Generator[None, None, Result]]) -> Result:
+        """Do something that changes nothing."""
+        return await self._own.in_steps(work)
+
+    def _refuse(self) -> NoReturn:
+        text = "this node follows ${url} and changes nothing by itself; ask that one"
+        raise Refused(text, condition="chain.is_own()", url=self._followed)
+
+    async def _forward(
+        self, method: str, params: Any, trx: SignedTransaction, caller: Caller, seconds_max: float = REPLY_SECONDS_MAX
+    ) -> Any:
+        """Pass a transaction on. Its sender is charged for a refusal here as well: to a node elsewhere all clients of this one are one."""
+        allowances = self._own.allowances
+        allowances.units_max(caller)
+        try:
+            # A node on this machine knows by the address that this isn't the replica's own.
+            return await self._call(method, params, seconds_max, "" if caller.is_local else caller.address)
+        except UpstreamError as error:
+            data = error.error.get("data")
+            units = data.get("units") if isinstance(data, dict) else None
+            if isinstance(data, dict) and "retry_after_seconds" in data and not allowances.is_used_up(caller):
+                _log.warning(
+                    "the node that makes the blocks refuses this one's clients for a while; if it counts them all as one, name this node's "
+                    "address with --proxy there",
+                    client=caller.address,
+                )
+            allowances.charge(caller, units if type(units) is int and units > 0 else refusal_units(trx.size), error)
+            raise
+
+    async def _call(self, method: str, params: Any, seconds_max: float = REPLY_SECONDS_MAX, forwarded_for: str = "") -> Any:
+        if not self._url:
+            text = "this node follows ${url}, which takes no transactions; start it with --broadcast-to URL, the node that makes the blocks"
+            raise Refused(text, condition="has_owner()", url=self._followed)
+        try:
+            async with connected(self._url, self._scheduler) as connection:
+                return await connection.call(method, params, seconds_max=seconds_max, forwarded_for=forwarded_for)
+        except RefusedCall as error:
+            raise UpstreamError(error.error) from None
+        except NodeError as error:
+            raise self._no_answer(str(error)) from None
+
+    def _no_answer(self, why: str) -> Refused:
+        text = "the node that makes the blocks gives no answer, so that nobody knows whether it has taken this: ${why}"
+        return Refused(text, condition="owner.answers()", why=why)

@@ -1,0 +1,269 @@
+"""The owner's side of readers: starts their processes and those that have ended again, hands connections on to them, and answers what they
+pass on. It knows no rule and no method.
+"""
+
+import pickle
+import socket
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+import trio
+
+from node.ipc.calls import Call, Reply
+from node.ipc.channel import Channel
+from node.processor.processor import Processor
+from node.replicas.readers.messages import Cancel, FromReader, Loaded, OutOfSync, PageRequest, Ready, Report, Start, Stop
+from node.replicas.readers.publisher import Publisher
+from node.runtime.errors import NodeError
+from node.runtime.install_location import own_environment
+from node.runtime.logs import is_json_lines
+from rpc.caller import Caller
+from rpc.http.asgi_app import CachedPage, PageReply
+from rpc.jsonrpc.dispatch import Service
+from rpc.log import Log
+from state.protocol.errors import ChainError
+
+COMMAND = (sys.executable, "-P", "-m", "node.app.reader")
+PAUSE_SECONDS_MIN, PAUSE_SECONDS_MAX = 0.5, 30.0
+# A reader that has lasted for so long begins with the shortest pause again.
+STEADY_SECONDS = 60
+# The node says that it answers when its readers do, or after so long.
+READY_SECONDS_MAX = 30
+END_SECONDS_MAX = 4
+# A reader that says nothing for so long hangs. It is silent while it loads a chain.
+SILENT_SECONDS_MAX, LOADING_SECONDS_MAX = 15, 600
+# It says something each second. One that has been silent for so long is given no connections.
+QUIET_SECONDS_MAX = 3
+PEER_SIZE_MAX = 1 << 10
+
+_log = Log("readers")
+_IN_SESSION = object()
+
+Pages = dict[str, Callable[[], PageReply]]
+
+
+class ReaderProcess:
+    """One place for a process, and the process that has it now. `problem` is why it answers nothing, "" while it does."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.pid, self.starts, self.connections = 0, 0, 0
+        self.problem = "it is starting"
+        self.report = Report()
+        self.heard_at = 0.0
+        self.channel: Channel | None = None
+        self.doors: socket.socket | None = None
+        self.calls: dict[int, trio.CancelScope] = {}
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it takes connections."""
+        return not self.problem
+
+
+class ReaderPool:
+    """The readers of a node, while `run` runs. Connections are handed to them and to the owner itself in turns."""
+
+    def __init__(self, count: int, publisher: Publisher, processor: Processor, settings: Any) -> None:
+        self.each = [ReaderProcess(number) for number in range(1, count + 1)]
+        self._publisher, self._processor, self._settings = publisher, processor, settings
+        self._turn = 0
+        self._is_stopping = False
+        self._service: Service
+        self._pages: Pages = {}
+        processor.on_done.append(publisher.flush)
+
+    @property
+    def number(self) -> int:
+        """The number of the last message about the chain."""
+        return self._publisher.number
+
+    def serve(self, service: Service, pages: Pages) -> None:
+        """Answer by a service, and show these pages, from now on."""
+        self._service, self._pages = service, {path: CachedPage(page) for path, page in pages.items()}
+
+    def refuse(self, said: bytes) -> None:
+        """Tell the subscribers of all readers of a refusal."""
+        self._publisher.refuse(said)
+
+    def hand_off(self, line: socket.socket, peer: Any) -> bool:
+        """Hand a connection to the next reader, unless it is the owner's own turn or the reader can't take it; whether that was done."""
+        ready = [reader for reader in self.each if self._is_listening(reader)]
+        self._turn += 1
+        place = self._turn % (len(ready) + 1)
+        if not place:
+            return False
+        reader = ready[place - 1]
+        assert reader.doors is not None
+        try:
+            socket.send_fds(reader.doors, [msgspec.msgpack.encode((str(peer[0]), int(peer[1])))], [line.fileno()])
+        except OSError:
+            return False
+        reader.connections += 1
+        line.close()
+        return True
+
+    def _is_listening(self, reader: ReaderProcess) -> bool:
+        """Whether a reader answers soon, as far as one can know."""
+        is_quiet = trio.current_time() - reader.heard_at > QUIET_SECONDS_MAX
+        return reader.is_ready and not is_quiet and not self._publisher.is_loading(reader.channel)
+
+    async def ready(self) -> None:
+        """Wait until all readers answer, at most READY_SECONDS_MAX."""
+        with trio.move_on_after(READY_SECONDS_MAX):
+            while not all(reader.is_ready for reader in self.each):
+                await trio.sleep(0.02)
+
+    async def run(self) -> None:
+        """Keep a process in each place until cancelled."""
+        async with trio.open_nursery() as nursery:
+            for reader in self.each:
+                nursery.start_soon(self._keep, reader)
+
+    def stop(self) -> None:
+        """Have the readers end in order: they take nothing more, and finish what they have begun."""
+        self._is_stopping = True
+        for reader in self.each:
+            if reader.channel is not None:
+                reader.channel.send(Stop())
+
+    async def stopped(self) -> None:
+        """Wait until they have ended."""
+        while any(reader.channel is not None for reader in self.each):
+            await trio.sleep(0.01)
+
+    # -------------------------------------------------------------- processes
+
+    async def _keep(self, reader: ReaderProcess) -> None:
+        pause = PAUSE_SECONDS_MIN
+        while True:
+            begun = trio.current_time()
+            reader.starts += 1
+            try:
+                why = await self._live(reader)
+            except OSError as error:
+                why = f"it can't be started: {error.strerror}"
+            if self._is_stopping:
+                reader.problem = "the node is stopping"
+                return
+            reader.problem = why
+            if trio.current_time() - begun > STEADY_SECONDS:
+                pause = PAUSE_SECONDS_MIN
+            _log.warning("a reader has ended, it is started again", reader=reader.number, pid=reader.pid, reason=why, seconds=pause)
+            await trio.sleep(pause)
+            pause = min(PAUSE_SECONDS_MAX, pause * 2)
+
+    async def _live(self, reader: ReaderProcess) -> str:
+        """Run one process to its end; returns why it has ended. Raises OSError."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        our_doors, their_doors = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs, their_doors, our_doors:
+            our_doors.setblocking(False)
+            given = (theirs.fileno(), their_doors.fileno())
+            try:
+                process = subprocess.Popen(
+                    [*COMMAND, *map(str, given)],
+                    pass_fds=given,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    env=own_environment(),
+                    start_new_session=True,
+                )
+            except OSError:
+                ours.close()
+                raise
+            theirs.close()
+            their_doors.close()
+            channel = reader.channel = Channel(ours, FromReader)
+            reader.doors, reader.pid, reader.problem = our_doors, process.pid, "it is starting"
+            try:
+                return await self._talk(reader, channel)
+            finally:
+                reader.problem = reader.problem or "it has ended"
+                self._publisher.remove(channel)
+                channel.close()
+                with trio.CancelScope(shield=True):
+                    await _ended(process, END_SECONDS_MAX if self._is_stopping else 0)
+                reader.channel = reader.doors = None
+                reader.report = Report()
+
+    async def _talk(self, reader: ReaderProcess, channel: Channel) -> str:
+        """Talk with a reader until the line is lost; returns why."""
+        why = "it has ended"
+        reader.heard_at, reader.calls = trio.current_time(), {}
+        async with trio.open_nursery() as nursery:
+
+            async def watch() -> None:
+                nonlocal why
+                while True:
+                    await trio.sleep(1)
+                    is_loading = not reader.is_ready or self._publisher.is_loading(channel)
+                    limit = LOADING_SECONDS_MAX if is_loading else SILENT_SECONDS_MAX
+                    if trio.current_time() - reader.heard_at > limit:
+                        why = f"it has said nothing for {limit} seconds"
+                        nursery.cancel_scope.cancel()
+
+            nursery.start_soon(channel.run)
+            nursery.start_soon(watch)
+            channel.send(Start(pickle.dumps(self._settings), is_json_lines()))
+            async for message in channel.messages():
+                reader.heard_at = trio.current_time()
+                if isinstance(message, Call):
+                    nursery.start_soon(self._answer, reader, channel, message)
+                elif isinstance(message, Report):
+                    reader.report = message
+                elif isinstance(message, Cancel):
+                    if scope := reader.calls.get(message.call):
+                        scope.cancel()
+                elif isinstance(message, PageRequest):
+                    shown = self._pages[message.path]()
+                    channel.send(Reply(message.call, shown.body, shown.status, shown.content_type))
+                elif isinstance(message, Loaded):
+                    reader.problem = ""
+                    self._publisher.loaded(channel)
+                elif isinstance(message, (Ready, OutOfSync)):
+                    if isinstance(message, OutOfSync):
+                        _log.warning("a reader has lost the chain, it gets it anew", reader=reader.number, reason=message.reason)
+                    nursery.start_soon(self._bring, channel)
+            nursery.cancel_scope.cancel()
+        return why
+
+    async def _bring(self, channel: Channel) -> None:
+        """Give a reader the chain as it is, in a job of the processor, after whose changes everything else comes."""
+        try:
+            await self._processor.in_turn(lambda: self._publisher.add(channel))
+        except (ChainError, NodeError):  # the node is ending
+            channel.close()
+
+    async def _answer(self, reader: ReaderProcess, channel: Channel, call: Call) -> None:
+        with trio.CancelScope() as scope:
+            reader.calls[call.call] = scope
+            try:
+                caller = Caller(call.address, call.why_not_local, _IN_SESSION if call.in_session else None)
+                reply: bytes | Awaitable[bytes] = await self._service.answer_in_turn(call.body, caller)
+                if not isinstance(reply, bytes):
+                    reply = await reply
+            finally:
+                del reader.calls[call.call]
+            # What it has changed comes before it: so its sender reads what it wrote. What was changed before a job that is interrupted was
+            # told before that began.
+            if not self._processor.gate.is_closed:
+                self._publisher.flush()
+            channel.send(Reply(call.call, reply))
+
+
+async def _ended(process: "subprocess.Popen[bytes]", seconds: float) -> None:
+    """Wait until a process has ended, at most so long, then end it."""
+    with trio.move_on_after(seconds):
+        while process.poll() is None:
+            await trio.sleep(0.01)
+    if process.poll() is None:
+        process.kill()
+        while process.poll() is None:
+            await trio.sleep(0.01)
+    with suppress(OSError):
+        process.wait(0)

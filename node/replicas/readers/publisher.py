@@ -1,0 +1,171 @@
+"""Tells readers what happens on the chain of this process: after each job of the processor what it has changed, in one message.
+
+It is synchronous. What can't be said as blocks, edits and waiting transactions, a return to an earlier moment or a dump that was loaded,
+makes all readers begin anew with a dump.
+"""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from node.devchain.devchain import DevChain
+from node.devchain.savepoints import DevSettings
+from node.ipc.channel import Channel, framed
+from node.replicas.readers.messages import Changes, PendingTransaction, Sync
+from rpc.log import Log
+from rpc.push.events import BlocksRemoved, encode_line, new_block
+from state.chain.chain import Chain
+from state.chain.head_change import HeadChange
+from state.chain.state_edits import StateEdit
+from state.protocol.errors import ChainError
+from state.protocol.transaction import SignedTransaction
+
+_log = Log("readers")
+
+
+class Publisher:
+    """Sends changes of a chain to the links that were added. `number` counts the messages; attached to the chain once there is a link.
+
+    `_loading` has, for each link, the folders of the dumps that its reader was sent and hasn't said that it has loaded.
+    """
+
+    def __init__(self, chain: Chain, devchain: DevChain) -> None:
+        self.number = 0
+        self._chain, self._devchain = chain, devchain
+        self._links: dict[Channel, None] = {}
+        self._loading: dict[Channel, list[Path]] = {}
+        self._lines: list[bytes] = []
+        self._refused: list[bytes] = []
+        self._is_elsewhere = False
+        self._pending: Sequence[SignedTransaction] = ()
+        self._count = 0
+        self._known: set[bytes] = set()
+        self._settled: DevSettings | None = None
+        chain.on_head_change.append(self._moved)
+        chain.sidecars.on_added.append(self._edited)
+        devchain.on_returned.append(self._returned)
+
+    def add(self, channel: Channel) -> None:
+        """Bring a reader to where the chain is, and tell it from then on; in a job of the processor. Raises OSError, and NodeError."""
+        self.flush()
+        self._links[channel] = None
+        self._sync([channel])
+
+    def remove(self, channel: Channel) -> None:
+        """Tell a reader nothing more."""
+        self._links.pop(channel, None)
+        # A reader that was killed hasn't removed them.
+        for folder in self._loading.pop(channel, ()):
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def loaded(self, channel: Channel) -> None:
+        """Note that a reader has loaded a dump."""
+        if self._loading.get(channel):
+            self._loading[channel].pop(0)
+
+    def is_loading(self, channel: Channel | None) -> bool:
+        """Whether a reader is silent because it loads a dump."""
+        return channel is not None and bool(self._loading.get(channel))
+
+    def refuse(self, said: bytes) -> None:
+        """Tell of a refusal."""
+        if self._links:
+            self._refused.append(said)
+
+    def flush(self) -> None:
+        """Send what has changed since the last time."""
+        if not self._links:
+            self._lines.clear()
+            self._refused.clear()
+            self._is_elsewhere = False
+            return
+        if self._is_elsewhere:
+            self._lines.clear()
+            self._sync(list(self._links))
+            return
+        waiting, taken = self._waiting()
+        settled = self._devchain.settled_elsewhere()
+        if not (self._lines or taken or self._refused) and waiting is None and settled == self._settled:
+            return
+        self.number += 1
+        changed = None if settled == self._settled else settled
+        changes = Changes(self.number, tuple(self._lines), waiting, taken, changed, tuple(self._refused))
+        self._lines.clear()
+        self._refused.clear()
+        self._settled = settled
+        data = framed(changes)
+        for channel in self._links:
+            channel.send_framed(data)
+
+    # -------------------------------------------------------------- what happens
+
+    def _moved(self, change: HeadChange) -> None:
+        if not self._links or self._is_elsewhere:
+            return
+        if change.popped:
+            self._lines.append(encode_line(BlocksRemoved(change.popped[-1].number, change.popped[0].number)))
+        for block in change.applied:
+            self._lines.append(encode_line(new_block(self._chain, block)))
+
+    def _edited(self, block_id: bytes, edit: StateEdit) -> None:
+        head = self._chain.head
+        if self._links and not self._is_elsewhere and head is not None and head.id == block_id:
+            self._lines.append(encode_line(new_block(self._chain, head)))
+
+    def _returned(self) -> None:
+        self._is_elsewhere = True
+
+    def _waiting(self) -> tuple[tuple[PendingTransaction, ...] | None, tuple[bytes, ...]]:
+        """Return all transactions that wait, if their list is another one than before, and those that have been added to it."""
+        pending, pack = self._chain.pending, self._chain.state.wire.pack_transaction
+        waiting: tuple[PendingTransaction, ...] | None = None
+        taken: tuple[bytes, ...] = ()
+        # After blocks were undone it can be the same list, without the effects of what is in it.
+        if pending is self._pending and len(pending) >= self._count and not self._lines:
+            new = pending[self._count :]
+            taken = tuple(map(pack, new))
+            self._known.update(trx.id for trx in new)
+        elif pending or self._known or self._lines:
+            waiting = self._waiting_of(pending, self._known)
+            self._known = {trx.id for trx in pending}
+        self._pending, self._count = pending, len(pending)
+        return waiting, taken
+
+    def _waiting_of(self, pending: Sequence[SignedTransaction], known: set[bytes]) -> tuple[PendingTransaction, ...]:
+        applied, pack = self._chain.state.transactions.by_trx_id, self._chain.state.wire.pack_transaction
+        return tuple(PendingTransaction(trx.id, b"" if trx.id in known else pack(trx), applied.get(trx.id) is not None) for trx in pending)
+
+    # -------------------------------------------------------------- everything
+
+    def _sync(self, links: list[Channel]) -> None:
+        """Have readers begin with a dump of what is here now."""
+        self.number += 1
+        folder = Path(tempfile.mkdtemp(prefix="coind-reader-"))  # that nobody else may look into
+        try:
+            dumped = folder / "dump"
+            self._devchain.dump(str(dumped))
+            # Whoever loads a dump applies what waits: only here it is said what isn't applied.
+            waiting = self._waiting_of(self._chain.pending, set())
+            sidecars = self._chain.sidecars.encode()
+            for place, channel in enumerate(links):
+                own = Path(tempfile.mkdtemp(prefix="coind-reader-")) / "dump"
+                if place == len(links) - 1:
+                    dumped.replace(own)
+                else:
+                    os.link(dumped, own)
+                self._loading.setdefault(channel, []).append(own.parent)
+                channel.send(Sync(self.number, str(own), sidecars, self._devchain.settled_elsewhere(), waiting))
+        except (ChainError, OSError) as error:
+            _log.warning("the chain can't be given to readers", reason=str(error))
+            for channel in links:
+                channel.close()
+                self.remove(channel)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        # Writing a dump has rewound the chain, and made its list of waiting transactions anew.
+        self._is_elsewhere = False
+        self._pending, self._count = self._chain.pending, len(self._chain.pending)
+        self._known = {trx.id for trx in self._chain.pending}
+        self._settled = self._devchain.settled_elsewhere()

@@ -1,0 +1,86 @@
+"""Makes the changes that the owner of a chain tells of to the chain of a reader. It is synchronous, and knows no process."""
+
+import shutil
+from pathlib import Path
+
+from node.devchain.devchain import DevChain
+from node.replicas.follow.replica_applier import ReplicaApplier
+from node.replicas.follow.stream_lines import read_packed
+from node.replicas.readers.messages import Changes, PendingTransaction, Sync
+from node.runtime.clock import TimeLimit
+from node.runtime.errors import NodeError
+from rpc.push.events import Heartbeat
+from state.chain.chain import Chain
+from state.chain.skip import TRUSTED, Skip
+from state.protocol.errors import ChainError
+from state.protocol.transaction import SignedTransaction
+
+# The owner has checked them.
+CHECKED = TRUSTED | Skip.UNDO_HISTORY_CHECK
+
+
+class ReaderChain:
+    """The chain of a reader. `number` is that of the last message that was applied; `is_out_of_sync` is whether a `Sync` is waited for."""
+
+    def __init__(self, chain: Chain, devchain: DevChain, time_limit: TimeLimit) -> None:
+        self.number = 0
+        self.is_out_of_sync = True
+        self._chain, self._devchain, self._time_limit = chain, devchain, time_limit
+        self._applier = ReplicaApplier(chain, is_trusting=True, keeps_pending=True)
+
+    def load(self, sync: Sync) -> None:
+        """Begin with a dump, and remove it. Raises NodeError and ChainError."""
+        path = Path(sync.path)
+        try:
+            self._devchain.load(sync.path)
+        finally:
+            shutil.rmtree(path.parent, ignore_errors=True)
+        self._chain.sidecars.decode(sync.sidecars)
+        self._devchain.apply_settings(sync.settled)
+        self._wait_for(sync.waiting)
+        self.number, self.is_out_of_sync = sync.number, False
+
+    def apply(self, changes: Changes) -> str:
+        """Make changes; returns why that failed, "" when it hasn't. While lost nothing is done."""
+        if self.is_out_of_sync:
+            return ""
+        self._time_limit.renew()
+        try:
+            self._applier.apply(*[item for line in changes.lines if not isinstance(item := read_packed(line), Heartbeat)])
+            if changes.settled is not None:
+                self._devchain.apply_settings(changes.settled)
+            if changes.waiting is not None:
+                self._wait_for(changes.waiting)
+            for packed in changes.taken:
+                self._take(self._chain.state.wire.unpack_transaction(packed))
+        except ChainError as error:
+            return self._give_up(error.message(self._chain.state.spec.spell))
+        except NodeError as error:
+            return self._give_up(str(error))
+        self.number = changes.number
+        return ""
+
+    def _give_up(self, reason: str) -> str:
+        self.is_out_of_sync = True
+        return reason
+
+    def _wait_for(self, waiting: tuple[PendingTransaction, ...]) -> None:
+        """Have these transactions wait, and no others, in this order."""
+        chain, applied = self._chain, self._chain.state.transactions.by_trx_id
+        now = [(trx.id, applied.get(trx.id) is not None) for trx in chain.pending]
+        if now == [(wanted.id, wanted.is_applied) for wanted in waiting]:
+            return
+        known = {trx.id: trx for trx in chain.pending}
+        chain.clear_pending()
+        for wanted in waiting:
+            trx = chain.state.wire.unpack_transaction(wanted.packed) if wanted.packed else known.get(wanted.id)
+            if trx is None:
+                raise NodeError(f"the transaction {wanted.id.hex()} is not known here")
+            if wanted.is_applied:
+                self._take(trx)
+            else:
+                chain.pending.append(trx)
+
+    def _take(self, trx: SignedTransaction) -> None:
+        self._time_limit.renew()
+        self._chain.push_transaction(trx, CHECKED)

@@ -1,0 +1,1 @@
+"""Chains as data: a library for scripts, exports, SQL and reports."""

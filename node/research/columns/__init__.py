@@ -1,0 +1,1 @@
+"""Operations and rows as Arrow columns."""

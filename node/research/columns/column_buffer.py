@@ -1,0 +1,151 @@
+"""Collects operations and blocks as they are applied, and fills columns with them. It knows no file.
+
+Operations of transactions are read from the block after it was applied; virtual ones come from a listener, which is called before each.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pyarrow as pa
+from msgspec import Struct
+
+from node.research.columns.columns import INT64, MILLISECONDS, TEXT, TIME, ArrowSchemas, Columns, array_of, operations_of_chain
+from state.protocol.codec.fields import wire_fields
+from state.protocol.codec.kinds import Int
+from state.protocol.operation import Operation
+from state.protocol.transaction import ZERO_ID, SignedBlock
+from state.tables import State
+
+BLOCKS = "blocks"
+# The columns that all operations begin with; the first four are the order of the rows.
+KEYS = pa.schema([("block", INT64), ("trx", INT64), ("op", INT64), ("virtual_op", INT64), ("time", TIME), ("trx_id", TEXT)])
+ORDER = 4
+# So many rows of all kinds wait before columns are filled with them, those of rare kinds for longer; blocks up to a size in bytes.
+WAITING_ROWS, RARE_ROWS, WAITING_BYTES = 8192, 1024, 4 << 20
+
+Row = tuple[Operation, int, int, int, int, int, str | None]
+Rows = list[Row]
+Filled = tuple[str, list[Any]]
+
+
+class Dataset(Struct, frozen=True):
+    """What is exported under one name: the folder in front of its chunks, the name of its file without ending, its columns, its order."""
+
+    folder: str
+    file: str
+    schema: Any
+    order: int
+
+
+class ColumnBuffer:
+    """The operations and blocks that wait to become columns. `wanted` are kinds of operations and `blocks`; None for everything."""
+
+    def __init__(self, state: State, schemas: ArrowSchemas, wanted: set[str] | None) -> None:
+        classes = operations_of_chain(state.spec)
+        self.kinds = {name: cls for name, cls in classes.items() if wanted is None or name in wanted}
+        self.has_blocks = wanted is None or BLOCKS in wanted
+        self._columns = {name: operation_columns(schemas, cls) for name, cls in self.kinds.items()}
+        self._blocks, self._block_columns = list[SignedBlock](), block_columns(schemas)
+        self._rows: dict[str, Rows] = {name: [] for name in self.kinds}
+        self._ordinary = {cls: self._rows[name].append for name, cls in self.kinds.items() if not cls.VIRTUAL}
+        self._virtual = {cls: self._rows[name].append for name, cls in self.kinds.items() if cls.VIRTUAL}
+        self._listeners, self._here, self._time = state.listeners, state.position, 0
+        self._waiting = self._size = 0
+
+    @property
+    def needs_state(self) -> bool:
+        """Whether blocks must be applied: virtual operations are in no block."""
+        return bool(self._virtual)
+
+    def datasets(self) -> Iterator[Dataset]:
+        """Yield what is exported."""
+        for name, columns in self._columns.items():
+            yield Dataset(f"operations/kind={name}", name, columns.schema, ORDER)
+        if self.has_blocks:
+            yield Dataset(BLOCKS, BLOCKS, self._block_columns.schema, 1)
+
+    def watch(self) -> None:
+        """Take virtual operations from now on, as blocks are applied."""
+        self._listeners.before_block.append(self._begin)
+        self._listeners.watch_operations(self._hear)
+
+    def _begin(self, _state: State, block: SignedBlock) -> None:
+        """Note the time of a block, which its virtual operations have."""
+        self._time = block.timestamp * MILLISECONDS
+
+    def _hear(self, state: State, operation: Operation) -> None:
+        """Before an operation is applied: take it if it is a virtual one."""
+        take = self._virtual.get(type(operation))
+        if take is not None:
+            here = self._here
+            trx_id = None if here.trx_id == ZERO_ID else here.trx_id.hex()
+            take((operation, here.block, here.trx_in_block, here.op_in_trx, here.virtual_op, self._time, trx_id))
+            self._waiting += 1
+
+    def take(self, block: SignedBlock) -> None:
+        """After a block was applied: take it and its operations."""
+        number, time, ordinary = block.number, block.timestamp * MILLISECONDS, self._ordinary
+        for place, trx in enumerate(block.transactions):
+            trx_id = trx.id.hex()
+            for index, operation in enumerate(trx.operations):
+                append = ordinary.get(type(operation))
+                if append is not None:
+                    append((operation, number, place, index, 0, time, trx_id))
+            self._waiting += len(trx.operations)
+        if self.has_blocks:
+            self._blocks.append(block)
+            self._waiting += 1
+        self._size += block.size
+
+    def filled(self, *, whole: bool = False) -> Iterator[Filled]:
+        """Yield the columns of the kinds of which enough waits, `whole` of all; what is yielded waits no more."""
+        if not whole and self._waiting < WAITING_ROWS and self._size < WAITING_BYTES:
+            return
+        least = 1 if whole or self._size >= WAITING_BYTES else RARE_ROWS
+        for name, rows in self._rows.items():
+            if len(rows) >= least:
+                # Faster than zip(*rows), which takes all rows as arguments.
+                keys = [array_of([row[place] for row in rows], field) for place, field in enumerate(KEYS, 1)]
+                yield name, keys + self._columns[name].arrays([row[0] for row in rows])
+                rows.clear()
+        if len(self._blocks) >= least:
+            yield BLOCKS, self._block_columns.arrays(self._blocks)
+            self._blocks.clear()
+        self._waiting = len(self._blocks) + sum(map(len, self._rows.values()))
+        self._size = 0
+
+
+class OperationColumns(Struct, frozen=True):
+    """The columns of a kind of operation: the keys, and its own ones."""
+
+    schema: Any
+    arrays: Callable[[Any], list[Any]]
+
+
+def operation_columns(schemas: ArrowSchemas, cls: type[Operation]) -> OperationColumns:
+    """Return the columns of a class of operations; a field that is named like a key has the kind's name in front."""
+    own = schemas.of(cls)
+    kind = schemas.codecs.spec.spell(cls.NAME)
+    fields = [pa.field(f"{kind}_{field.name}", field.type) if field.name in KEYS.names else field for field in own.schema]
+    return OperationColumns(pa.schema([*KEYS, *fields]), own.arrays)
+
+
+def block_columns(schemas: ArrowSchemas) -> Columns:
+    """Return the columns of blocks."""
+    kinds = {field.name: field.kind for field in wire_fields(SignedBlock)}
+    number = Int(32)
+    return schemas.columns(
+        [
+            ("block", "v.number", number),
+            ("time", "v.timestamp", kinds["timestamp"]),
+            ("block_id", "v.id", kinds["previous"]),
+            ("previous", "v.previous", kinds["previous"]),
+            ("witness", "v.witness", kinds["witness"]),
+            ("transaction_merkle_root", "v.transaction_merkle_root", kinds["transaction_merkle_root"]),
+            ("extensions", "v.extensions", kinds["extensions"]),
+            ("witness_signature", "v.witness_signature", kinds["witness_signature"]),
+            ("transactions", "len(v.transactions)", number),
+            ("operations", "sum([len(trx.operations) for trx in v.transactions])", number),
+            ("size", "v.size", number),
+        ]
+    )

@@ -1,0 +1,338 @@
+"""The columns of declared types: which ones a field becomes, of which Arrow type, and functions that fill them with values.
+
+Everything follows from the kinds of the fields. The functions are generated as straight-line code, once per type and chain: one list
+comprehension for each column. It knows no file.
+
+| kind of a field | columns |
+|---|---|
+| text, account name | string; bytes that are no UTF-8 become U+FFFD, as in JSON |
+| integer | int32 up to 16 bits or signed with 32, int64 up to 32 bits or signed with 64, decimal(20, 0) unsigned with 64; text with 128 |
+| bool | bool |
+| time | timestamp in milliseconds, UTC |
+| asset | `amount` int64 in the smallest unit, and `amount_symbol`: the letters of the chain's own, the NAI of user tokens |
+| price | `rate_base`, `rate_base_symbol`, `rate_quote`, `rate_quote_symbol` |
+| symbol, key, hash, bytes, version, enumeration | string: letters or NAI, text with the chain's prefix, hex, hex, `0.23.0`, name |
+| list, set | list; of assets: of structs with amount and symbol |
+| map | map |
+| declared type, as an authority | struct |
+| one of several types, as extensions | string: JSON as the API shows it |
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache, singledispatch
+from typing import Any
+
+import pyarrow as pa
+from msgspec import Struct
+
+from rpc.declare.record_encoder import record_codecs
+from rpc.declare.record_fields import Amount, ConstantField, FieldPath, Whole
+from rpc.json.encoding import encoded, scrubbed
+from state.operations.content import CommentOptions, CommentPayoutBeneficiaries
+from state.protocol.codec.code_generator import compiled
+from state.protocol.codec.fields import kind_of, wire_fields
+from state.protocol.codec.kinds import (
+    AssetKind,
+    Blob,
+    Choice,
+    Codecs,
+    CoinFeeKind,
+    Dump,
+    Flag,
+    Hash,
+    Int,
+    Key,
+    Kind,
+    Many,
+    Maybe,
+    Pairs,
+    PriceKind,
+    Release,
+    Seconds,
+    String,
+    SymbolKind,
+    Wide,
+    as_it_is,
+)
+from state.protocol.operation import Operation, by_wire_tag
+from state.protocol.spec import ChainSpec
+from state.protocol.values.asset import COIN, nai_text
+
+TEXT, INT32, INT64, BOOL = pa.string(), pa.int32(), pa.int64(), pa.bool_()
+UINT64 = pa.decimal128(20, 0)
+TIME = pa.timestamp("ms", "UTC")
+MILLISECONDS = 1000
+
+AS_IT_IS = "{0}"
+AMOUNT, AMOUNT_SYMBOL = "{0}.amount", "symbol({0}.symbol)"
+
+
+class ColumnPart(Struct, frozen=True):
+    """A column of a field: what its name ends with, its type, and the expression of its value, with `{0}` for the value of the field."""
+
+    suffix: str
+    type: Any
+    value: str = AS_IT_IS
+    is_nested: bool = False
+
+
+class Record(Kind):
+    """The kind of a field that holds an object of the program's own: its fields by name, attribute and kind."""
+
+    def __init__(self, *fields: tuple[str, str, Any]) -> None:
+        self.fields = fields
+
+    def dumper(self, codecs: Codecs, legacy: bool) -> Dump | None:
+        dumps = [(codecs.spec.spell(name), attribute, codecs.dumper(kind, legacy) or as_it_is) for name, attribute, kind in self.fields]
+        return lambda value: {name: dump(getattr(value, attribute)) for name, attribute, dump in dumps}
+
+
+class JsonColumn(Kind):
+    """The kind of a field that only JSON can hold, made by a function."""
+
+    def __init__(self, shown: Callable[[Any], Any]) -> None:
+        self.shown = shown
+
+    def dumper(self, codecs: Codecs, legacy: bool) -> Dump | None:
+        return self.shown
+
+
+class Columns(Struct, frozen=True):
+    """Columns by name and type (an Arrow schema), and the function from objects to one list for each column."""
+
+    schema: Any
+    lists: Callable[[Sequence[Any]], list[list[Any]]]
+
+    def arrays(self, values: Sequence[Any]) -> list[Any]:
+        """Return the columns of these objects as Arrow arrays."""
+        return [array_of(column, field) for column, field in zip(self.lists(values), self.schema, strict=True)]
+
+
+class ArrowSchemas:
+    """The columns of all declared types of a chain.
+
+    With `is_flat`, lists, maps and structs become JSON text in the API's form, for formats that have no nested values.
+    """
+
+    def __init__(self, spec: ChainSpec, *, is_flat: bool = False) -> None:
+        self.codecs, self.is_flat = record_codecs(spec), is_flat
+        self._names: dict[str, Any] = {"symbol": cache(self.symbol_text), "coin": self.symbol_text(COIN)}
+        self._made: dict[type, Columns] = {}
+
+    def symbol_text(self, symbol: int) -> str:
+        """Return the letters of a symbol of the chain, or the NAI of a user token."""
+        return self.codecs.symbols.letters.get(symbol) or nai_text(symbol)
+
+    def of(self, cls: type) -> Columns:
+        """Return the columns of a declared type."""
+        if cls not in self._made:
+            fields = [(self.codecs.spec.spell(field.json), f"v.{field.name}", field.kind) for field in wire_fields(cls)]
+            if cls is CommentOptions:
+                fields.append(("beneficiaries", f"{self.bound(beneficiaries)}(v.extensions)", BENEFICIARIES))
+            self._made[cls] = self.columns(fields)
+        return self._made[cls]
+
+    def columns(self, fields: Iterable[tuple[str, str, Any]]) -> Columns:
+        """Return the columns of fields, each given by its name, the expression of its value in an object `v`, and its kind."""
+        lines, lists, schema = [], [], []
+        for number, (title, expression, kind) in enumerate(fields):
+            parts = self.parts(kind)
+            if len(parts) == 1 and parts[0].value == AS_IT_IS:
+                lists.append(f"[{expression} for v in values]")
+            else:
+                lines.append(f"f{number} = [{expression} for v in values]")
+                lists += [f"[{part.value.format('x')} for x in f{number}]" for part in parts]
+            schema += [pa.field(f"{title}{part.suffix}", part.type) for part in parts]
+        lines.append(f"return [{', '.join(lists)}]")
+        return Columns(pa.schema(schema), compiled("lists", ["values"], lines, dict(self._names)))
+
+    def parts(self, kind: Any) -> list[ColumnPart]:
+        """Return the columns of a kind of field; JSON where nothing else holds all of its values."""
+        kind = kind_of(kind)
+        found = parts_of(kind, self)
+        if found is None or (self.is_flat and any(part.is_nested for part in found)):
+            dump = self.codecs.dumper(kind) or as_it_is
+            return [ColumnPart("", TEXT, f"{self.bound(lambda value: encoded(dump(value)).decode())}({{0}})")]
+        return found
+
+    def member(self, kind: Any) -> tuple[Any, str]:
+        """Return type and expression of a member of a list or a map; an asset is a struct of amount and symbol."""
+        parts = self.parts(kind)
+        if len(parts) == 1:
+            return parts[0].type, parts[0].value
+        fields = [pa.field(part.suffix[1:] or "amount", part.type) for part in parts]
+        return pa.struct(fields), f"({', '.join(part.value for part in parts)})"
+
+    def struct(self, members: Iterable[tuple[str, str, Any]]) -> ColumnPart:
+        """Return the column of a struct, filled with tuples; its members are given by name, attribute and kind."""
+        fields, values = [], []
+        for name, attribute, kind in members:
+            for part in self.parts(kind):
+                fields.append(pa.field(f"{self.codecs.spec.spell(name)}{part.suffix}", part.type))
+                values.append(inner(part, attribute))
+        return ColumnPart("", pa.struct(fields), f"({', '.join(values)},)", is_nested=True)
+
+    def bound(self, value: Any) -> str:
+        """Return the name by which the generated code finds an object."""
+        name = f"o{len(self._names)}"
+        self._names[name] = value
+        return name
+
+
+@singledispatch
+def parts_of(kind: object, schemas: ArrowSchemas) -> list[ColumnPart] | None:
+    """Return the columns of a kind or a declared class; None where only JSON can hold all of its values."""
+    # A kind that only changes the condenser's form of another one.
+    element = getattr(kind, "element", None)
+    return None if element is None else parts_of(kind_of(element), schemas)
+
+
+@parts_of.register
+def _declared(kind: type, schemas: ArrowSchemas) -> list[ColumnPart]:
+    return [schemas.struct(members(kind))]
+
+
+@parts_of.register
+def _record(kind: Record, schemas: ArrowSchemas) -> list[ColumnPart]:
+    return [schemas.struct(kind.fields)]
+
+
+@parts_of.register
+def _maybe(kind: Maybe, schemas: ArrowSchemas) -> list[ColumnPart]:
+    return [optional(part) for part in schemas.parts(kind.element)]
+
+
+@parts_of.register
+def _asset(kind: AssetKind, schemas: ArrowSchemas) -> list[ColumnPart]:
+    return [ColumnPart("", INT64, AMOUNT), ColumnPart("_symbol", TEXT, AMOUNT_SYMBOL)]
+
+
+@parts_of.register
+def _fee(kind: CoinFeeKind, schemas: ArrowSchemas) -> list[ColumnPart]:
+    return [ColumnPart("", INT64, AMOUNT), ColumnPart("_symbol", TEXT, "coin")]
+
+
+@parts_of.register
+def _amount(kind: Amount, schemas: ArrowSchemas) -> list[ColumnPart]:
+    return [ColumnPart("", INT64), ColumnPart("_symbol", TEXT, repr(schemas.symbol_text(kind.symbol)))]
+
+
+@parts_of.register
+def _price(kind: PriceKind, schemas: ArrowSchemas) -> list[ColumnPart]:
+    sides = [("base", schemas.parts(AssetKind())), ("quote", schemas.parts(AssetKind()))]
+    return [ColumnPart(f"_{side}{part.suffix}", part.type, inner(part, side)) for side, parts in sides for part in parts]
+
+
+@parts_of.register
+def _int(kind: Int, schemas: ArrowSchemas) -> list[ColumnPart]:
+    return [ColumnPart("", int_type(kind.bits, kind.signed))]
+
+
+@parts_of.register
+def _whole(kind: Whole, schemas: ArrowSchemas) -> list[ColumnPart]:
+    return [ColumnPart("", INT64)]
+
+
+@parts_of.register
+def _string(kind: String, schemas: ArrowSchemas) -> list[ColumnPart]:
+    return [ColumnPart("", TEXT)]
+
+
+@parts_of.register
+def _flag(kind: Flag, schemas: ArrowSchemas) -> list[ColumnPart]:
+    return [ColumnPart("", BOOL)]
+
+
+@parts_of.register
+def _seconds(kind: Seconds, schemas: ArrowSchemas) -> list[ColumnPart]:
+    return [ColumnPart("", TIME, f"{{0}} * {MILLISECONDS}")]
+
+
+@parts_of.register(Hash)
+@parts_of.register(Blob)
+def _bytes(kind: Kind, schemas: ArrowSchemas) -> list[ColumnPart]:
+    return [ColumnPart("", TEXT, "{0}.hex()")]
+
+
+@parts_of.register
+def _symbol(kind: SymbolKind, schemas: ArrowSchemas) -> list[ColumnPart]:
+    return [ColumnPart("", TEXT, "symbol({0})")]
+
+
+@parts_of.register(Key)
+@parts_of.register(Release)
+@parts_of.register(Choice)
+@parts_of.register(Wide)
+def _text(kind: Kind, schemas: ArrowSchemas) -> list[ColumnPart]:
+    return [ColumnPart("", TEXT, f"{schemas.bound(schemas.codecs.dumper(kind))}({{0}})")]
+
+
+@parts_of.register
+def _many(kind: Many, schemas: ArrowSchemas) -> list[ColumnPart] | None:
+    """A list whose members only JSON can hold is JSON as a whole."""
+    if parts_of(kind_of(kind.element), schemas) is None:
+        return None
+    of, value = schemas.member(kind.element)
+    return [ColumnPart("", pa.list_(of), value if value == AS_IT_IS else f"[{value.format('e')} for e in {{0}}]", is_nested=True)]
+
+
+@parts_of.register
+def _pairs(kind: Pairs, schemas: ArrowSchemas) -> list[ColumnPart]:
+    (key_type, key), (value_type, value) = schemas.member(kind.key), schemas.member(kind.value)
+    is_plain = key == value == AS_IT_IS
+    pairs = AS_IT_IS if is_plain else f"[({key.format('k')}, {value.format('e')}) for k, e in {{0}}]"
+    return [ColumnPart("", pa.map_(key_type, value_type), pairs, is_nested=True)]
+
+
+BENEFICIARIES = next(field.kind for field in wire_fields(CommentPayoutBeneficiaries))
+
+
+def beneficiaries(extensions: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return who shares in a comment's reward, as the extensions of comment_options say."""
+    return next((each.beneficiaries for each in extensions if type(each) is CommentPayoutBeneficiaries), ())
+
+
+def members(cls: type) -> list[tuple[str, str, Any]]:
+    """Return the fields of a declared type by name in JSON, attribute and kind; those of a record may lie elsewhere in what it shows."""
+    found = []
+    for field in wire_fields(cls):
+        attribute, kind = field.name, field.kind
+        if isinstance(kind, FieldPath):
+            attribute, kind = kind.path, kind.kind
+        if not isinstance(kind, ConstantField):
+            found.append((field.json, attribute, kind))
+    return found
+
+
+def inner(part: ColumnPart, attribute: str) -> str:
+    """Return the expression of a column of an attribute; without one, of the object itself."""
+    return part.value.format(f"{{0}}.{attribute}" if attribute else AS_IT_IS)
+
+
+def optional(part: ColumnPart) -> ColumnPart:
+    """Return the column of a field that may be unset: null then."""
+    value = part.value if part.value == AS_IT_IS else f"(None if {{0}} is None else {part.value})"
+    return ColumnPart(part.suffix, part.type, value, part.is_nested)
+
+
+def int_type(bits: int, signed: bool) -> Any:
+    """Return the smallest type, of those that all readers take, that holds an integer."""
+    if bits == 64:
+        return INT64 if signed else UINT64
+    return INT64 if bits == 32 and not signed else INT32
+
+
+def array_of(values: Sequence[Any], field: Any) -> Any:
+    """Return the values of a column as an Arrow array; texts with bytes that were no UTF-8 have U+FFFD there."""
+    try:
+        return pa.array(values, field.type)
+    except UnicodeEncodeError:
+        return pa.array(scrubbed(values), field.type)
+    except (OverflowError, pa.ArrowException) as error:
+        error.add_note(f"while the column {field.name}, {field.type}, was filled")
+        raise
+
+
+def operations_of_chain(spec: ChainSpec) -> dict[str, type[Operation]]:
+    """Return the classes of all operations that a chain has by their names there, virtual ones last."""
+    return {spec.spell(cls.NAME): cls for cls in by_wire_tag(spec.smt).values()}

@@ -1,0 +1,155 @@
+"""The rows of the tables of a state, those of plugins included, as Arrow batches.
+
+The columns follow from the kinds that the API's records have for the fields of a row; of a field that no record shows, from its
+annotation. A row's id comes first. It knows no file.
+"""
+
+import types
+from collections.abc import Iterator
+from functools import partial
+from itertools import islice
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+import pyarrow as pa
+from msgspec import Struct
+
+from node.research.columns.columns import ArrowSchemas, Columns, JsonColumn, Record
+from node.research.columns.names import HELPER, field_name, names_of, table_name
+from node.runtime.errors import NodeError
+from node.runtime.suggestions import alternatives
+from rpc.declare.record_fields import Amount
+from rpc.records.rows import kinds_of, plain
+from state.chain.changes import tables_of
+from state.chain.genesis import new_state
+from state.plugins.rc.prices import Resource
+from state.plugins.registry import PLUGINS, enable
+from state.protocol.codec.fields import wire_fields
+from state.protocol.codec.kinds import Blob, Flag, Int, Key, Kind, Many, Maybe, Pairs, String, Wide
+from state.protocol.spec import ChainSpec
+from state.protocol.values import asset as assets
+from state.store import Row, Table
+from state.tables import State, content, globals, market, proposals, witnesses
+
+BATCH_ROWS = 4096
+ID = "id"
+INTEGER, KEY, UNSIGNED, WIDE = Int(64, signed=True), Key(), Int(64), Wide()
+
+# What is wider than a signed integer with 64 bits, and amounts that the API shows as plain numbers.
+KINDS: dict[type, dict[str, Kind]] = {
+    globals.GlobalProperties: {"total_pow": UNSIGNED, "max_virtual_bandwidth": WIDE},
+    witnesses.Witness: {"virtual_last_update": WIDE, "virtual_position": WIDE, "virtual_scheduled_time": WIDE},
+    content.Comment: {"total_vote_weight": UNSIGNED},
+    content.CommentVote: {"weight": UNSIGNED},
+    proposals.Proposal: {"total_votes": UNSIGNED},
+    market.LiquidityReward: {"coin_volume": Amount(assets.COIN), "sbd_volume": Amount(assets.SBD), "weight": WIDE},
+    Resource: {"coeff_a": UNSIGNED, "coeff_b": UNSIGNED},
+}
+
+
+def plugins_for(spec: ChainSpec, wanted: set[str]) -> tuple[str, ...]:
+    """Return the plugins that a state needs to have these tables. Raises NodeError for a table that no state has."""
+    needed: set[str] = set()
+    bare = names_of(new_state(spec))
+    if left := wanted - bare.keys():
+        full = new_state(spec, partial(enable, names=PLUGINS))
+        owners = {table_name(name): name.partition("/")[0] for name, _ in tables_of(full) if HELPER not in name}
+        owned = {name: plugin for name, plugin in owners.items() if plugin in PLUGINS}
+        for name in sorted(left):
+            if name not in owned:
+                raise NodeError(f"there is no table {name}; {alternatives(name, [*bare, *owned])}")
+            needed.add(owned[name])
+    # A plugin reads what the ones that it uses have, where they are on.
+    for name in reversed(PLUGINS):
+        if name in needed:
+            needed |= {used.name for used in PLUGINS[name].uses}
+    return tuple(name for name in PLUGINS if name in needed)
+
+
+class TableRows:
+    """The rows of one table of a state, in the order of their ids, as Arrow batches."""
+
+    def __init__(self, state: State, table: Table[Any], schemas: ArrowSchemas) -> None:
+        self._table, self._columns = table, row_columns(state, type(table), schemas)
+
+    @property
+    def schema(self) -> Any:
+        """The columns, as an Arrow schema."""
+        return self._columns.schema
+
+    def arrays(self) -> Iterator[list[Any]]:
+        """Yield the columns of some rows after the other. The state must not change meanwhile."""
+        rows = iter(self._table)
+        while some := list(islice(rows, BATCH_ROWS)):
+            yield self._columns.arrays(some)
+
+    def batches(self) -> Iterator[Any]:
+        """Yield the rows as record batches."""
+        for arrays in self.arrays():
+            yield pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+    def whole(self) -> Any:
+        """Return all rows as one Arrow table."""
+        return pa.Table.from_batches(list(self.batches()), self.schema)
+
+
+def rows_of(state: State, name: str, *, is_flat: bool = False) -> TableRows:
+    """Return the rows of a table by its name. Raises NodeError where the state has none of this name."""
+    tables = names_of(state)
+    if name not in tables:
+        raise NodeError(f"there is no table {name}; {alternatives(name, tables)}")
+    return TableRows(state, tables[name], ArrowSchemas(state.spec, is_flat=is_flat))
+
+
+def row_columns(state: State, table: type[Table[Any]], schemas: ArrowSchemas) -> Columns:
+    """Return the columns of the rows of a class of tables."""
+    cls = row_class(table)
+    hints, known = get_type_hints(cls), {**kinds_of(cls), **KINDS.get(cls, {})}
+    fields = []
+    for name in sorted(cls.__struct_fields__, key=lambda field: field != ID):
+        kind = known.get(name)
+        if kind is None or not is_fitting(kind, hints[name]):
+            kind = kind_of_annotation(state, name, hints[name])
+        fields.append((field_name(state.spec, name), f"v.{name}", INTEGER if name == ID else kind))
+    return schemas.columns(fields)
+
+
+def row_class(table: type[Table[Any]]) -> type[Row]:
+    """Return the class of the rows of a class of tables."""
+    bases = [base for cls in table.__mro__ for base in vars(cls).get("__orig_bases__", ()) if get_origin(base) is Table]
+    found: type[Row] = get_args(bases[0])[0]
+    return found
+
+
+def is_fitting(kind: Any, hint: Any) -> bool:
+    """Return whether a kind can be that of a field: a record may show a name where the row has an id."""
+    return not (isinstance(kind, String) and hint is not str)
+
+
+def kind_of_annotation(state: State, name: str, hint: Any) -> Any:
+    """Return the kind of a field of the program's own by its annotation."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType) and len(arguments) == 2 and type(None) in arguments:
+        return Maybe(kind_of_annotation(state, name, next(each for each in arguments if each is not type(None))))
+    if origin is tuple:
+        members = set(arguments) - {Ellipsis}
+        if len(members) == 1:
+            (member,) = members
+            if get_origin(member) is tuple and get_args(member)[0] is str and Ellipsis not in get_args(member):
+                return Pairs(*[kind_of_annotation(state, name, each) for each in get_args(member)])
+            return Many(kind_of_annotation(state, name, member))
+    if isinstance(hint, type):
+        if hint in PLAIN:
+            return KEY if hint is bytes and name == "key" else PLAIN[hint]
+        if issubclass(hint, tuple) and hasattr(hint, "_fields"):
+            return Record(*[(each, each, kind_of_annotation(state, each, of)) for each, of in get_type_hints(hint).items()])
+        if issubclass(hint, Struct):
+            hints = get_type_hints(hint)
+            known = KINDS.get(hint, {})
+            own = Record(
+                *[(each, each, known.get(each) or kind_of_annotation(state, each, hints[each])) for each in hint.__struct_fields__]
+            )
+            return hint if wire_fields(hint) else own
+    return JsonColumn(partial(plain, state))
+
+
+PLAIN: dict[type, Kind] = {bool: Flag(), int: INTEGER, str: String(), bytes: Blob()}

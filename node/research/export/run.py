@@ -1,0 +1,368 @@
+"""Exports a chain: applies its blocks, collects what they did, and writes it range by range. It goes on where an earlier run stopped."""
+
+import fcntl
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import aclosing, contextmanager, suppress
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+import trio
+from msgspec import Struct
+
+from node.history.apply import BlockRefused, ChainCursor, keep_last_block_only, paced
+from node.history.detect_chain import advice
+from node.history.resume import resume
+from node.history.sources import BlockSource, open_source
+from node.research.columns.column_buffer import BLOCKS, ColumnBuffer, Dataset
+from node.research.columns.columns import ArrowSchemas, operations_of_chain
+from node.research.columns.names import names_of
+from node.research.columns.tables import TableRows, plugins_for
+from node.research.export import manifest as manifests
+from node.research.export.files import Format
+from node.research.export.manifest import FORMAT, ChainOf, Manifest, Options, Program, Range
+from node.research.export.range_writer import RangeWriter, clear, place_of
+from node.runtime.errors import FileError, NodeError, Status
+from node.runtime.shutdown import stopped_by_signals
+from node.runtime.suggestions import alternatives
+from node.snapshots.saver import SnapshotSaver
+from node.storage.disk import Disk, SystemDisk
+from node.version import VERSION
+from state.chain.chain import Chain
+from state.chain.genesis import new_state
+from state.chain.skip import TRUSTED, Skip
+from state.plugins.registry import enable
+from state.protocol.spec import ChainSpec
+from state.protocol.transaction import SignedBlock
+from state.protocol.values.symbols import SYMBOL_NAMES
+
+TOPS = ("operations", "blocks", "tables")  # the folders of an export
+# The folder of snapshots, from which an export that goes on starts; without one all blocks are applied again. A trusting replay of a
+# minute isn't worth the disk.
+SNAPSHOTS = ".snapshots"
+SECONDS_BETWEEN_SNAPSHOTS = 300.0
+
+
+class ExportOptions(Struct, frozen=True, kw_only=True):
+    """What is exported, from where, to where. `last` is the last block, None for all there are; `only` is None for everything."""
+
+    spec: ChainSpec
+    source: Path
+    to: Path
+    first: int = 1
+    last: int | None = None
+    only: tuple[str, ...] | None = None
+    tables: dict[str, int] = {}
+    form: Format = "parquet"
+    chunk_blocks: int = 100_000
+    skip: int = Skip.NOTHING
+    workers: int = 0
+    disk: Disk = SystemDisk()
+
+
+class Export:
+    """One run of an export. Setting `stop` ends it in order, with the ranges that are whole by then."""
+
+    def __init__(self, wanted: ExportOptions) -> None:
+        self.wanted = wanted
+        self.stop = trio.Event()
+        require_kinds(wanted.spec, wanted.only)
+        plugins = plugins_for(wanted.spec, set(wanted.tables))
+        self.chain = Chain(new_state(wanted.spec, partial(enable, names=plugins)))
+        state = self.chain.state
+        schemas = ArrowSchemas(wanted.spec, is_flat=wanted.form == "csv")
+        self.collector = ColumnBuffer(state, schemas, None if wanted.only is None else set(wanted.only))
+        self.datasets = {each.file: each for each in self.collector.datasets()}
+        tables = names_of(state)
+        self.rows = {name: TableRows(state, tables[name], schemas) for name in wanted.tables}
+        self.tables = {name: Dataset(f"tables/table={name}", name, rows.schema, 1) for name, rows in self.rows.items()}
+        self._is_swept = False
+        self.manifest = self._found() or self._new_manifest()
+
+    def _found(self) -> Manifest | None:
+        """Return the manifest of what is there, without the ranges whose files aren't."""
+        found = manifests.load(self.wanted.to, self.wanted.disk)
+        if found is None:
+            self._require_ours()
+            return None
+        manifests.require_same(self.wanted.to, found, self._new_manifest())
+        found.ranges = list(self._whole(found.ranges))
+        return found
+
+    def _require_ours(self) -> None:
+        """Refuse a folder without manifest that has folders named as those of an export: what lies in them would be removed."""
+        for top in TOPS:
+            if (self.wanted.to / top).exists():
+                raise NodeError(
+                    f"{self.wanted.to} has {top} and no {manifests.NAME}, so that it isn't known whose they are;"
+                    " remove them, or name another folder with --to"
+                )
+
+    def _whole(self, ranges: list[Range]) -> Iterator[Range]:
+        """Yield the ranges from the first one on that follow each other and whose files are there, in their size."""
+        for place, each in enumerate(ranges):
+            if place and each.first != ranges[place - 1].last + 1:
+                return
+            if not all(has_size(self.wanted.to / chunk.path, chunk.bytes) for chunk in each.chunks):
+                return
+            yield each
+
+    def _new_manifest(self) -> Manifest:
+        wanted, letters = self.wanted, self.chain.state.wire.codecs.symbols.letters
+        only = None if wanted.only is None else sorted(wanted.only)
+        datasets = (*self.datasets.values(), *self.tables.values())
+        return Manifest(
+            FORMAT,
+            Program(VERSION, pa.__version__),
+            ChainOf(wanted.spec.name, wanted.spec.chain_id.hex(), {SYMBOL_NAMES[symbol]: text for symbol, text in letters.items()}),
+            Options(wanted.form, wanted.chunk_blocks, wanted.first, only, dict(wanted.tables)),
+            {each.folder: {field.name: str(field.type) for field in each.schema} for each in datasets},
+            [],
+        )
+
+    # -------------------------------------------------------------- what is to be done
+
+    @property
+    def needs_state(self) -> bool:
+        """Whether blocks must be applied; without, they are only read, where nobody wants them checked."""
+        return self.collector.needs_state or bool(self.wanted.tables) or self.wanted.skip != TRUSTED
+
+    def end_of_range(self, number: int) -> int:
+        """Return the last block of the range that a block belongs to, as far as it is wanted."""
+        size = self.wanted.chunk_blocks
+        end = number // size * size + size - 1
+        return end if self.wanted.last is None else min(end, self.wanted.last)
+
+    def begin(self, last: int) -> int:
+        """Return the first block that is to be exported, and forget the range that it belongs to, where an export ended before its end.
+
+        `last` is the last block of the source, 0 where that isn't known.
+        """
+        ranges = self.manifest.ranges
+        if not ranges:
+            return self.wanted.first
+        newest = ranges[-1]
+        is_partial = newest.last < self.end_of_range(newest.last)
+        if newest.is_end and newest.last not in (last, self.wanted.last) and (is_partial or self.wanted.tables):
+            return ranges.pop().first
+        return newest.last + 1
+
+    def plan(self) -> Iterator[str]:
+        """Yield what would be done, in lines."""
+        source = self._source(1)
+        source.close()
+        last = source.last
+        self._require_first(last)
+        begin = self.begin(last)
+        for each in self.manifest.ranges:
+            yield f"blocks {each.first:,} to {each.last:,}: there, {len(each.chunks)} files"
+        end = last if self.wanted.last is None else min(last, self.wanted.last)
+        if not last:
+            yield f"from block {begin:,} on: to do, up to the end of {self.wanted.source}"
+        while begin <= end:
+            stop = min(self.end_of_range(begin), end)
+            yield f"blocks {begin:,} to {stop:,}: to do"
+            begin = stop + 1
+
+    def summary(self) -> str:
+        """Return what is exported by now, in a line."""
+        ranges = self.manifest.ranges
+        if not ranges:
+            return "no range of blocks is exported yet"
+        chunks = [chunk for each in ranges for chunk in each.chunks]
+        rows, size = sum(chunk.rows for chunk in chunks), sum(chunk.bytes for chunk in chunks)
+        return f"blocks {ranges[0].first:,} to {ranges[-1].last:,}: {rows:,} rows in {len(chunks):,} files, {size:,} bytes"
+
+    # -------------------------------------------------------------- the work
+
+    async def run(self) -> bool:
+        """Export what is missing; returns whether it is all there, False when `stop` was set."""
+        wanted = self.wanted
+        try:
+            wanted.disk.make_folder(wanted.to)
+        except OSError as error:
+            raise NodeError(f"--to {wanted.to}: {error.strerror}; name another folder") from None
+        with locked(wanted.to):
+            clear(wanted.to)
+            source = self._source(1)
+            begin = self.begin(source.last)
+            if begin > (wanted.last or begin) or 0 < source.last < begin:
+                source.close()
+                self._require_first(source.last)
+                return True
+            started = self._start(begin) if self.needs_state else begin - 2
+            if started > 0 and not source.is_pipe:
+                source.close()
+                source = self._source(started + 1)
+            keep_last_block_only(self.chain)
+            writer = RangeWriter(wanted.to, wanted.form, wanted.disk)
+            every = int(self.needs_state)
+            saver = SnapshotSaver(self.chain, wanted.to / SNAPSHOTS, wanted.disk, every, seconds=SECONDS_BETWEEN_SNAPSHOTS)
+            try:
+                is_done = await self._write(source, started, begin, writer, saver)
+                await saver.finish()
+                if is_done and not self.manifest.ranges:
+                    raise NodeError(f"{source.path} holds no block that is wanted; see what writes it, and --blocks")
+                return is_done
+            except BlockRefused as error:
+                raise BlockRefused(error.number, error.reason + advice(wanted.source, error.number, wanted.spec.name)) from None
+            finally:
+                saver.close()
+                writer.close()
+
+    def _source(self, first: int) -> BlockSource:
+        try:
+            return open_source(self.wanted.source, self.chain.state.wire, first)
+        except FileError as error:  # no damage, but no such file, or not one of blocks
+            raise NodeError(str(error)) from None
+
+    def _require_first(self, last: int) -> None:
+        if 0 < last < self.wanted.first:
+            raise NodeError(f"{self.wanted.source} has no block {self.wanted.first:,}: its last one is {last:,}; name others with --blocks")
+
+    def _start(self, begin: int) -> int:
+        """Start from a snapshot where an export goes on; returns its block, 0 at genesis."""
+        if not self.manifest.ranges:
+            return 0
+        found = resume(self.chain, self.wanted.to / SNAPSHOTS, self.wanted.disk, None, latest=begin - 1)
+        return 0 if found is None else found.finish().number
+
+    async def _write(self, source: BlockSource, started: int, begin: int, writer: RangeWriter, saver: SnapshotSaver) -> bool:
+        """Export the blocks from `begin` on, after those that the chain has `started` from; returns whether that was all."""
+        wanted, collector, last = self.wanted, self.collector, self.wanted.last or sys.maxsize
+        done = self.manifest.ranges[-1] if self.manifest.ranges else None
+        # Blocks that are exported were checked then. The signature of block 1 shows whose chain it is.
+        trusted = 0 if done is None else done.last
+        cursor = ChainCursor(self.chain, source, skip_flags=wanted.skip, signed=(1,), trusted=trusted, workers=wanted.workers)
+        first, number = begin, 0
+        newest: SignedBlock | None = None  # of the range that isn't committed
+        async with aclosing(paced(cursor, stop=self.stop)) as blocks:
+            async for block in blocks:
+                number = block.number
+                if number <= started:  # of a pipe, which is read from its start
+                    continue
+                if newest is not None and newest.number == self.end_of_range(newest.number):
+                    await self._commit(writer, first, newest, saver)
+                    first, newest = number, None
+                if self.needs_state or number == 1:
+                    if number == begin:
+                        collector.watch()
+                    cursor.apply(block)
+                if done is not None and number == done.last:
+                    self._require_id(block, done)
+                if begin <= number <= last:
+                    newest = block
+                    collector.take(block)
+                    self._add(writer, first)
+                    self._add_tables(writer, number, self._due(number))
+                if number >= last:
+                    break
+        if self.stop.is_set() and number < last:
+            return False
+        if newest is not None:
+            await self._commit(writer, first, newest, saver, is_end=True)
+        elif number < begin and done is None:
+            self._require_first(number)
+        return True
+
+    def _require_id(self, block: SignedBlock, done: Range) -> None:
+        if block.id.hex() != done.last_id:
+            raise NodeError(
+                f"{self.wanted.to} was exported from other blocks than {self.wanted.source} has: block {done.last} is {done.last_id} there,"
+                f" and {block.id.hex()} here; name another folder with --to"
+            )
+
+    def _add(self, writer: RangeWriter, first: int, *, is_whole: bool = False) -> None:
+        """Give the columns of what was collected to the writer."""
+        start = self._start_of(first)
+        for name, arrays in self.collector.filled(whole=is_whole):
+            dataset = self.datasets[name]
+            writer.add(place_of(dataset, self.wanted.form, "blocks", start), dataset, arrays)
+
+    def _due(self, number: int) -> set[str]:
+        """Return the tables whose rows are exported after a block, wherever the export ends."""
+        return {name for name, every in self.wanted.tables.items() if every and not number % every}
+
+    def _add_tables(self, writer: RangeWriter, number: int, names: Iterable[str]) -> None:
+        """Give the rows of tables after a block to the writer."""
+        for name in names:
+            dataset = self.tables[name]
+            place = place_of(dataset, self.wanted.form, "at", number)
+            for arrays in self.rows[name].arrays():
+                writer.add(place, dataset, arrays)
+
+    def _start_of(self, number: int) -> int:
+        """Return the number that the range of a block is named by."""
+        return number // self.wanted.chunk_blocks * self.wanted.chunk_blocks
+
+    async def _commit(self, writer: RangeWriter, first: int, block: SignedBlock, saver: SnapshotSaver, *, is_end: bool = False) -> None:
+        """Make the chunks of a range, up to its last block, part of the export; all tables are, where it is the end."""
+        disk, to = self.wanted.disk, self.wanted.to
+        self._add(writer, first, is_whole=True)
+        if is_end:
+            self._add_tables(writer, block.number, self.wanted.tables.keys() - self._due(block.number))
+        # A range that is written once more must not be named while its files are replaced.
+        manifests.save(to, self.manifest, disk)
+        chunks = writer.finish()
+        if not self._is_swept:
+            sweep(
+                to,
+                self.wanted.form,
+                {chunk.path for each in self.manifest.ranges for chunk in each.chunks} | {chunk.path for chunk in chunks},
+            )
+            self._is_swept = True
+        self.manifest.ranges.append(Range(self._start_of(first), first, block.number, block.id.hex(), is_end, chunks))
+        manifests.save(to, self.manifest, disk)
+        if (waiting := saver.save_if_due()) is not None:
+            await waiting
+
+
+def has_size(path: Path, size: int) -> bool:
+    """Return whether there is a file of this size."""
+    try:
+        return path.stat().st_size == size
+    except OSError:
+        return False
+
+
+def require_kinds(spec: ChainSpec, only: tuple[str, ...] | None) -> None:
+    """Refuse a name that is no kind of operation of the chain."""
+    known = [*operations_of_chain(spec), BLOCKS]
+    for name in only or ():
+        if name not in known:
+            raise NodeError(f"--only {name}: {spec.name} has no such kind of operation; {alternatives(name, known)}")
+
+
+def sweep(folder: Path, form: Format, named: set[str]) -> None:
+    """Remove the chunks that a manifest doesn't name any more, as those of the end of a chain that has more blocks now."""
+    for top in TOPS:
+        for path in sorted((folder / top).rglob(f"*.{form}")):
+            if path.relative_to(folder).as_posix() not in named:
+                path.unlink()
+                with suppress(OSError):
+                    path.parent.rmdir()
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Keep other exports out of a folder. Raises NodeError when one is at work there."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError:
+        raise NodeError(f"{folder}: another export writes there; wait for its end, or name another folder with --to") from None
+    finally:
+        os.close(descriptor)
+
+
+async def export(wanted: ExportOptions) -> int:
+    """Run an export until it is done or a signal stops it; returns the status of the process."""
+    site = Export(wanted)
+    is_done = False
+    async with stopped_by_signals(site.stop):
+        is_done = await site.run()
+    sys.stdout.write(site.summary() + "\n")
+    return Status.DONE if is_done else Status.INTERRUPTED

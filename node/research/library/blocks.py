@@ -1,0 +1,220 @@
+"""The blocks of a file, with their transactions and operations, for scripts and notebooks. It knows no state."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Self
+
+import state.operations  # noqa: F401 - blocks can't be read before all operations are declared
+from node.history.sources import BlockSource, open_source
+from node.research.chain_selection import chosen_chain
+from node.research.errors import as_data_errors
+from state.protocol import operation as operations
+from state.protocol.codec.fields import wire_fields
+from state.protocol.spec import ChainSpec
+from state.protocol.transaction import OPERATION, ZERO_ID, SignedBlock, SignedTransaction, Wire
+
+Json = Any
+
+
+class Operation:
+    """An operation, or a virtual one, and its place: `block`, `trx`, `op`, `virtual_op`, in the order of which operations are.
+
+    `kind` is its name, as `transfer`. `value` is the operation itself, whose fields are attributes (`value.from_`, `value.amount.amount`);
+    `operation["from"]` reads a field by its name in JSON. `virtual_op` is 0 for operations of transactions; `trx` is 4294967295 for
+    virtual ones that no transaction has caused.
+    """
+
+    __slots__ = ("_seconds", "_trx_id", "_wire", "block", "op", "trx", "value", "virtual_op")
+
+    def __init__(self, wire: Wire, value: operations.Operation, place: tuple[int, int, int, int], seconds: int, trx_id: bytes) -> None:
+        self._wire = wire
+        self.value: Any = value  # a subclass of Operation, whose fields a type checker can't know
+        self.block, self.trx, self.op, self.virtual_op = place
+        self._seconds, self._trx_id = seconds, trx_id
+
+    @property
+    def time(self) -> datetime:
+        """The time of the block, in UTC."""
+        return moment(self._seconds)
+
+    @property
+    def trx_id(self) -> str | None:
+        """The id of the transaction, in hex; None where none has caused it."""
+        return None if self._trx_id == ZERO_ID else self._trx_id.hex()
+
+    @property
+    def kind(self) -> str:
+        """The name of the kind, without `_operation`."""
+        return self._wire.spec.spell(self.value.NAME)
+
+    @property
+    def is_virtual(self) -> bool:
+        """Whether the chain did this by itself, so that it is in no transaction."""
+        return bool(self.value.VIRTUAL)
+
+    @property
+    def place(self) -> tuple[int, int, int, int]:
+        """The coordinates: block, transaction in it, operation in that, number of the virtual operation."""
+        return self.block, self.trx, self.op, self.virtual_op
+
+    def __getitem__(self, name: str) -> Any:
+        """Return the value of a field by its name in JSON. Raises KeyError."""
+        for field in wire_fields(type(self.value)):
+            if self._wire.spec.spell(field.json) == name:
+                return getattr(self.value, field.name)
+        raise KeyError(name)
+
+    def json(self, *, legacy: bool = False) -> Json:
+        """Return it in the form of database_api, `legacy`: of condenser_api."""
+        dump = self._wire.codecs.dumper(OPERATION, legacy)
+        assert dump is not None
+        return dump(self.value)
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} at {self.block}, {self.trx}, {self.op}, {self.virtual_op}>"
+
+
+class Transaction:
+    """A transaction of a block: `id` in hex, `number` in the block from 0 on, `expiration`, `operations`."""
+
+    def __init__(self, wire: Wire, block: SignedBlock, number: int) -> None:
+        self._wire, self._block, self.number = wire, block, number
+
+    @property
+    def value(self) -> SignedTransaction:
+        """The transaction as the program holds it."""
+        return self._block.transactions[self.number]
+
+    @property
+    def id(self) -> str:
+        """The id, in hex."""
+        return self.value.id.hex()
+
+    @property
+    def expiration(self) -> datetime:
+        """When it could enter no block any more."""
+        return moment(self.value.expiration)
+
+    @property
+    def operations(self) -> tuple[Operation, ...]:
+        """The operations, in their order."""
+        trx, block = self.value, self._block
+        return tuple(
+            Operation(self._wire, operation, (block.number, self.number, index, 0), block.timestamp, trx.id)
+            for index, operation in enumerate(trx.operations)
+        )
+
+    def json(self, *, legacy: bool = False) -> Json:
+        """Return it in the form of database_api, `legacy`: of condenser_api."""
+        return self._wire.transaction_to_json(self.value, legacy)
+
+    def __repr__(self) -> str:
+        return f"<transaction {self.id} of block {self._block.number}>"
+
+
+class Block:
+    """A block: `number`, `id` and `previous` in hex, `time`, `witness`, `transactions`, `size` in bytes."""
+
+    def __init__(self, wire: Wire, value: SignedBlock) -> None:
+        self._wire, self.value = wire, value
+
+    @property
+    def number(self) -> int:
+        """The number; the first block has 1."""
+        return self.value.number
+
+    @property
+    def id(self) -> str:
+        """The id, in hex."""
+        return self.value.id.hex()
+
+    @property
+    def previous(self) -> str:
+        """The id of the block before, in hex."""
+        return self.value.previous.hex()
+
+    @property
+    def time(self) -> datetime:
+        """The time, in UTC."""
+        return moment(self.value.timestamp)
+
+    @property
+    def witness(self) -> str:
+        """The account that has made it."""
+        return self.value.witness
+
+    @property
+    def size(self) -> int:
+        """The size in bytes."""
+        return self.value.size
+
+    @property
+    def transactions(self) -> tuple[Transaction, ...]:
+        """The transactions, in their order."""
+        return tuple(Transaction(self._wire, self.value, number) for number in range(len(self.value.transactions)))
+
+    @property
+    def operations(self) -> Iterator[Operation]:
+        """The operations of all transactions, in their order."""
+        return (operation for trx in self.transactions for operation in trx.operations)
+
+    def json(self, *, legacy: bool = False) -> Json:
+        """Return it in the form of database_api, without the members that the API adds; `legacy`: of condenser_api."""
+        return self._wire.block_to_json(self.value, legacy)
+
+    def __repr__(self) -> str:
+        return f"<block {self.number} {self.id}>"
+
+
+class Blocks:
+    """The blocks of a source, in their order. It is iterated once; `with` closes its file, as the end of the iteration does.
+
+    `last` is the number of the last block, 0 where that can't be found without reading everything; `chain` is the chain's name.
+    """
+
+    def __init__(self, source: BlockSource, wire: Wire, last: int | None) -> None:
+        self._source, self._wire, self._last = source, wire, last
+
+    @property
+    def last(self) -> int:
+        """The number of the last block of the source."""
+        return self._source.last
+
+    @property
+    def chain(self) -> str:
+        """The name of the chain."""
+        return self._wire.spec.name
+
+    def __iter__(self) -> Iterator[Block]:
+        with self, as_data_errors():
+            for block in self._source:
+                if self._last is not None and block.number > self._last:
+                    break
+                yield Block(self._wire, block)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._source.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+def open_blocks(path: str | Path, chain: str | Path | ChainSpec | None = None, *, first: int = 1, last: int | None = None) -> Blocks:
+    """Open blocks `first` to `last` of a file: a block log or JSON lines, plain, gzip or zstd; a folder of such files; a data folder; "-".
+
+    `chain` is the name of a chain, the path of a chain spec, or a spec; without one it is found out by the first block. Nothing of the
+    blocks is checked. Raises UnreadableBlocks, also while they are iterated, and UnknownChain.
+    """
+    wire = Wire(chosen_chain(Path(path), chain))
+    with as_data_errors():
+        return Blocks(open_source(Path(path), wire, first), wire, last)
+
+
+def moment(seconds: int) -> datetime:
+    """Return a time of the chain, in seconds since 1970, as a datetime in UTC."""
+    return datetime.fromtimestamp(seconds, UTC)

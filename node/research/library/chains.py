@@ -1,0 +1,161 @@
+"""The state of a chain at a block, or inside of one, for scripts and notebooks: its tables, and what its API answers there."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Self
+
+import rpc.api  # noqa: F401 - fills METHODS
+from node.client import in_process
+from node.client.errors import RefusedCall
+from node.history.apply import BlockPoint
+from node.research.chain_selection import chosen_chain
+from node.research.errors import BeyondEnd, CallRefused, InvalidPosition
+from node.research.library.blocks import Block, moment
+from node.research.library.cursor import DataCursor
+from node.research.library.views import Tables
+from rpc.declare.errors import DISPATCH_ERROR
+from rpc.declare.method import METHODS, Method
+from rpc.jsonrpc.dispatch import Service
+from state.chain.chain import Chain
+from state.chain.digest import state_digest
+from state.protocol.spec import ChainSpec
+
+# What a method may work on that is asked for the state of a chain, and nothing else.
+ASKED = frozenset({"state", "chain", "wire", "spec", "show", "service"})
+
+
+class ChainState:
+    """A chain as it was at one moment: `number`, `id` and `time` of its head, `tables`, `call`. Nothing can be changed in it.
+
+    Inside of a block (`transactions` isn't None) the head is the block before, and so many transactions of the block are applied.
+    `with` closes the files that blocks are read from; tables stay.
+    """
+
+    def __init__(self, cursor: DataCursor) -> None:
+        self._cursor, self._chain, self._plugins = cursor, cursor.chain, cursor.plugins
+        self._service: Service | None = None
+        self.tables = Tables(cursor.chain.state)
+
+    @property
+    def chain(self) -> str:
+        """The name of the chain."""
+        return self._chain.state.spec.name
+
+    @property
+    def number(self) -> int:
+        """The number of the head block, 0 at genesis."""
+        return self._chain.state.props.head_block_number
+
+    @property
+    def id(self) -> str:
+        """The id of the head block, in hex."""
+        return self._chain.state.props.head_block_id.hex()
+
+    @property
+    def time(self) -> datetime:
+        """The time of the head block, in UTC."""
+        return moment(self._chain.state.props.time)
+
+    @property
+    def transactions(self) -> int | None:
+        """How many transactions of the block after the head are applied; None between blocks."""
+        return None if self._chain.pending_position is None else len(self._chain.pending)
+
+    @property
+    def digest(self) -> str:
+        """The digest of the state, as `coind replay` prints it: who has the same one has the same state."""
+        return state_digest(self._chain.state)
+
+    def block(self, number: int) -> Block:
+        """Return a block up to the head. Raises BeyondEnd, also for an older one that isn't kept (docs/library.md)."""
+        found = self._chain.block_by_number(number) if number > 0 else None
+        if found is None:
+            raise BeyondEnd(number, self.number)
+        return Block(self._chain.state.wire, found)
+
+    def call(self, method: str, params: Any = ()) -> Any:
+        """Return what a method of the API answers at this moment, as `call("condenser_api.get_accounts", [["alice"]])`.
+
+        `params` is a list, or a dict by name. Methods that change the chain or show the node aren't there. Raises CallRefused.
+        """
+        if (known := METHODS.get(method)) is not None and not is_asking(known):
+            raise CallRefused(method, {"code": DISPATCH_ERROR, "message": "it changes the chain, or shows a node that runs"})
+        if self._service is None:
+            self._service = new_service(self._chain, self._plugins)
+        try:
+            return in_process.call(self._service, method, params)
+        except RefusedCall as error:
+            raise CallRefused(method, error.error) from None
+
+    def __repr__(self) -> str:
+        inside = "" if self.transactions is None else f" and {self.transactions} transactions of the next one"
+        return f"<chain {self.chain} at block {self.number}{inside}>"
+
+    def close(self) -> None:
+        """Close the files."""
+        self._cursor.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+class ChainAt(ChainState):
+    """A chain at a block, or inside of one, as `chain_at` returns it."""
+
+
+def chain_at(
+    path: str | Path,
+    at: int | str,
+    chain: str | Path | ChainSpec | None = None,
+    *,
+    plugins: Iterable[str] | None = None,
+    is_checked: bool = False,
+) -> ChainAt:
+    """Return a chain as it was after block `at`, 0 for genesis; "100:2" for after the first two transactions of block 100.
+
+    `path` and `chain` are as for `open_blocks`; of a data folder the newest snapshot before is taken. `plugins` are the names of plugins
+    in place of those of the chain's spec: their tables and methods are there. With `is_checked` signatures and authorities are checked
+    as well, which is most of the work and leads to the same state. Raises BeyondEnd, RefusedBlock, UnreadableBlocks, UnknownChain and
+    InvalidPosition.
+    """
+    # True is an int.
+    point = None if isinstance(at, bool) else BlockPoint.parse(str(at))
+    if point is None:
+        raise InvalidPosition(f'{at!r}: expected the number of a block, or "100:2" for after two transactions of block 100')
+    before, count = point.whole_blocks, point.transactions
+    spec = chosen_chain(Path(path), chain)
+    cursor = DataCursor(Path(path), spec, plugins, latest=before, is_checked=is_checked, has_all=True)
+    try:
+        cursor.lead_to(before)
+        if count is not None:
+            block = cursor.following()
+            if count > len(block.transactions):
+                raise InvalidPosition(f"block {point}: block {block.number} has {len(block.transactions)} transactions")
+            cursor.apply(block, count)
+        cursor.stop()
+    except BaseException:
+        cursor.close()
+        raise
+    return ChainAt(cursor)
+
+
+def new_service(chain: Chain, plugins: tuple[str, ...]) -> Service:
+    """Return a service of the methods that only ask for the state of a chain; its clock is that of the head block."""
+    return Service(
+        [each for each in METHODS.values() if is_asking(each)],
+        wire=chain.state.wire,
+        plugins=plugins,
+        clock=lambda: chain.state.props.time,
+        read_mode=chain.state.journal.read_mode,
+        state=chain.state,
+        chain=chain,
+    )
+
+
+def is_asking(method: Method) -> bool:
+    """Return whether a method only asks for the state of the chain."""
+    return not (method.waits or method.loopback_only) and ASKED.issuperset(method.context)

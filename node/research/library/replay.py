@@ -1,0 +1,187 @@
+"""Leads a chain through its blocks for a script: each with its operations, virtual ones included, and the rows that it has changed."""
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from itertools import takewhile
+from pathlib import Path
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from node.research.chain_selection import chosen_chain
+from node.research.columns.names import HELPER, field_name, table_name
+from node.research.errors import NotThere
+from node.research.library.blocks import Block, Operation
+from node.research.library.chains import ChainState
+from node.research.library.cursor import DataCursor
+from node.research.library.views import extra
+from node.runtime.suggestions import alternatives
+from state.chain import changes as journal
+from state.chain.chain import Chain
+from state.protocol import operation as operations
+from state.protocol.spec import ChainSpec
+from state.protocol.transaction import SignedBlock
+from state.store import Row
+from state.tables import State
+
+ID = "id"
+spelled_name = cache(field_name)
+
+
+class Change(Struct, frozen=True):
+    """What a block has done to a row: the `table` by name, the row's `id` there, and its values before and after, by name.
+
+    Of a changed row these are the fields that differ; of a created row `before` is empty and `after` has all fields, of a removed one it
+    is the other way round.
+    """
+
+    table: str
+    id: int
+    kind: Literal["created", "changed", "removed"]
+    before: dict[str, Any]
+    after: dict[str, Any]
+
+
+class BlockStep(Struct, frozen=True):
+    """A block, and what it has done: all operations in the order in which they were applied, and the rows that are not as before."""
+
+    block: Block
+    operations: tuple[Operation, ...]
+    changes: tuple[Change, ...]
+
+    @property
+    def virtual_operations(self) -> tuple[Operation, ...]:
+        """The virtual operations, in their order."""
+        return tuple(each for each in self.operations if each.is_virtual)
+
+
+class Replayed(ChainState):
+    """What `replayed` returns: iterate over it once. Between two steps it is the chain as it is after the block: `tables`, `call`.
+
+    `with` closes the file, as the end of the iteration does.
+    """
+
+    def __init__(self, cursor: DataCursor, first: int, last: int | None, has_changes: bool) -> None:
+        super().__init__(cursor)
+        self._first, self._last = first, last
+        self._listening = BlockRecorder(cursor.chain, has_changes)
+
+    def __iter__(self) -> Iterator[BlockStep]:
+        wire = self._chain.state.wire
+        for block in self._applied(self._listening.begin):
+            yield BlockStep(Block(wire, block), *self._listening.take())
+
+    def collect(self, *kinds: str) -> dict[str, Any]:
+        """Lead the chain to the end, and return the operations of these kinds, in their order, as Arrow tables by kind.
+
+        They have the columns of an export (docs/export.md). Needs pyarrow. Raises NotThere for an unknown kind, and MissingLibrary.
+        """
+        arrow = extra("pyarrow", "operations as Arrow")
+        from node.research.columns.column_buffer import ColumnBuffer
+        from node.research.columns.columns import ArrowSchemas, operations_of_chain
+
+        state = self._chain.state
+        known = operations_of_chain(state.spec)
+        if unknown := [kind for kind in kinds if kind not in known]:
+            raise NotThere(f"there is no kind of operations {unknown[0]}; {alternatives(unknown[0], sorted(known))}")
+        collector = ColumnBuffer(state, ArrowSchemas(state.spec), set(kinds))
+        batches: dict[str, list[Any]] = {kind: [] for kind in kinds}
+        schemas = {dataset.file: dataset.schema for dataset in collector.datasets()}
+
+        def keep(*, whole: bool = False) -> None:
+            for kind, arrays in collector.filled(whole=whole):
+                batches[kind].append(arrow.RecordBatch.from_arrays(arrays, schema=schemas[kind]))
+
+        for block in self._applied(collector.watch):
+            collector.take(block)
+            keep()
+        keep(whole=True)
+        return {kind: arrow.Table.from_batches(some, schemas[kind]) for kind, some in batches.items()}
+
+    def _applied(self, watch: Callable[[], None]) -> Iterator[SignedBlock]:
+        """Yield the blocks that are wanted, each once it is applied; `watch` is called before the first."""
+        with self:
+            self._cursor.lead_to(self._first - 1)
+            watch()
+            for block in takewhile(lambda block: self._last is None or block.number <= self._last, self._cursor.blocks()):
+                self._cursor.apply(block)
+                yield block
+
+
+class BlockRecorder:
+    """Hears the operations of a block as they are applied, and reads what it has changed from the journal before that is cut."""
+
+    def __init__(self, chain: Chain, has_changes: bool) -> None:
+        self._chain, self._has_changes = chain, has_changes
+        self._operations: list[Operation] = []
+        self._changes: tuple[Change, ...] = ()
+        self._mark = 0
+        self._block = SignedBlock()
+
+    def begin(self) -> None:
+        """Listen from now on: first before a block, and last after it."""
+        listeners = self._chain.state.listeners
+        listeners.before_block.insert(0, self._before)
+        listeners.watch_operations(self._hear)
+        listeners.after_block.append(self._after)
+
+    def take(self) -> tuple[tuple[Operation, ...], tuple[Change, ...]]:
+        """Return what was heard of the last block."""
+        return tuple(self._operations), self._changes
+
+    def _before(self, state: State, block: SignedBlock) -> None:
+        self._operations, self._changes = [], ()
+        self._mark, self._block = state.journal.position(), block
+
+    def _hear(self, state: State, operation: operations.Operation) -> None:
+        here = state.position
+        place = here.block, here.trx_in_block, here.op_in_trx, here.virtual_op if operation.VIRTUAL else 0
+        self._operations.append(Operation(state.wire, operation, place, self._block.timestamp, here.trx_id))
+
+    def _after(self, state: State, _block: SignedBlock) -> None:
+        if self._has_changes:
+            found = journal.changes_since(state, self._mark)
+            self._changes = tuple(change_of(state.spec, each) for each in found if HELPER not in each.name)
+
+
+def change_of(spec: ChainSpec, change: journal.RowChange) -> Change:
+    """Return a change of a row as scripts see it."""
+    before, after = change.before, change.after
+    if change.kind == journal.CREATED:
+        before, after = {}, whole(change.row, after)
+    elif change.kind == journal.REMOVED:
+        before, after = whole(change.row, before), {}
+    kind: Any = change.kind
+    return Change(table_name(change.name), change.row.id, kind, spelled(spec, before), spelled(spec, after))
+
+
+def whole(row: Row, values: dict[str, Any]) -> dict[str, Any]:
+    """Return all values of a row, given those that a new row doesn't have by itself."""
+    new = type(row)()
+    return {name: values[name] if name in values else getattr(new, name) for name in new.__struct_fields__ if name != ID}
+
+
+def spelled(spec: ChainSpec, values: dict[str, Any]) -> dict[str, Any]:
+    """Return values under the names that a chain's clients know."""
+    return {spelled_name(spec, name): value for name, value in values.items()}
+
+
+def replayed(
+    path: str | Path,
+    chain: str | Path | ChainSpec | None = None,
+    *,
+    first: int = 1,
+    last: int | None = None,
+    plugins: Iterable[str] = (),
+    has_changes: bool = True,
+    is_checked: bool = False,
+) -> Replayed:
+    """Return the blocks `first` to `last` of a source, each a Step: the block, its operations with virtual ones, and changed rows.
+
+    `path` and `chain` are as for `open_blocks`; blocks before `first` are applied silently, from a snapshot on where there is one.
+    `plugins`, by name, have their tables as well. Without `has_changes` no rows are compared, which is faster.
+    Memory doesn't grow with the number of blocks, but for the state's own. Raises what `chain_at` raises, most of it while it is iterated.
+    """
+    spec = chosen_chain(Path(path), chain)
+    cursor = DataCursor(Path(path), spec, plugins, latest=first - 1, is_checked=is_checked, has_all=False)
+    return Replayed(cursor, first, last, has_changes)

@@ -1,0 +1,288 @@
+"""The tables of a state as scripts read them: by name, by index, row by row, as Arrow and as DataFrames. Nothing here can write.
+
+A row is a frozen copy, made when it is read: no value of it leads back into the state.
+"""
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, defstruct
+from msgspec.structs import asdict, astuple
+
+from node.research.columns.names import names_of
+from node.research.errors import MissingLibrary, NotThere
+from node.runtime.errors import NodeError
+from node.runtime.optional_libraries import load_extra
+from node.runtime.suggestions import alternatives
+from state.protocol.spec import ChainSpec
+from state.store import Ordered, Row, Table, Unique
+from state.store.ordered import OrderedIndex
+from state.store.unique import UniqueIndex
+from state.tables import State
+
+
+class RowView(Struct, frozen=True):
+    """The values of a row at the moment when it was read; fields are attributes, as `row.balance`, an underscore after `from_`."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the values by the names that they have in columns: `from`, not `from_`."""
+        return {name.rstrip("_"): value for name, value in asdict(self).items()}
+
+    if TYPE_CHECKING:  # the fields are those of the table
+
+        def __getattr__(self, name: str) -> Any: ...
+
+
+@cache
+def view_class(cls: type[Row], spec: ChainSpec) -> type[RowView]:
+    """Return the class of the copies of rows, with the fields as a chain spells them."""
+    fields = [(spec.spell(name), Any) for name in cls.__struct_fields__]
+    made: type[RowView] = defstruct(cls.__name__, fields, bases=(RowView,), frozen=True)  # type: ignore[assignment]
+    return made
+
+
+class Copies:
+    """Makes the copies of the rows of one table."""
+
+    def __init__(self, spec: ChainSpec, table: Table[Any]) -> None:
+        self._class = view_class(table.ROW, spec)
+
+    def one(self, row: Row) -> RowView:
+        """Return a copy of a row."""
+        return self._class(*astuple(row))
+
+    def maybe(self, row: Row | None) -> RowView | None:
+        """Return a copy of a row, None for None."""
+        return None if row is None else self.one(row)
+
+    def each(self, rows: Iterator[Any]) -> Iterator[RowView]:
+        """Yield copies of rows. The chain must not go on meanwhile: then RuntimeError is raised."""
+        return map(self.one, rows)
+
+
+class UniqueView:
+    """An index that finds one row by its key: `index["alice"]`, `index["alice", "permlink"]`."""
+
+    def __init__(self, name: str, fields: tuple[str, ...], index: UniqueIndex[Any] | OrderedIndex[Any], copies: Copies) -> None:
+        self.name, self.fields = name, fields
+        self._index, self._copies = index, copies
+
+    def get(self, *key: Any) -> RowView | None:
+        """Return the row of a key, given part by part, or None."""
+        if len(key) != len(self.fields):
+            raise NotThere(f"{self.name} finds rows by {', '.join(self.fields)}: {len(key)} of {len(self.fields)} were given")
+        return self._copies.maybe(self._index.get(*key))
+
+    def __getitem__(self, key: Any) -> RowView:
+        """Return the row of a key, a tuple where it has several parts. Raises NotThere."""
+        row = self.get(*(key if isinstance(key, tuple) else (key,)))
+        if row is None:
+            raise NotThere(f"{self.name} has no row {key!r}")
+        return row
+
+    def __contains__(self, key: Any) -> bool:
+        return self.get(*(key if isinstance(key, tuple) else (key,))) is not None
+
+
+class OrderedView(UniqueView):
+    """An index that is read in its order; `fields` are those that it reads. Only a unique one finds rows by whole keys.
+
+    A prefix is the values of the first parts of the order; for a part that descends its value as it is in the row.
+    """
+
+    _index: OrderedIndex[Any]
+
+    def get(self, *key: Any) -> RowView | None:
+        """Return the row of a key, given part by part, or None; of a unique index only."""
+        if self._index.keys is None:
+            raise NotThere(f"{self.name} isn't unique: read it by .equal(...), .starting(...) or .before(...)")
+        return super().get(*key)
+
+    def __len__(self) -> int:
+        return len(self._index)
+
+    def __iter__(self) -> Iterator[RowView]:
+        return self._copies.each(iter(self._index))
+
+    def __reversed__(self) -> Iterator[RowView]:
+        return self._copies.each(reversed(self._index))
+
+    def first(self) -> RowView | None:
+        """Return the first row, None when there is none."""
+        return self._copies.maybe(self._index.first())
+
+    def last(self) -> RowView | None:
+        """Return the last row, None when there is none."""
+        return self._copies.maybe(self._index.last())
+
+    def equal(self, *prefix: Any) -> Iterator[RowView]:
+        """Yield the rows whose key begins with a prefix."""
+        return self._copies.each(self._index.equal(*prefix))
+
+    def starting(self, *prefix: Any) -> Iterator[RowView]:
+        """Yield the rows from the first on that isn't below a prefix."""
+        return self._copies.each(self._index.starting(*prefix))
+
+    def after(self, *prefix: Any) -> Iterator[RowView]:
+        """Yield the rows from the first on beyond all with a prefix."""
+        return self._copies.each(self._index.after(*prefix))
+
+    def before(self, *prefix: Any) -> Iterator[RowView]:
+        """Yield the rows below a prefix, backwards."""
+        return self._copies.each(self._index.before(*prefix))
+
+    def between(self, start: Any, stop: Any) -> Iterator[RowView]:
+        """Yield the rows from the first on that isn't below one prefix, up to those that aren't below the other one."""
+        first, last = (each if isinstance(each, tuple) else (each,) for each in (start, stop))
+        return self._copies.each(rows_between(self._index, first, last))
+
+
+def rows_between(index: OrderedIndex[Any], first: tuple[Any, ...], last: tuple[Any, ...]) -> Iterator[Any]:
+    """Yield the rows of an index from one prefix up to another."""
+    count = index.position(*last) - index.position(*first)
+    for row, _ in zip(index.starting(*first), range(count)):  # noqa: B905 - the second ends it
+        yield row
+
+
+class TableView:
+    """A table: its rows by id when it is iterated, by key in `[...]`, and by its indices, as `accounts.by_name`."""
+
+    def __init__(self, state: State, name: str, table: Table[Any]) -> None:
+        self.name = name
+        self._state, self._table = state, table
+        self._copies = Copies(state.spec, table)
+        self._indices: dict[str, UniqueView] = {}
+        for index, declared in declarations(type(table)):
+            view = OrderedView if isinstance(declared, Ordered) else UniqueView
+            found = getattr(table, index)
+            self._indices[index] = view(f"{name}.{index}", declared.fields, found, self._copies)
+
+    @property
+    def indices(self) -> tuple[str, ...]:
+        """The names of the indices."""
+        return tuple(self._indices)
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The names of the fields of a row, as attributes."""
+        return tuple(self._state.spec.spell(name) for name in self._table.ROW.__struct_fields__)
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def __iter__(self) -> Iterator[RowView]:
+        return self._copies.each(iter(self._table))
+
+    def row(self, row_id: int) -> RowView | None:
+        """Return the row with an id, or None."""
+        return self._copies.maybe(self._table.get(row_id))
+
+    def by(self, index: str) -> Any:
+        """Return an index by its name: a UniqueView or an OrderedView. Raises NotThere."""
+        if index not in self._indices:
+            raise NotThere(f"{self.name} has no index {index}; {alternatives(index, self._indices)}")
+        return self._indices[index]
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        try:
+            return self.by(name)
+        except NotThere as error:
+            raise AttributeError(str(error)) from None
+
+    def get(self, *key: Any) -> RowView | None:
+        """Return the row of a key, given part by part, or None: by the first unique index with so many fields."""
+        return self._unique(len(key)).get(*key)
+
+    def __getitem__(self, key: Any) -> RowView:
+        """Return the row of a key, a tuple where it has several parts, by the first unique index with so many fields. Raises NotThere."""
+        return self._unique(len(key) if isinstance(key, tuple) else 1)[key]
+
+    def __contains__(self, key: Any) -> bool:
+        return key in self._unique(len(key) if isinstance(key, tuple) else 1)
+
+    def _unique(self, size: int) -> UniqueView:
+        declared = dict(declarations(type(self._table)))
+        unique = {name: one.fields for name, one in declared.items() if isinstance(one, Unique) or one.unique}
+        found = next((name for name, fields in unique.items() if len(fields) == size), None)
+        if found is None:
+            known = "; ".join(f"{name}: {', '.join(fields)}" for name, fields in unique.items()) or "none"
+            raise NotThere(f"{self.name} has no unique index of {size} fields; unique are {known}")
+        return self._indices[found]
+
+    # -------------------------------------------------------------- for other libraries
+
+    def batches(self) -> Iterator[Any]:
+        """Yield the rows by id as Arrow record batches. Needs pyarrow; raises MissingLibrary. Columns: docs/export.md."""
+        return iter(self._arrow().batches())
+
+    def arrow(self) -> Any:
+        """Return all rows by id as one Arrow table. Needs pyarrow; raises MissingLibrary."""
+        return self._arrow().whole()
+
+    def frame(self) -> Any:
+        """Return all rows by id as a pandas DataFrame; integers with gaps are Int64. Needs pyarrow and pandas. Raises MissingLibrary."""
+        return frame_of(self.arrow())
+
+    def _arrow(self) -> Any:
+        extra("pyarrow", "a table as Arrow")
+        from node.research.columns.tables import rows_of
+
+        return rows_of(self._state, self.name)
+
+    def __repr__(self) -> str:
+        return f"<table {self.name}, {len(self)} rows, indices {', '.join(self._indices)}>"
+
+
+def declarations(cls: type[Table[Any]]) -> Iterator[tuple[str, Unique | Ordered]]:
+    """Yield the indices that a class of tables declares, by name."""
+    for base in reversed(cls.__mro__):
+        for name, value in vars(base).items():
+            if isinstance(value, Unique | Ordered):
+                yield name, value
+
+
+class Tables(Mapping[str, TableView]):
+    """The tables of a state by name, those of plugins with the plugin's in front."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._tables = names_of(state)
+        self._views: dict[str, TableView] = {}
+
+    def __getitem__(self, name: str) -> TableView:
+        if name not in self._tables:
+            raise NotThere(f"there is no table {name}; {alternatives(name, self._tables)}")
+        if name not in self._views:
+            self._views[name] = TableView(self._state, name, self._tables[name])
+        return self._views[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._tables
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tables)
+
+    def __len__(self) -> int:
+        return len(self._tables)
+
+
+def extra(module: str, what: str) -> Any:
+    """Return a library that only some users have. Raises MissingLibrary."""
+    try:
+        return load_extra(module, "data", what=what)
+    except NodeError as error:
+        raise MissingLibrary(str(error)) from None
+
+
+def frame_of(table: Any) -> Any:
+    """Return an Arrow table as a DataFrame. Whole numbers with gaps become Int64, not floats, which would round them."""
+    pandas, arrow = extra("pandas", "a DataFrame"), extra("pyarrow", "a DataFrame")
+    whole = {arrow.int32(): pandas.Int32Dtype(), arrow.int64(): pandas.Int64Dtype(), arrow.bool_(): pandas.BooleanDtype()}
+    columns = {
+        name: column.to_pandas(types_mapper=whole.get if column.null_count else None)
+        for name, column in zip(table.column_names, table.columns, strict=True)
+    }
+    return pandas.DataFrame(columns)

@@ -1,0 +1,162 @@
+"""The page of a report: its numbers as tables in HTML, and a script that draws them. All of it is in the file; nothing is loaded."""
+
+from base64 import b64encode
+from decimal import Decimal
+from hashlib import sha256
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from node.research.report.queries import PictureData, Span, number
+from rpc.explorer.bundle import joined
+from rpc.explorer.files import PREFIX, ROOT, SHEETS
+
+HERE = Path(__file__).parent / "web"
+MAIN = PREFIX + "report.js"
+TYPES = {".js": "text/javascript", ".css": "text/css"}
+SHOWN_MAX = 500  # rows of a table in the page
+FROM_ZERO = ("area", "bars")  # what is drawn as an area shows nothing true unless it begins at zero
+
+# Nothing runs but the script of the page and what it holds, and nothing is loaded.
+POLICY = "default-src 'none'; script-src {script} data:; style-src 'unsafe-inline' data:; base-uri 'none'; form-action 'none'"
+PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+<body>
+<main>
+<h1>{title}</h1>
+<section class="card" aria-label="Facts"><dl class="facts">{facts}</dl></section>
+{parts}
+</main>
+<footer>{foot}</footer>
+<script type="application/json" id="numbers">{numbers}</script>
+<script type="module">{script}</script>
+</body>
+</html>
+"""
+PART = """<section class="card" aria-label="{title}">
+<header><h2>{title}</h2></header>
+<p class="muted">{text}</p>
+{body}
+</section>"""
+DETAILS = '<details class="small"><summary class="muted">Numbers</summary>{table}</details>'
+
+
+def page(title: str, facts: list[tuple[str, str]], parts: list[PictureData], span: Span, foot: str) -> str:
+    """Return the HTML of a report. The same input gives the same text."""
+    script, style = script_text(), style_text()
+    policy = POLICY.format(script=hash_of(script))
+    drawn = {part.picture.key: drawing(part, span) for part in parts if is_drawn(part)}
+    return PAGE.format(
+        policy=escape(policy),
+        title=escape(title),
+        style=style,
+        facts="".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in facts),
+        parts="\n".join(part_text(part) for part in parts),
+        foot=escape(foot),
+        # No text in it can end the script element.
+        numbers=msgspec.json.encode(drawn).decode().replace("<", "\\u003c"),
+        script=script,
+    )
+
+
+def is_drawn(part: PictureData) -> bool:
+    """Whether a part has a picture: one number makes none."""
+    return bool(part.series) and len(part.rows) > 1
+
+
+def part_text(part: PictureData) -> str:
+    """Return a part of the page."""
+    picture = part.picture
+    if part.missing:
+        body = f'<p class="note">Not in this export: {escape(part.missing)}.</p>'
+    elif not part.rows:
+        body = '<p class="note">There was nothing of this.</p>'
+    elif is_drawn(part):
+        body = f'<div id="{picture.key}"></div>\n' + DETAILS.format(table=table(part))
+    else:
+        body = table(part)
+    return PART.format(title=escape(picture.title), text=escape(picture.text), body=body)
+
+
+def table(part: PictureData) -> str:
+    """Return the numbers of a part as a table, the last SHOWN_MAX of them."""
+    head = "".join(f'<th scope="col"{css(part.rows[0][i])}>{escape(title)}</th>' for i, title in enumerate(part.titles))
+    rows = ("".join(f"<td{css(value)}>{escape(text_of(value))}</td>" for value in row) for row in part.rows[-SHOWN_MAX:])
+    body = "\n".join(f"<tr>{row}</tr>" for row in rows)
+    more = len(part.rows) - SHOWN_MAX
+    note = f'<p class="muted">The last {SHOWN_MAX} of {len(part.rows):,} rows.</p>' if more > 0 else ""
+    caption = f'<caption class="hidden">{escape(part.picture.title)}</caption>'
+    return f'{note}<div class="scroll"><table>{caption}<thead><tr>{head}</tr></thead><tbody>\n{body}\n</tbody></table></div>'
+
+
+def css(value: Any) -> str:
+    """Return the class of a cell."""
+    return "" if isinstance(value, str) else ' class="number"'
+
+
+def text_of(value: Any) -> str:
+    """Return a value as people read it."""
+    if value is None:
+        return "–"
+    return value if isinstance(value, str) else f"{value:,}" if isinstance(value, int | Decimal) else f"{value:,.6f}"
+
+
+def drawing(part: PictureData, span: Span) -> dict[str, Any]:
+    """Return what the explorer's Chart draws of a part: its properties, with all numbers."""
+    picture, places = part.picture, {title: i for i, title in enumerate(part.titles)}
+    series = []
+    for each in part.series:
+        columns = [places[column] for column in each.columns]
+        if each.kind == "candles":
+            names = ("open", "high", "low", "close")
+            values: list[Any] = [dict(zip(names, (number(row[i]) for i in columns), strict=True)) for row in part.rows]
+        else:
+            values = [number(row[columns[0]]) for row in part.rows]
+        series.append({"label": each.label, "values": values, "kind": each.kind, "scale": each.scale})
+    return {
+        "x": [number(row[0]) for row in part.rows],
+        "series": series,
+        "label": picture.title,
+        "unit": picture.unit,
+        "isTime": False,
+        "xLabel": picture.x_label,
+        "step": span.width if picture.is_by_block else 1,
+        "from": 0 if any(each.kind in FROM_ZERO for each in part.series) or picture.is_filled else None,
+    }
+
+
+def script_text() -> str:
+    """Return the script: the explorer's chart and what that needs as one module, with the libraries as data."""
+    sources = {PREFIX + path.relative_to(ROOT).as_posix(): path.read_text() for path in sorted((ROOT / "app").rglob("*.js"))}
+    text = joined({**sources, MAIN: (HERE / "report.js").read_text()}, MAIN)
+    for path in sorted((ROOT / "vendor").iterdir()):
+        if path.suffix in TYPES:
+            text = text.replace(f'"{PREFIX}vendor/{path.name}"', f'"{data_url(path)}"')
+    assert "</script" not in text.lower(), "the script would end the element that holds it"
+    return text
+
+
+def style_text() -> str:
+    """Return the style sheets: the explorer's, and what a page by itself needs."""
+    sheets = [ROOT / sheet.removeprefix(PREFIX) for sheet in SHEETS]
+    return "".join(path.read_text() for path in (*sheets, HERE / "report.css"))
+
+
+def data_url(path: Path) -> str:
+    """Return a file as an address that holds it."""
+    return f"data:{TYPES[path.suffix]};base64,{b64encode(path.read_bytes()).decode()}"
+
+
+def hash_of(text: str) -> str:
+    """Return how a policy names an inline script."""
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"

@@ -1,0 +1,140 @@
+"""Asks an export what a report shows."""
+
+from collections import Counter
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+from msgspec import Struct
+
+from node.research.export.manifest import Manifest
+from node.research.report.pictures import PICTURES, Picture, Series
+from node.runtime.errors import NodeError
+
+PERIODS_MAX = 120
+WIDTHS = [digit * 10**zeros for zeros in range(9) for digit in (1, 2, 5)]  # blocks
+TIME = "Time (UTC)"
+KINDS_SHOWN = 3  # and the others together: there are four colours
+REST = "others"
+FUND = "total_vesting_fund_"
+
+Row = tuple[Any, ...]
+
+
+class Span(Struct, frozen=True):
+    """The blocks of a report, the times of the first and the last, in seconds since 1970, and the blocks of a period of its pictures."""
+
+    first: int
+    last: int
+    begin: int
+    end: int
+    width: int
+
+
+class PictureData(Struct, frozen=True):
+    """A picture with its numbers; `missing` names what the export doesn't have of it."""
+
+    picture: Picture
+    titles: tuple[str, ...] = ()
+    rows: list[Row] = []
+    series: tuple[Series, ...] = ()
+    missing: str = ""
+
+
+def span_of(connection: Any, at: int | None) -> Span:
+    """Return what a report is about. Raises NodeError where the export hasn't got that."""
+    query = "SELECT min(block), max(block), CAST(min(epoch(time)) AS BIGINT), CAST(max(epoch(time)) AS BIGINT) FROM blocks"
+    first, last, _, _ = connection.execute(query).fetchone()
+    if first is None:
+        raise NodeError("the export has no blocks; export without --only, or with blocks among its names")
+    if at is not None and not first <= at <= last:
+        raise NodeError(f"--at {at}: the blocks end with {last}, and begin with {first}")
+    first, last, begin, end = connection.execute(f"{query} WHERE block <= {last if at is None else at}").fetchone()
+    width = next(width for width in WIDTHS if (last - first) // width < PERIODS_MAX)
+    return Span(first, last, begin, end, width)
+
+
+def facts_of(connection: Any, span: Span) -> list[tuple[str, str]]:
+    """Return what stands at the top: pairs of a name and a text."""
+    blocks, transactions, operations = connection.execute(
+        f"SELECT count(*), sum(transactions), sum(operations) FROM blocks WHERE block <= {span.last}"
+    ).fetchone()
+    chain, chain_id = connection.execute("SELECT name, chain_id FROM chain").fetchone()
+    return [
+        ("Chain", chain),
+        ("Chain id", chain_id),
+        ("Blocks", f"{span.first:,} to {span.last:,}: {blocks:,}"),
+        ("Time", f"{time_text(span.begin)} to {time_text(span.end)} UTC"),
+        ("Transactions", f"{transactions:,}"),
+        ("Operations", f"{operations:,}"),
+    ]
+
+
+def time_text(seconds: int) -> str:
+    """Return a time as people read it."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def answers(connection: Any, manifest: Manifest, span: Span) -> list[PictureData]:
+    """Return all parts of a report with their numbers."""
+    views = {name for (name,) in connection.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall()}
+    fund = next((name for name in manifest.schema.get("tables/table=global_properties", {}) if is_fund(name)), "")
+    return [_answered(connection, each, views, span, fund) for each in PICTURES]
+
+
+def is_fund(name: str) -> bool:
+    """Whether a column is that of the vesting fund: the brand word is in its name."""
+    return name.startswith(FUND) and not name.endswith("_symbol")
+
+
+def _answered(connection: Any, picture: Picture, views: set[str], span: Span, fund: str) -> PictureData:
+    absent = [view for view in picture.needs if view not in views]
+    if absent:
+        return PictureData(picture, missing=", ".join(name.removesuffix("_at") for name in absent))
+    query = picture.query.format(at=span.last, width=span.width, fund=fund)
+    # By Arrow: DuckDB's own times with a zone need one more library.
+    found = connection.sql(query).to_arrow_table()
+    rows = list(zip(*(column.to_pylist() for column in found.columns), strict=True))
+    titles, series = picture.titles, picture.series
+    if picture.is_spread:
+        kinds, rows = spread(rows)
+        titles, series = (*titles, *kinds), tuple(Series(kind, (kind,)) for kind in kinds)
+    if picture.is_filled and rows:
+        rows = filled(rows, span, len(titles))
+    if picture.is_by_block:
+        titles, rows = (titles[0], TIME, *titles[1:]), timed(connection, rows)
+    return PictureData(picture, titles, rows, series)
+
+
+def filled(rows: list[Row], span: Span, columns: int) -> list[Row]:
+    """Return rows of periods with zeros for those that have none."""
+    known = {row[0]: row for row in rows}
+    first = (span.first - 1) // span.width * span.width + 1
+    return [known.get(period, (period, *(0,) * (columns - 1))) for period in range(first, span.last + 1, span.width)]
+
+
+def timed(connection: Any, rows: list[Row]) -> list[Row]:
+    """Return rows that begin with a block with the time of that block in their second column, None for a block that isn't there."""
+    numbers = ", ".join(str(row[0]) for row in rows) or "0"
+    found = connection.execute(f"SELECT block, CAST(epoch(time) AS BIGINT) FROM blocks WHERE block IN ({numbers})").fetchall()
+    times = {number: time_text(seconds) for number, seconds in found}
+    return [(row[0], times.get(row[0]), *row[1:]) for row in rows]
+
+
+def spread(rows: list[Row]) -> tuple[list[str], list[Row]]:
+    """Return rows of (block, name, count) as one row a block, with a column for each of the names that count most, and their titles."""
+    sums = Counter[str]()
+    for _, name, count in rows:
+        sums[name] += count
+    most = [name for name, _ in sorted(sums.items(), key=lambda pair: (-pair[1], pair[0]))]
+    shown = most[:KINDS_SHOWN] if len(most) > KINDS_SHOWN + 1 else most
+    titles = shown if len(shown) == len(most) else [*shown, REST]
+    by_block: dict[int, Counter[str]] = {}
+    for block, name, count in rows:
+        by_block.setdefault(block, Counter())[name if name in shown else REST] += count
+    return titles, [(block, *(counts[title] for title in titles)) for block, counts in by_block.items()]
+
+
+def number(value: Any) -> float | int | None:
+    """Return a value as a picture needs it."""
+    return float(value) if isinstance(value, Decimal) else value if isinstance(value, int | float) else None

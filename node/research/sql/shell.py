@@ -1,0 +1,135 @@
+"""A prompt for questions: statements over several lines, errors that don't end it, Ctrl-C that ends the query and not the prompt."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import Any
+
+import duckdb
+
+from node.research.sql.connection import statements
+from node.research.sql.macros import MACROS
+from node.research.sql.results import BATCH_ROWS, ROWS_MAX, Form, write_answer
+from node.runtime.errors import NodeError, last_line
+from node.runtime.output import say_line, write_table
+
+SECONDS_BETWEEN_INTERRUPTS = 0.05
+PROMPT, MORE = "coind> ", "  ...> "
+HELP = """A statement ends with ; and may have several lines. Ctrl-C ends a query, Ctrl-D the session.
+.tables [TEXT]     the views whose names contain a text
+.schema NAME       the columns of a view
+.macros            the functions for questions
+.mode FORM         how answers look: table, csv or json
+.help  .quit"""
+COLUMNS = "SELECT column_name, data_type FROM duckdb_columns() WHERE table_name = ? ORDER BY column_index"
+VIEWS = "SELECT view_name FROM duckdb_views() WHERE NOT internal AND contains(view_name, ?) ORDER BY view_name"
+
+
+def answer(connection: Any, text: str, form: Form, rows_max: int = ROWS_MAX) -> None:
+    """Run the statements of a text, and print what they answer. Raises duckdb.Error and NodeError; KeyboardInterrupt at Ctrl-C."""
+    found = statements(connection, text)
+    # DuckDB holds the thread that asks until it has the answer: another one hears the signal meanwhile.
+    with ThreadPoolExecutor(1) as thread:
+        for statement in found:
+            asked = thread.submit(answer_one, connection, statement.query, form, rows_max)
+            try:
+                asked.result()
+            except KeyboardInterrupt:
+                while not asked.done():
+                    connection.interrupt()
+                    wait([asked], SECONDS_BETWEEN_INTERRUPTS)
+                raise
+
+
+def answer_one(connection: Any, query: str, form: Form, rows_max: int) -> None:
+    """Run a statement, and print what it answers, if it does."""
+    rows = connection.sql(query)
+    if rows is not None:
+        write_answer(rows.to_arrow_reader(BATCH_ROWS), form, rows_max)
+
+
+class Shell:
+    """The prompt. `read` asks for a line; it raises EOFError at the end, KeyboardInterrupt at Ctrl-C."""
+
+    def __init__(self, connection: Any, form: Form = "table", rows_max: int = ROWS_MAX, read: Callable[[str], str] = input) -> None:
+        self._connection, self._form, self._rows_max, self._read = connection, form, rows_max, read
+        self._commands: dict[str, Callable[[str], None]] = {
+            ".tables": self._tables,
+            ".schema": self._schema,
+            ".macros": self._macros,
+            ".mode": self._mode,
+            ".help": lambda _: say_lines(HELP),
+        }
+
+    def run(self) -> int:
+        """Answer until the end of the input or .quit; returns the status of the process."""
+        lines: list[str] = []
+        while True:
+            try:
+                line = self._read(MORE if lines else PROMPT)
+                if not lines and line.strip() in (".quit", ".exit"):
+                    return 0
+                if not lines and line.lstrip().startswith("."):
+                    self._command(line.strip())
+                    continue
+                if line.strip() or lines:
+                    lines.append(line)
+                if is_whole("\n".join(lines)):
+                    text, lines = "\n".join(lines), []
+                    answer(self._connection, text, self._form, self._rows_max)
+            except EOFError:
+                return 0
+            except KeyboardInterrupt:
+                lines = []
+                say_line("")
+            except (duckdb.Error, NodeError) as error:
+                for each in str(error).splitlines():
+                    last_line(each)
+
+    def _command(self, line: str) -> None:
+        name, _, rest = line.partition(" ")
+        command = self._commands.get(name)
+        if command is None:
+            raise NodeError(f"there is no {name}; there are {', '.join(self._commands)} and .quit")
+        command(rest.strip().rstrip(";"))
+
+    def _tables(self, text: str) -> None:
+        rows = self._connection.execute(VIEWS, [text]).fetchall()
+        write_table(["=view"], rows, empty="no view has such a name")
+
+    def _schema(self, name: str) -> None:
+        rows = self._connection.execute(COLUMNS, [name]).fetchall()
+        write_table(["=column", "type"], rows, empty=f"there is no view {name}; .tables lists them")
+
+    def _macros(self, _: str) -> None:
+        write_table(["=macro", "gives"], [(each.signature, each.help) for each in MACROS])
+
+    def _mode(self, form: str) -> None:
+        forms: dict[str, Form] = {"table": "table", "csv": "csv", "json": "json"}
+        if form not in forms:
+            raise NodeError(f".mode {form}: expected table, csv or json")
+        self._form = forms[form]
+
+
+def is_whole(text: str) -> bool:
+    """Return whether a text ends with a semicolon that stands in no quotes and no comment."""
+    bare = text.rstrip()
+    return bare.endswith(";") and not bare.count("'") % 2 and not bare.count('"') % 2 and "--" not in bare.splitlines()[-1]
+
+
+def say_lines(text: str) -> None:
+    """Print the lines of a text."""
+    for line in text.splitlines():
+        say_line(line)
+
+
+def complete_names(connection: Any) -> None:
+    """Let readline complete the names of views, columns and macros, where there is a readline."""
+    try:
+        import readline
+    except ImportError:
+        return
+    rows = connection.execute("SELECT view_name FROM duckdb_views() UNION SELECT column_name FROM duckdb_columns() WHERE NOT internal")
+    names = sorted({name for (name,) in rows.fetchall()} | {each.name for each in MACROS})
+    readline.set_completer(lambda begun, place: ([name for name in names if name.startswith(begun)] + [None])[place])
+    readline.set_completer_delims(" \t\n,()=<>;.")
+    readline.parse_and_bind("tab: complete")

@@ -1,0 +1,70 @@
+"""The types of columns, as the manifest of an export names them, in the words of an SQL engine."""
+
+import re
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from node.runtime.errors import NodeError
+
+DECIMAL = re.compile(r"decimal128\([0-9]+, [0-9]+\)")
+MEMBER = re.compile("[a-z0-9_]+")
+
+
+class Dialect(Struct, frozen=True):
+    """How an engine spells types. `fields` joins name and type of a struct's member; the brackets belong to structs and maps."""
+
+    plain: dict[str, str]
+    many: str
+    brackets: str
+    between: str
+
+
+DUCKDB = Dialect(
+    {"int64": "BIGINT", "int32": "INTEGER", "string": "VARCHAR", "bool": "BOOLEAN", "timestamp[ms, tz=UTC]": "TIMESTAMP WITH TIME ZONE"},
+    "{}[]",
+    "()",
+    " ",
+)
+SPARK = Dialect(
+    {"int64": "BIGINT", "int32": "INT", "string": "STRING", "bool": "BOOLEAN", "timestamp[ms, tz=UTC]": "TIMESTAMP"},
+    "ARRAY<{}>",
+    "<>",
+    ": ",
+)
+
+
+def sql_type(text: str, dialect: Dialect) -> str:
+    """Return an Arrow type, given as text, in a dialect. Raises NodeError for one that no export has."""
+    if text in dialect.plain:
+        return dialect.plain[text]
+    head, _, rest = text.partition("<")
+    inner, begin, end = rest.removesuffix(">"), dialect.brackets[0], dialect.brackets[1]
+    if head == "list":
+        return dialect.many.format(sql_type(inner.partition(": ")[2], dialect))
+    if head == "map":
+        return f"MAP{begin}{', '.join(sql_type(part, dialect) for part in parts(inner))}{end}"
+    if head == "struct":
+        members = [part.partition(": ") for part in parts(inner)]
+        if not all(MEMBER.fullmatch(name) for name, _, _ in members):
+            raise unknown(text)
+        return f"STRUCT{begin}{', '.join(f'{name}{dialect.between}{sql_type(of, dialect)}' for name, _, of in members)}{end}"
+    if DECIMAL.fullmatch(text):
+        return text.replace("decimal128", "DECIMAL")
+    raise unknown(text)
+
+
+def unknown(text: str) -> NodeError:
+    """Return the refusal of a type."""
+    return NodeError(f"the export has a column of the type {text}, which this program doesn't know; export it again with this version")
+
+
+def parts(text: str) -> Iterator[str]:
+    """Yield what stands between the commas of a text, but for those in brackets."""
+    depth, start = 0, 0
+    for place, letter in enumerate(text):
+        depth += (letter in "<([") - (letter in ">)]")
+        if letter == "," and not depth:
+            yield text[start:place].strip()
+            start = place + 1
+    yield text[start:].strip()

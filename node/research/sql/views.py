@@ -1,0 +1,121 @@
+"""The views of an export: one for each kind of operation, for the blocks and for each table, named like it, also where there are no rows.
+
+| view | rows |
+|---|---|
+| `transfer`, `vote`, ... | the operations of this kind |
+| `operations` | all operations: `kind` and the columns that they share |
+| `blocks` | the blocks |
+| `accounts`, ... | the rows of a table after the last block for which they were exported |
+| `accounts_at`, ... | the rows after every block for which they were exported, with its number as `at_block` |
+| `chain` | one row: name, id, the letters of the symbols, first and last block |
+| `vesting_prices` | what VESTS were worth: `coin` for `vests` after `at_block` |
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+from node.research.export.manifest import Manifest
+from node.research.sql.types import DUCKDB, Dialect, sql_type
+
+OPERATIONS, TABLES = "operations/kind=", "tables/table="
+SHARED = ("block", "trx", "op", "virtual_op", "time", "trx_id")
+FOLDER_AT, AT = "at", "at_block"
+ALL_ROWS = "_at"
+PRICE_TABLE = "global_properties"
+
+
+class Source(Struct, frozen=True):
+    """What a view reads: its columns with their types as the manifest names them, and its files, from the export's folder on."""
+
+    name: str
+    columns: dict[str, str]
+    paths: tuple[str, ...]
+    has_at: bool = False
+
+
+def sources(manifest: Manifest) -> Iterator[Source]:
+    """Yield the sources of all views that read files."""
+    paths: dict[str, list[str]] = {folder: [] for folder in manifest.schema}
+    for each in manifest.ranges:
+        for chunk in each.chunks:
+            paths[chunk.dataset].append(chunk.path)
+    for folder, columns in manifest.schema.items():
+        name = folder.removeprefix(OPERATIONS).removeprefix(TABLES)
+        if not folder.startswith(TABLES):
+            yield Source(name, columns, tuple(paths[folder]))
+            continue
+        by_block = sorted(paths[folder], key=block_of)
+        newest = [path for path in by_block if block_of(path) == block_of(by_block[-1])]
+        yield Source(name, columns, tuple(newest))
+        yield Source(name + ALL_ROWS, columns, tuple(by_block), has_at=True)
+
+
+def block_of(path: str) -> int:
+    """Return the number of the block after which a chunk of a table was written."""
+    return int(path.rsplit("/", 2)[1].removeprefix(f"{FOLDER_AT}="))
+
+
+def view(source: Source, folder: Path) -> str:
+    """Return the statement that makes the view of a source in DuckDB."""
+    if not source.paths:
+        return f"CREATE VIEW {quoted(source.name)} AS {without_rows(source, DUCKDB)}"
+    files = ", ".join(text(str(folder / path)) for path in source.paths)
+    options = f"hive_partitioning = true, hive_types = {{'{FOLDER_AT}': BIGINT}}" if source.has_at else "hive_partitioning = false"
+    return f"CREATE VIEW {quoted(source.name)} AS SELECT {columns_of(source)} FROM read_parquet([{files}], {options})"
+
+
+def columns_of(source: Source) -> str:
+    """Return the columns of a view as a query of its files names them; readers know the folder `at=...` as a column."""
+    return ", ".join([*([f"{quoted(FOLDER_AT)} AS {AT}"] if source.has_at else []), *map(quoted, source.columns)])
+
+
+def without_rows(source: Source, dialect: Dialect) -> str:
+    """Return a query that has a source's columns and no rows."""
+    typed = {**({AT: "int64"} if source.has_at else {}), **source.columns}
+    columns = ", ".join(f"CAST(NULL AS {sql_type(of, dialect)}) AS {quoted(name)}" for name, of in typed.items())
+    return f"SELECT {columns} WHERE false"
+
+
+def derived(manifest: Manifest, found: list[Source]) -> Iterator[tuple[str, str]]:
+    """Yield names and queries of the views that read other views; every engine understands them."""
+    chain, ranges = manifest.chain, manifest.ranges
+    first, last = (ranges[0].first, ranges[-1].last) if ranges else (0, 0)
+    facts = {
+        "name": text(chain.name),
+        "chain_id": text(chain.chain_id),
+        **{symbol.lower(): text(letters) for symbol, letters in chain.symbols.items()},
+        "first_block": f"CAST({first} AS BIGINT)",
+        "last_block": f"CAST({last} AS BIGINT)",
+    }
+    yield "chain", f"SELECT {', '.join(f'{value} AS {name}' for name, value in facts.items())}"
+    by_name = {source.name: source for source in found}
+    kinds = [name for name, source in by_name.items() if source.paths and "virtual_op" in source.columns]
+    shared = ", ".join(SHARED)
+    if kinds:
+        yield "operations", " UNION ALL ".join(f"SELECT {text(kind)} AS kind, {shared} FROM {quoted(kind)}" for kind in kinds)
+    yield "vesting_prices", vesting_prices(by_name)
+
+
+def vesting_prices(by_name: dict[str, Source]) -> str:
+    """Return the query of what VESTS were worth: after blocks whose global properties were exported, else where power-downs were paid."""
+    if properties := by_name.get(PRICE_TABLE):
+        coin = next(name for name in properties.columns if name.startswith("total_vesting_fund_") and not name.endswith("_symbol"))
+        return f"SELECT {AT}, {coin} AS coin, total_vesting_shares AS vests FROM {PRICE_TABLE}{ALL_ROWS} WHERE total_vesting_shares > 0"
+    if "fill_vesting_withdraw" in by_name:
+        return (
+            f"SELECT block AS {AT}, max(deposited) AS coin, max_by(withdrawn, deposited) AS vests FROM fill_vesting_withdraw"
+            " WHERE deposited > 0 AND deposited_symbol = (SELECT coin FROM chain) GROUP BY block"
+        )
+    return f"SELECT CAST(NULL AS BIGINT) AS {AT}, CAST(NULL AS BIGINT) AS coin, CAST(NULL AS BIGINT) AS vests WHERE false"
+
+
+def quoted(name: str) -> str:
+    """Return a name as SQL has it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def text(value: str) -> str:
+    """Return a text as SQL has it."""
+    return "'" + value.replace("'", "''") + "'"

@@ -1,0 +1,18 @@
+"""The operating system's limit of open files, and the connections that it allows. It must not know what they are for."""
+
+import resource
+
+from rpc.http.connection_limits import CONNECTIONS_MAX
+
+# What the rest of the node may need: its files, its libraries, and connections that are about to be closed.
+KEPT = 64
+
+
+def room_for_connections() -> int:
+    """Raise the limit of open files as far as it is needed and allowed; returns the number of connections it leaves room for."""
+    wanted = CONNECTIONS_MAX + KEPT
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    return CONNECTIONS_MAX if soft == resource.RLIM_INFINITY else max(1, min(CONNECTIONS_MAX, soft - KEPT))

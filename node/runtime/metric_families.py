@@ -1,0 +1,68 @@
+"""Families of metrics for Prometheus, made from plain numbers."""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from prometheus_client import Metric
+
+
+class DurationHistogram:
+    """How many durations there were in each class, and their sum. `counts` has one place more than `bounds`, for longer ones."""
+
+    __slots__ = ("bounds", "counts", "seconds")
+
+    def __init__(self, bounds: Sequence[float]) -> None:
+        self.bounds = bounds
+        self.counts = [0] * (len(bounds) + 1)
+        self.seconds = 0.0
+
+    def add(self, seconds: float) -> None:
+        """Count a duration."""
+        self.counts[bisect_left(self.bounds, seconds)] += 1
+        self.seconds += seconds
+
+
+Value = tuple[tuple[str, ...], float]
+
+
+def gauge(name: str, text: str, value: float | None = None, labels: tuple[str, ...] = (), values: Iterable[Value] = ()) -> "Metric":
+    """Return a family of numbers that go up and down: one, or one for each of some labels."""
+    from prometheus_client.core import GaugeMetricFamily
+
+    return filled(GaugeMetricFamily(name, text, labels=labels), value, values)
+
+
+def counter(name: str, text: str, value: float | None = None, labels: tuple[str, ...] = (), values: Iterable[Value] = ()) -> "Metric":
+    """Return a family of numbers that only go up."""
+    from prometheus_client.core import CounterMetricFamily
+
+    return filled(CounterMetricFamily(name, text, labels=labels), value, values)
+
+
+def histogram(name: str, text: str, values: Iterable[tuple[tuple[str, ...], DurationHistogram]], labels: tuple[str, ...] = ()) -> "Metric":
+    """Return a family of durations by class; each class has the shorter ones in it, as Prometheus wants them."""
+    from prometheus_client.core import HistogramMetricFamily
+
+    family = HistogramMetricFamily(name, text, labels=labels)
+    for named, durations in values:
+        buckets, total = [], 0
+        for bound, count in zip((*durations.bounds, "+Inf"), durations.counts, strict=True):
+            total += count
+            buckets.append((str(bound), float(total)))
+        family.add_metric(named, buckets, durations.seconds)
+    return family
+
+
+def filled(family: Any, value: float | None, values: Iterable[Value]) -> "Metric":
+    """Return a family with its one value, or with its labelled ones."""
+    for labels, number in [((), value), *values] if value is not None else values:
+        family.add_metric(labels, number)
+    made: Metric = family
+    return made
+
+
+def items(pairs: Iterable[tuple[tuple[str, ...], int]]) -> list[Value]:
+    """Return counts by labels as values."""
+    return [(labels, float(count)) for labels, count in pairs]

@@ -1,0 +1,72 @@
+"""How a node is run to its end: the signals that stop it, and the error that counts when several tasks fail. It knows no task."""
+
+import signal
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import TypeVar
+
+import trio
+
+from node.runtime.errors import NodeError
+from rpc.log import Log
+
+Failure = TypeVar("Failure", bound=BaseException)
+
+_log = Log("node")
+
+
+def run_to_end(main: Callable[[], Awaitable[int]]) -> int:
+    """Run an async function in trio. Of a group of errors that are all for the user, the first is raised alone."""
+    try:
+        return trio.run(main)
+    except BaseExceptionGroup as group:
+        expected, other = group.split(NodeError)
+        if other is not None or expected is None:
+            raise
+        raise first_error(expected) from None
+
+
+def first_error(group: BaseExceptionGroup[Failure]) -> Failure:
+    """Return the first of the errors in a group of errors and groups."""
+    error: BaseExceptionGroup[Failure] | Failure = group
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+@asynccontextmanager
+async def stopped_by_signals(stop: trio.Event, interrupt: Callable[[], None] = lambda: None) -> AsyncGenerator[trio.Nursery, None]:
+    """Set `stop` at the first SIGINT or SIGTERM; at the second, call `interrupt` and cancel everything inside.
+
+    Yields a nursery for tasks that are cancelled when the work inside is done.
+    """
+
+    async def watch(*, task_status: trio.TaskStatus[None]) -> None:
+        with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+            task_status.started()
+            async for number in signals:
+                if stop.is_set():
+                    interrupt()
+                    nursery.cancel_scope.cancel()
+                else:
+                    _log.info("stopping", signal=signal.Signals(number).name, hint="a second signal ends it at once")
+                    stop.set()
+
+    async with trio.open_nursery() as nursery:
+        await nursery.start(watch)
+        yield nursery
+        nursery.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def cancelled_by(event: trio.Event) -> AsyncGenerator[None, None]:
+    """Cancel the work inside once an event is set."""
+    async with trio.open_nursery() as nursery:
+
+        async def cancel() -> None:
+            await event.wait()
+            nursery.cancel_scope.cancel()
+
+        nursery.start_soon(cancel)
+        yield
+        nursery.cancel_scope.cancel()

@@ -1,0 +1,85 @@
+"""Installs a snapshot from elsewhere in a data folder, with its blocks where the folder has none. It must not know how a node starts."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from node.runtime.errors import DiskError, NodeError
+from node.snapshots.file import IncompatibleSnapshot, Snapshot
+from node.snapshots.folder import BLOCKS, folder_of, name_of, require_in_log
+from node.storage.datafolder import DataFolder
+from node.storage.disk import READ_SIZE, Disk, written_whole
+from state.chain.chain import Chain
+from state.chain.genesis import new_state
+from state.protocol.errors import ChainError
+from state.protocol.spec import ChainSpec
+from state.protocol.transaction import ZERO_ID, SignedBlock, Wire
+
+
+def install(file: Path, data: Path, spec: ChainSpec, disk: Disk) -> Path:
+    """Copy a snapshot into a data folder; returns its path there. Raises NodeError, and then the folder is as before."""
+    chain = Chain(new_state(spec))
+    folder = DataFolder(data, spec, chain.state.wire)
+    snapshot = Snapshot(file, disk)
+    try:
+        head = snapshot.head
+        if not len(folder.log):
+            if not snapshot.has(BLOCKS):
+                raise IncompatibleSnapshot(
+                    f"{file}: holds no blocks, and {folder.log.path} is empty; save it --with-blocks, or copy a block_log there"
+                )
+            fill(folder, snapshot, chain.state.wire)
+        require_in_log(file, head.number, head.block_id, chain, folder.log.packed)
+        if not folder.is_verified:
+            raise NodeError(f"{folder.log.path}: its blocks have not been checked; start a node in the folder once")
+        path = folder_of(data) / name_of(head)
+        disk.make_folder(path.parent)
+        copy(file, path, disk)
+    except OSError as error:
+        raise DiskError(f"{error.filename or data}: {error.strerror}") from None
+    finally:
+        snapshot.close()
+        folder.close()
+    return path
+
+
+def fill(folder: DataFolder, snapshot: Snapshot, wire: Wire) -> None:
+    """Write the blocks of a snapshot into an empty block log. Each must follow the one before, and the last be the snapshot's.
+
+    All are read twice, so that nothing is written before everything has been found right.
+    """
+    for is_writing in (False, True):
+        last = None
+        for block in blocks_of(snapshot, wire):
+            if block.previous != (ZERO_ID if last is None else last.id):
+                raise IncompatibleSnapshot(f"{snapshot.path}: its block {block.number} doesn't follow the one before")
+            last = block
+            if is_writing:
+                folder.log.append(block)
+        if last is None or last.id.hex() != snapshot.head.block_id:
+            raise IncompatibleSnapshot(f"{snapshot.path}: its blocks don't end with block {snapshot.head.number}")
+    folder.log.sync()
+
+
+def blocks_of(snapshot: Snapshot, wire: Wire) -> Iterator[SignedBlock]:
+    """Yield the blocks in a snapshot. Raises Unfit."""
+    for chunk in snapshot.chunks(BLOCKS):
+        at = 0
+        while at < len(chunk):
+            try:
+                block, at = wire.unpack_block(chunk, at)
+            except ChainError as error:
+                raise IncompatibleSnapshot(f"{snapshot.path}: a block can't be read: {error.message(wire.spec.spell)}") from None
+            yield block
+
+
+def copy(source: Path, target: Path, disk: Disk) -> None:
+    """Copy a file, so that there is the whole copy or none. Raises OSError."""
+    reading = disk.open_to_read(source)
+    try:
+        with written_whole(disk, target) as writing:
+            at = 0
+            while part := reading.read(READ_SIZE, at):
+                writing.write(part, at)
+                at += len(part)
+    finally:
+        reading.close()

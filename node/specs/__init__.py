@@ -1,0 +1,1 @@
+"""Chain specs: read from TOML, with the plugins that they name."""

@@ -1,0 +1,522 @@
+"""Reads chain specs from TOML files: those of `genesis/` by name, a user's own by path. It knows no rule of the chain.
+
+A file may build on another one: `base = "dev"` (a name, or a path relative to the file); tables are merged key by key, anything
+else replaces the base's value. An error names the file, the dotted key and the expected value.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import msgspec
+from msgspec import Meta, Struct
+from msgspec.structs import asdict, replace
+
+from node.runtime.errors import NodeError
+from node.runtime.suggestions import alternatives, either
+from node.specs.plugins import KNOWN
+from state.protocol import constants
+from state.protocol.errors import ChainError
+from state.protocol.keys import keys
+from state.protocol.spec import BUILDS, BuildConstants, ChainSpec, Genesis, GenesisAccount, Natural
+from state.protocol.values.asset import COIN, NULL_PRICE, SBD, Asset, Price
+from state.protocol.values.text import is_valid_account_name, version_from_text
+
+DEFAULT_CHAIN = "dev"
+SPEC_FOLDER = Path(__file__).parents[2] / "genesis"
+KEYS_PAGE = "docs/chain-specs.md"
+BASES_MAX = 8
+SHOWN_MAX, KEY_SHOWN_MAX = 100, 200
+SIZE_MAX = 1 << 24
+DEPTH_MAX = 16  # of tables in tables; no key is deeper than three
+NAMES_SHOWN_MAX = 20  # in an error
+ACCOUNTS_MAX = 1000  # made by an option; each has four keys to compute
+
+Table = dict[str, Any]
+Layers = list[tuple[Path, Table]]
+
+
+class SpecError(NodeError):
+    """A chain spec can't be used: its `file`, the dotted `key` (empty for the whole file) and the value `expected` there."""
+
+    def __init__(self, file: Path | str, key: str, expected: str) -> None:
+        super().__init__(f"{file}: {key[:KEY_SHOWN_MAX]}: {expected}" if key else f"{file}: {expected}")
+        self.file, self.key, self.expected = str(file), key, expected
+
+
+def load_spec(name_or_path: str) -> ChainSpec:
+    """Load the chain spec of that name in `genesis/`, or of that TOML file; raises SpecError."""
+    layers = read_layers(spec_path(name_or_path))
+    merged: Table = {}
+    for _, table in reversed(layers):
+        merged = merge(merged, table)
+    merged.setdefault("name", layers[0][0].stem)
+    try:
+        return build_spec(merged)
+    except Fault as fault:
+        raise SpecError(origin(layers, fault.key), fault.key, fault.expected) from None
+
+
+def spec_names() -> list[str]:
+    """Return the names of the specs that come with the node."""
+    return sorted(path.stem for path in SPEC_FOLDER.glob("*.toml"))
+
+
+def with_witnesses(spec: ChainSpec, count: int) -> ChainSpec:
+    """Return a spec whose genesis has so many witnesses: the first, and others with its name and a number. Raises NodeError."""
+    if count == 1:
+        return spec
+    if not 1 <= count <= constants.COIN_MAX_WITNESSES:
+        raise NodeError(f"--witnesses {count}: expected a number from 1 to {constants.COIN_MAX_WITNESSES}, as many as a round has")
+    first = require_test(spec, "--witnesses").genesis.witness
+    names = tuple(f"{first}{number}" for number in range(2, count + 1))
+    taken = {account.name for account in spec.genesis.accounts}
+    wrong = [name for name in names if name in taken or not is_valid_account_name(name)]
+    if wrong:
+        raise NodeError(f"--witnesses {count}: names of witnesses of {spec.name} are taken or not valid: {some_of(wrong)}")
+    return replace(spec, genesis=replace(spec.genesis, witnesses=names))
+
+
+def with_accounts(spec: ChainSpec, count: int | None) -> ChainSpec:
+    """Return a spec whose genesis has so many accounts with known keys: its own, then `user11` and so on, which hold what its first does.
+
+    Accounts whose keys are given in the spec stay; without a count the spec stays as it is. Raises NodeError.
+    """
+    if count is None:
+        return spec
+    if not 1 <= count <= ACCOUNTS_MAX:
+        raise NodeError(f"--accounts {count}: expected a number from 1 to {ACCOUNTS_MAX}")
+    own = [account for account in require_test(spec, "--accounts").genesis.accounts if account.password]
+    if not own:
+        raise NodeError(f"--accounts: the chain {spec.name} has no accounts whose keys are known; use dev or dev-tests")
+    others = [account for account in spec.genesis.accounts if not account.password]
+    model = own[0]
+    names = [f"user{number}" for number in range(len(own) + 1, count + 1)]
+    if wrong := sorted({account.name for account in spec.genesis.accounts} & set(names)):
+        raise NodeError(f"--accounts {count}: the chain {spec.name} has accounts with names of those that are added: {some_of(wrong)}")
+    added = [like(model, name) for name in names]
+    made = replace(spec, genesis=replace(spec.genesis, accounts=(*others, *own[:count], *added)))
+    try:
+        check_numbers(made)
+    except Fault as fault:
+        raise NodeError(f"--accounts {count}: {fault.expected}") from None
+    return made
+
+
+def like(model: GenesisAccount, name: str) -> GenesisAccount:
+    """Return an account that holds what another one does, with keys from its own name."""
+    made = {role: keys.public_key(keys.derive_secret(name, role, model.password)) for role in keys.ROLES}
+    return replace(model, name=name, **made)
+
+
+def require_test(spec: ChainSpec, option: str) -> ChainSpec:
+    """Return the spec if it is made for tests; else raise NodeError."""
+    if not spec.is_test:
+        raise NodeError(f"{option}: the chain {spec.name} isn't made for tests, and its genesis is given")
+    return spec
+
+
+# ------------------------------------------------------------------ files
+
+
+def spec_path(name_or_path: str, folder: Path | None = None) -> Path:
+    """Return the file of a spec: a name stands for one in `genesis/`, a path is relative to `folder`."""
+    if "/" in name_or_path or name_or_path.endswith(".toml"):
+        return (folder or Path()) / name_or_path
+    path = SPEC_FOLDER / f"{name_or_path}.toml"
+    try:
+        is_there = path.is_file()
+    except OSError:  # no file has so long a name
+        is_there = False
+    if not is_there:
+        raise SpecError(name_or_path, "", f"no such chain, and no path of a TOML file; {alternatives(name_or_path, spec_names())}")
+    return path
+
+
+def read_layers(path: Path) -> Layers:
+    """Read a file and the files that it builds on, the topmost first."""
+    layers: Layers = []
+    while True:
+        table = read_table(path)
+        base = table.pop("base", None)
+        layers.append((path, table))
+        if base is None:
+            return layers
+        if not isinstance(base, str):
+            raise SpecError(path, "base", "expected the name or the path of a chain spec")
+        if len(layers) > BASES_MAX:
+            raise SpecError(layers[0][0], "base", f"expected at most {BASES_MAX} specs on top of each other")
+        path = base_path(base, path)
+
+
+def base_path(base: str, above: Path) -> Path:
+    """Return the file that a spec builds on; raises SpecError where there is none."""
+    expected = "expected the name or the path of a chain spec"
+    try:
+        path = spec_path(base, above.parent)
+    except SpecError:
+        raise SpecError(above, "base", f"{expected}; {alternatives(base, spec_names())}") from None
+    if not path.is_file():
+        raise SpecError(above, "base", f"{expected}; there is no {path}")
+    return path
+
+
+def read_table(path: Path) -> Table:
+    """Read a TOML file; raises SpecError."""
+    try:
+        with path.open("rb") as opened:
+            data = opened.read(SIZE_MAX + 1)
+        if len(data) > SIZE_MAX:
+            raise SpecError(path, "", f"larger than {SIZE_MAX:,} bytes")
+        table = tomllib.loads(data.decode("utf-8"))
+    except OSError as error:
+        raise SpecError(path, "", f"can't be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise SpecError(path, "", "expected text in UTF-8") from None
+    except (ValueError, RecursionError) as error:  # of TOML, or of a number with thousands of digits
+        raise SpecError(path, "", f"expected TOML: {error}") from None
+    level = [table]
+    for _ in range(DEPTH_MAX):
+        level = [value for within in level for value in within.values() if isinstance(value, dict)]
+    if level:
+        raise SpecError(path, "", f"expected at most {DEPTH_MAX} tables in each other")
+    return table
+
+
+def merge(below: Table, above: Table) -> Table:
+    """Return two tables merged: tables merge key by key, of everything else the one above replaces the one below."""
+    merged = dict(below)
+    for key, value in above.items():
+        old = merged.get(key)
+        merged[key] = merge(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+    return merged
+
+
+def origin(layers: Layers, key: str) -> Path:
+    """Return the file that a key's value comes from; of a key that no file has, the topmost."""
+    parts = re.split(r"[.\[]", key)
+    for count in range(len(parts), 0, -1):
+        for path, table in layers:
+            value: Any = table
+            for part in parts[:count]:
+                value = value.get(part) if isinstance(value, dict) else None
+            if value is not None:
+                return path
+    return layers[0][0]
+
+
+# ------------------------------------------------------------------ the form of a file
+
+
+class Fault(Exception):
+    """A value is wrong; it becomes a SpecError once the file is known that it comes from."""
+
+    def __init__(self, key: str, expected: str) -> None:
+        super().__init__(key, expected)
+        self.key, self.expected = key, expected
+
+
+# The patterns of texts in a file, and the words for each in errors.
+SYMBOL, BRAND, PREFIX = r"^[A-Z]{1,6}\Z", r"^[a-z]{3,12}\Z", r"^[A-Z]{1,16}\Z"
+COMMUNITY_PREFIX, PLUGIN, CHAIN_ID = r"^[a-z]{4}-\Z", r"^[a-z_]+\Z", r"^[0-9a-f]{64}\Z"
+AMOUNT = r"^[0-9]{1,12}\.[0-9]{3}\Z"
+EXPECTED = {
+    SYMBOL: "one to six capital letters",
+    BRAND: "a word of three to twelve lower-case letters",
+    PREFIX: "one to sixteen capital letters",
+    COMMUNITY_PREFIX: "four lower-case letters and a hyphen",
+    PLUGIN: "the name of a plugin",
+    CHAIN_ID: "64 lower-case hex digits",
+    AMOUNT: 'an amount with three decimals and no symbol, as "1.000"',
+}
+SymbolText = Annotated[str, Meta(pattern=SYMBOL)]
+Amount = Annotated[str, Meta(pattern=AMOUNT)]
+KeyText = str | None
+# Has a name of its own as Python 3.14 looks names of annotations up late, and in the class first: SpecTable has a field `constants`.
+Share = Annotated[int, Meta(ge=0, le=constants.COIN_100_PERCENT)]
+
+
+class SymbolsTable(Struct, forbid_unknown_fields=True):
+    """The spelling of the three fixed symbols."""
+
+    coin: Annotated[SymbolText, Meta(description="The symbol of the liquid token.")]
+    debt: Annotated[SymbolText, Meta(description="The symbol of the debt token; differs from `coin` in its first three letters.")]
+    vests: Annotated[SymbolText, Meta(description="The symbol of the shares of the vesting fund.")]
+
+
+class PriceTable(Struct, forbid_unknown_fields=True):
+    """An amount of SBD and the amount of COIN that it is worth."""
+
+    sbd: Annotated[Amount, Meta(description="An amount of SBD.")]
+    coin: Annotated[Amount, Meta(description="The amount of COIN that it is worth.")]
+
+
+class AccountsTable(Struct, forbid_unknown_fields=True):
+    """Accounts with equal balances, which each of them gets; their keys are derived from a password or given."""
+
+    names: Annotated[list[str], Meta(description="The names of the accounts.")]
+    coin: Annotated[Amount, Meta(description="COIN of each of them.")] = "0.000"
+    sbd: Annotated[Amount, Meta(description="SBD of each of them.")] = "0.000"
+    vesting: Annotated[Amount, Meta(description="Whole COIN that each of them has powered up.")] = "0.000"
+    password: Annotated[str, Meta(description="What all keys follow from that aren't given: the SHA-256 of name, role and password.")] = ""
+    owner: Annotated[KeyText, Meta(description="A public key in place of the one from the password.")] = None
+    active: Annotated[KeyText, Meta(description="The same for the active authority.")] = None
+    posting: Annotated[KeyText, Meta(description="The same for the posting authority.")] = None
+    memo: Annotated[KeyText, Meta(description="The same for memos.")] = None
+
+
+class GenesisTable(Struct, forbid_unknown_fields=True):
+    """The state before block 1; without `witness_key` the witness signs with the first of `witness_keys`."""
+
+    witness: Annotated[str, Meta(description="The name of the first witness.")]
+    hardfork: Annotated[Natural, Meta(description="The hardfork that is there before block 1; 0: all come by their times.")]
+    witness_key: Annotated[KeyText, Meta(description="The first witness's public key; else that of the first of `witness_keys`.")] = None
+    price_feed: Annotated[PriceTable | None, Meta(description="A price that is there from the start.")] = None
+    accounts: Annotated[list[AccountsTable], Meta(description="Accounts that are there from the start.")] = []
+
+
+class SpecTable(Struct, forbid_unknown_fields=True):
+    """A whole spec, its bases merged in; `constants` are those that differ from the build's."""
+
+    name: Annotated[str, Meta(description="The name of the chain; by default that of the file.")]
+    brand: Annotated[str, Meta(pattern=BRAND, description="The word in names such as `total_vesting_fund_coin` and `coin.dao`.")]
+    key_prefix: Annotated[str, Meta(pattern=PREFIX, description="The letters that public keys begin with.")]
+    chain_id: Annotated[str, Meta(pattern=CHAIN_ID, description="What every signature covers, so that it counts on this chain only.")]
+    build: Annotated[str, Meta(description="The build of the reference whose constants and rules it has: `main` or `test`.")]
+    smt: Annotated[bool, Meta(description="Whether there are the operations of tokens (SMT).")]
+    block_limit: Annotated[Natural, Meta(description="Block numbers stay below it; 0: there is no limit.")]
+    witness_keys: Annotated[list[str], Meta(description="Private keys that the node signs blocks with.")]
+    required_participation: Annotated[Share, Meta(description="The share of slots with blocks below which it doesn't produce, in 1/100 %.")]
+    plugins: Annotated[
+        list[Annotated[str, Meta(pattern=PLUGIN)]], Meta(description="The plugins that are on unless `--disable` turns them off.")
+    ]
+    community_prefix: Annotated[
+        str, Meta(pattern=COMMUNITY_PREFIX, description="What the names of communities begin with, followed by a type and digits.")
+    ]
+    remove_threshold: Annotated[
+        int, Meta(ge=-1, description="How many proposals that are over, and votes on them, a block removes at most; -1: all.")
+    ]
+    symbols: Annotated[SymbolsTable, Meta(description="The symbols of the three tokens.")]
+    genesis: Annotated[GenesisTable, Meta(description="What is there before block 1.")]
+    constants: Annotated[Table, Meta(description="Constants that differ from those of the build.")] = {}
+
+
+# The tables in which an unknown key may be, with the type that has the known ones.
+KNOWN_KEYS: dict[str, type[Struct]] = {
+    "": SpecTable,
+    "symbols": SymbolsTable,
+    "genesis": GenesisTable,
+    "genesis.price_feed": PriceTable,
+    "genesis.accounts": AccountsTable,
+    "constants": BuildConstants,
+}
+
+
+def convert(value: Table, kind: type[Any], place: str) -> Any:
+    """Convert a table to its type, strictly; `place` is the dotted key of the table. Raises Fault."""
+    try:
+        return msgspec.convert(value, kind, strict=True)
+    except msgspec.ValidationError as error:
+        fault(str(error), place)
+
+
+def fault(message: str, place: str) -> NoReturn:
+    """Raise an error of msgspec (`Expected ..., got ... - at `$.key``) as a Fault, with the dotted key and words for patterns."""
+    text, _, path = message.partition(" - at `$")
+    key = ".".join(part for part in (place, path.rstrip("`").lstrip(".")) if part)
+    for pattern, expected in EXPECTED.items():
+        if text.endswith(f"matching regex {pattern!r}"):
+            raise Fault(key, f"expected {expected}")
+    field = re.search("unknown field `(.*)`|missing required field `(.*)`", text)
+    if field is None:
+        raise Fault(key, text[0].lower() + text[1:].replace("`", ""))
+    inner = ".".join(part for part in (key, field[1] or field[2]) if part)
+    if field[2]:
+        raise Fault(inner, "expected a value, the key is missing")
+    table = re.sub(r"\[.*?\]", "", key)
+    raise Fault(inner, f"unknown key; {meant(table, field[1])}")
+
+
+def meant(table: str, key: str) -> str:
+    """Return which key of a table may have been meant by an unknown one, or which other table it stands in."""
+    others = [place for place, kind in KNOWN_KEYS.items() if key in kind.__struct_fields__]
+    elsewhere = [f"in [{place}]" if place else "at the top of the file" for place in others]
+    if elsewhere:
+        return f"it stands {either(elsewhere)}, not here"
+    return alternatives(key, (*KNOWN_KEYS[table].__struct_fields__, *(() if table else ("base",))), KEYS_PAGE)
+
+
+# ------------------------------------------------------------------ from a file's tables to a spec
+
+
+def build_spec(merged: Table) -> ChainSpec:
+    """Return the spec that a merged table describes; raises Fault."""
+    table: SpecTable = convert(merged, SpecTable, "")
+    if table.build not in BUILDS:
+        raise Fault("build", f"there is no build {table.build[:SHOWN_MAX]!r}; {alternatives(table.build, BUILDS)}")
+    if table.symbols.coin[:3] == table.symbols.debt[:3]:  # a decoder tells symbols apart by these three bytes first
+        raise Fault("symbols.debt", "expected a symbol that differs from symbols.coin in its first three letters")
+    if table.symbols.vests in (table.symbols.coin, table.symbols.debt):
+        raise Fault("symbols.vests", "expected a symbol of its own")
+    for index, plugin in enumerate(table.plugins):
+        if plugin not in KNOWN:
+            raise Fault(f"plugins[{index}]", f"there is no plugin {plugin[:SHOWN_MAX]}; {alternatives(plugin, KNOWN)}")
+    secrets = [secret(text, f"witness_keys[{index}]") for index, text in enumerate(table.witness_keys)]
+    spec = ChainSpec(
+        name=table.name,
+        brand=table.brand,
+        coin_symbol=table.symbols.coin,
+        debt_symbol=table.symbols.debt,
+        vests_symbol=table.symbols.vests,
+        key_prefix=table.key_prefix,
+        chain_id=bytes.fromhex(table.chain_id),
+        build="test" if table.build == "test" else "main",
+        constants=build_constants(table),
+        smt=table.smt,
+        block_limit=table.block_limit,
+        genesis=build_genesis(table, secrets),
+        witness_keys=tuple(table.witness_keys),
+        required_participation=table.required_participation,
+        plugins=tuple(table.plugins),
+        community_prefix=table.community_prefix,
+        remove_threshold=table.remove_threshold,
+    )
+    check_names(spec, table.genesis.accounts)
+    check_numbers(spec)
+    return spec
+
+
+def build_constants(table: SpecTable) -> BuildConstants:
+    """Return the constants of the build, with those that the spec changes."""
+    changed = {key: constant(key, value) for key, value in table.constants.items()}
+    made: BuildConstants = convert({**asdict(BUILDS[table.build]), **changed}, BuildConstants, "constants")
+    return made
+
+
+def constant(key: str, value: Any) -> Any:
+    """Return a constant's value; times are written as TOML dates, the version as text."""
+    if isinstance(value, datetime):
+        return int((value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp())
+    if key == "COIN_BLOCKCHAIN_VERSION" and isinstance(value, str):
+        try:
+            return version_from_text(value)
+        except ChainError:
+            raise Fault(f"constants.{key}", 'expected a version, as "0.24.0"') from None
+    if key.endswith("_TIME") and type(value) is not int:
+        raise Fault(f"constants.{key}", "expected a date and time, as 2026-01-01T00:00:00Z")
+    return value
+
+
+def build_genesis(table: SpecTable, secrets: list[bytes]) -> Genesis:
+    """Return the state before block 1 as the spec describes it; raises Fault."""
+    given = table.genesis
+    if given.witness_key is None and not secrets:
+        raise Fault("witness_keys", "expected a private key, since genesis.witness_key is not given either")
+    witness_key = keys.public_key(secrets[0]) if given.witness_key is None else public_key(given.witness_key, table, "genesis.witness_key")
+    price_feed = NULL_PRICE
+    if given.price_feed is not None:
+        price_feed = Price(Asset(satoshis(given.price_feed.sbd), SBD), Asset(satoshis(given.price_feed.coin), COIN))
+        if not (price_feed.base.amount and price_feed.quote.amount):
+            raise Fault("genesis.price_feed", "expected amounts above zero")
+    return Genesis(
+        witness=given.witness,
+        witness_key=witness_key,
+        price_feed=price_feed,
+        accounts=tuple(account for index in range(len(given.accounts)) for account in build_accounts(table, index)),
+        hardfork=given.hardfork,
+    )
+
+
+def build_accounts(table: SpecTable, index: int) -> Iterator[GenesisAccount]:
+    """Yield the accounts of one `[[genesis.accounts]]`; raises Fault."""
+    given = table.genesis.accounts[index]
+    place = f"genesis.accounts[{index}]"
+    if satoshis(given.vesting) % constants.COIN_BLOCKCHAIN_PRECISION:
+        raise Fault(f"{place}.vesting", "expected a whole amount, as its shares are split by a million")
+    named = {}
+    for role in keys.ROLES:
+        text = getattr(given, role)
+        if text is not None:
+            named[role] = public_key(text, table, f"{place}.{role}")
+        elif not given.password:
+            raise Fault(f"{place}.{role}", "expected a public key, or a password that makes all four")
+    for name in given.names:
+        made = {role: keys.public_key(keys.derive_secret(name, role, given.password)) for role in keys.ROLES if role not in named}
+        yield GenesisAccount(
+            name=name,
+            coin=satoshis(given.coin),
+            sbd=satoshis(given.sbd),
+            vesting=satoshis(given.vesting),
+            password=given.password,
+            **named,
+            **made,
+        )
+
+
+def satoshis(amount: str) -> int:
+    """Return an amount in its smallest unit."""
+    return int(amount.replace(".", ""))
+
+
+def secret(text: str, key: str) -> bytes:
+    """Return the secret key of a WIF text; raises Fault."""
+    try:
+        data = keys.secret_from_wif(text)
+    except ChainError:
+        data = b""
+    if not keys.is_secret(data):
+        raise Fault(key, "expected a private key in wallet import format")
+    return data
+
+
+def public_key(text: str, table: SpecTable, key: str) -> bytes:
+    """Return the public key of a text, which starts with the chain's prefix; raises Fault."""
+    try:
+        return keys.public_key_from_text(text, table.key_prefix)
+    except ChainError:
+        raise Fault(key, f"expected a public key that starts with {table.key_prefix}") from None
+
+
+# ------------------------------------------------------------------ checks across tables
+
+
+def check_names(spec: ChainSpec, given: list[AccountsTable]) -> None:
+    """Refuse account names that are invalid, taken, or on the lists whose accounts hardforks 9 and 23 replace or empty."""
+    if not is_valid_account_name(spec.genesis.witness):
+        raise Fault("genesis.witness", "expected a valid account name")
+    reserved = {constants.COIN_MINER_ACCOUNT, constants.COIN_NULL_ACCOUNT, constants.COIN_TEMP_ACCOUNT, spec.genesis.witness, spec.treasury}
+    listed = {*spec.hf9_accounts, *spec.hf23_accounts}
+    wrong: list[tuple[str, str, str]] = []
+    for index, table in enumerate(given):
+        for position, name in enumerate(table.names):
+            expected = ""
+            if not is_valid_account_name(name):
+                expected = f"expected a valid account name instead of {name}"
+            elif name in reserved:
+                expected = f"expected a new account name, {name} exists already"
+            elif name in listed:
+                expected = f"expected another name, hardfork 9 or 23 takes {name} away"
+            if expected:
+                wrong.append((f"genesis.accounts[{index}].names[{position}]", expected, name))
+            reserved.add(name)
+    if wrong:
+        key, expected, _ = wrong[0]
+        raise Fault(key, expected + (f"; nor can these be taken: {some_of([name for _, _, name in wrong[1:]])}" if wrong[1:] else ""))
+
+
+def some_of(names: list[str]) -> str:
+    """Return names in words, no more than can be read."""
+    return ", ".join(names[:NAMES_SHOWN_MAX]) + (f" and {len(names) - NAMES_SHOWN_MAX:,} more" if len(names) > NAMES_SHOWN_MAX else "")
+
+
+def check_numbers(spec: ChainSpec) -> None:
+    """Refuse supplies beyond the chain's bounds, and a hardfork that the build doesn't have."""
+    sbd = spec.constants.COIN_SBD_INIT_SUPPLY + spec.genesis_printed_sbd
+    for asset, supply in (("COIN", spec.genesis_supply), ("SBD", sbd)):
+        if supply > constants.COIN_MAX_SHARE_SUPPLY:
+            raise Fault("genesis.accounts", f"expected at most {constants.COIN_MAX_SHARE_SUPPLY} satoshis of {asset} altogether")
+    if spec.genesis.hardfork > spec.constants.COIN_NUM_HARDFORKS:
+        raise Fault("genesis.hardfork", f"expected at most {spec.constants.COIN_NUM_HARDFORKS}, the last hardfork of the build")

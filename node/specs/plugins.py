@@ -1,0 +1,24 @@
+"""What a node has enabled: the plugins and optional groups of methods of its chain spec, as the command line changes them."""
+
+from collections.abc import Iterable
+
+from node.runtime.errors import NodeError
+from node.runtime.suggestions import alternatives
+from rpc.declare.plugin_switches import OPTIONAL_GROUPS
+from state.plugins.registry import PLUGINS
+from state.protocol.spec import ChainSpec
+
+PAGE = "docs/options/chain.md"
+KNOWN = (*PLUGINS, *[group.name for group in OPTIONAL_GROUPS])
+"""All names that a chain spec, `--enable` and `--disable` may hold; plugins in the order in which they are installed."""
+
+
+def chosen_plugins(spec: ChainSpec, enable: Iterable[str] = (), disable: Iterable[str] = ()) -> tuple[str, ...]:
+    """Return the names that are enabled, in the order of KNOWN. Raises NodeError for unknown ones."""
+    enabled, disabled = set(enable), set(disable)
+    for name in (*spec.plugins, *sorted(enabled), *sorted(disabled)):
+        if name not in KNOWN:
+            raise NodeError(f"there is no plugin {name}; {alternatives(name, KNOWN, PAGE)}")
+    if both := sorted(enabled & disabled):
+        raise NodeError(f"{', '.join(both)} can't be both enabled and disabled")
+    return tuple(name for name in KNOWN if name in (set(spec.plugins) | enabled) - disabled)

@@ -1,0 +1,175 @@
+"""Finds out which blocks of a block log are good: by what the folder knows of it, or by the log alone. It reads only.
+
+Where the folder knows its blocks (`SyncMark`, checksums), not one bit of them may differ. What is in the log beyond the mark was not
+synced, and how much of it may be missing depends on whether the machine can have lost its power since.
+"""
+
+from array import array
+from itertools import takewhile
+from pathlib import Path
+from zlib import crc32
+
+from msgspec import Struct
+
+from node.runtime.errors import FileError
+from node.storage.disk import File
+from node.storage.frames import SumsDigest, frame_sums, frames_from, is_one_append, walk_back, whole_frame
+from node.storage.sync_marks import SyncMark
+from state.protocol.errors import ChainError
+from state.protocol.transaction import OFFSET, ZERO_ID, Wire, merkle_root
+
+
+class Layout(Struct):
+    """The good blocks of a log: where each begins, the CRC-32 of each frame, and where the last one ends."""
+
+    starts: "array[int]"
+    sums: "array[int]"
+    end: int
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+
+class Damaged(FileError):
+    """A block log is damaged; blocks 1 to `good` are whole, and end at byte `end`."""
+
+    def __init__(self, path: Path, reason: str, good: int, end: int) -> None:
+        super().__init__(f"{path}: {reason}; {way_out(path.parent, good)}")
+        self.reason, self.good, self.end = reason, good, end
+
+
+def way_out(folder: Path, good: int) -> str:
+    """Return what a user can do about a damaged log of which the first `good` blocks can be had."""
+    kept = f"blocks 1 to {good}" if good else "no block"
+    repair = f"`bin/coind blocks repair {folder} --accept-loss` goes on with {kept}, and keeps a copy of what is there now"
+    return f"put a good copy in its place, or look at it by `bin/coind blocks check {folder}`; {repair}"
+
+
+def lay_out_known(log: File, wire: Wire, path: Path, mark: SyncMark, kept: "array[int]", *, is_strict: bool) -> Layout:
+    """Return the blocks of a log whose folder knows them by a mark and the checksums that were kept.
+
+    A log may go on after the mark, as far as the checksums agree. What follows is cut off when one interrupted append can have left
+    it, since nobody was answered for that. More of it, or fewer blocks than there are checksums, can only come from a loss of power,
+    and is damage with `is_strict`.
+    A whole block whose checksum alone is missing stays.
+    """
+    size = log.size()
+    starts = walk_back(log, mark.end) if size >= mark.end else None
+    sums = array("I") if starts is None else frame_sums(log, starts, mark.end)
+    if starts is None or len(starts) != mark.number or str(SumsDigest(sums)) != mark.sums:
+        trusted = kept if str(SumsDigest(kept[: mark.number])) == mark.sums else None
+        raise damage(log, wire, path, trusted, mark)
+    expected = kept[mark.number :]
+    places, found, end = after(log, wire, mark, expected)
+    good = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(found, expected, strict=False)))
+    end = end if good == len(places) else places[good]
+    number = mark.number + good
+    if is_strict and good < len(expected):
+        what = f"ends after block {number}" if end == size else f"damaged at byte {end}, after block {number}"
+        raise Damaged(path, f"{what}, and {mark.number + len(expected)} blocks were written", number, end)
+    layout = Layout(starts + places[:good], sums + found[:good], end)
+    if is_strict and good == len(places) - 1 and is_next(log, wire, layout, size):
+        # The process ended between the block and its checksum.
+        return Layout(starts + places, sums + found, size)
+    if is_strict and not is_one_append(log, wire, end, size):
+        raise Damaged(
+            path, f"damaged at byte {end}, after block {number}: {size - end} bytes there were not written by this node", number, end
+        )
+    return layout
+
+
+def is_next(log: File, wire: Wire, layout: Layout, size: int) -> bool:
+    """Return whether the rest of a log is one whole block that follows the others and holds its transactions."""
+    number = len(layout)
+    previous = block_id(log, wire, layout, number) if number else ZERO_ID
+    for block, start, length in frames_from(log, wire, layout.end, number + 1):
+        return block.previous == previous and start + length == size and block.transaction_merkle_root == merkle_root(block.transactions)
+    return False
+
+
+def after(log: File, wire: Wire, mark: SyncMark, expected: "array[int]") -> "tuple[array[int], array[int], int]":
+    """Return where the blocks after a mark begin, their checksums, and where the last whole one ends.
+
+    Walking back by the offsets is believed only when it leads to frames with the checksums that are expected, and at most one more: the
+    last bytes of a torn end can look like an offset. Otherwise the blocks are read one after another.
+    """
+    size = log.size()
+    places = walk_back(log, size, mark.end)
+    if places is not None and len(places) <= len(expected) + 1:
+        found = frame_sums(log, places, size)
+        if found[: len(expected)] == expected[: len(found)]:
+            return places, found, size
+    places, end = array("Q"), mark.end
+    for _, start, length in frames_from(log, wire, mark.end, mark.number + 1):
+        places.append(start)
+        end = start + length
+    return places, frame_sums(log, places, end), end
+
+
+def lay_out_unknown(log: File, wire: Wire, path: Path) -> Layout:
+    """Return the blocks of a log that no node of this version has written: only a torn end may be missing.
+
+    The offsets alone lead through a whole log, which takes a moment; whether its blocks are good shows when they are applied.
+    """
+    size = log.size()
+    starts = walk_back(log, size)
+    if starts is not None and is_last(log, wire, starts, size):
+        return Layout(starts, frame_sums(log, starts, size), size)
+    found = good_part(log, wire, None)
+    if not is_one_append(log, wire, found.end, size):
+        raise Damaged(path, f"damaged at byte {found.end}, after block {len(found)}", len(found), found.end)
+    return found
+
+
+def is_last(log: File, wire: Wire, starts: "array[int]", size: int) -> bool:
+    """Return whether the last block begins and ends where it should, and has the number that its place says."""
+    if not starts:
+        return True
+    data = log.read(size - starts[-1], starts[-1])
+    found = whole_frame(wire, data, 0)
+    return not isinstance(found, ChainError) and found[0].number == len(starts) and found[1] + OFFSET.size == len(data)
+
+
+def good_part(log: File, wire: Wire, kept: "array[int] | None") -> Layout:
+    """Return the first blocks of a log that are whole, follow each other, hold their transactions, and have the checksums kept.
+
+    It reads every block, which takes some ten seconds for a million.
+    """
+    layout = Layout(array("Q"), array("I"), 0)
+    previous = ZERO_ID
+    for block, start, size in frames_from(log, wire, 0, 1):
+        checksum = crc32(log.read(size, start))
+        place = len(layout)
+        if kept is not None and place < len(kept) and kept[place] != checksum:
+            break
+        if block.previous != previous or block.transaction_merkle_root != merkle_root(block.transactions):
+            break
+        layout.starts.append(start)
+        layout.sums.append(checksum)
+        layout.end, previous = start + size, block.id
+    return layout
+
+
+def damage(log: File, wire: Wire, path: Path, kept: "array[int] | None", mark: SyncMark) -> Damaged:
+    """Return the error for a log that doesn't agree with its mark: where the first damage is."""
+    found = good_part(log, wire, kept)
+    good, end, size = len(found), found.end, log.size()
+    known = f"the folder knows of {mark.number}, the last one with the id {mark.id}"
+    if good >= mark.number:
+        # Each block is good by itself: the log is that of another chain or branch, or the bit that differs is one that no later block
+        # confirms, like one in the signature of the last block. The id shows either.
+        last = block_id(log, wire, found, mark.number).hex()
+        start = found.starts[mark.number - 1]
+        return Damaged(path, f"holds another block {mark.number} ({last}): {known}", mark.number - 1, start)
+    if kept is not None and len(good_part(log, wire, None)) > good:
+        return Damaged(path, f"block {good + 1}, at byte {end}, isn't the one that was written; {known}", good, end)
+    if end == size:
+        return Damaged(path, f"holds {good} blocks, and {known}", good, end)
+    return Damaged(path, f"damaged at byte {end}, after block {good}; {known}", good, end)
+
+
+def block_id(log: File, wire: Wire, layout: Layout, number: int) -> bytes:
+    """Return the id of a block."""
+    start = layout.starts[number - 1]
+    end = layout.starts[number] if number < len(layout) else layout.end
+    return wire.unpack_block(log.read(end - start, start))[0].id

@@ -1,0 +1,179 @@
+"""What the text of a search box stands for: blocks, transactions, accounts, posts, communities, public keys, tokens."""
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+from typing import Annotated, NotRequired, TypedDict
+from urllib.parse import unquote
+
+from rpc.api.explorer.transactions import find_transaction
+from rpc.declare.arguments import Example, Text, UInt32
+from rpc.declare.method import method
+from state.chain.chain import Chain
+from state.effects.tokens import token_with_name
+from state.plugins.account_by_key import ACCOUNT_BY_KEY, references
+from state.plugins.social.plugin import COMMUNITIES
+from state.protocol.errors import ChainError
+from state.protocol.keys.keys import public_key_from_text, public_key_text
+from state.protocol.transaction import block_number
+from state.protocol.values.asset import COIN, SBD, VESTS, nai_text, symbol_from_digits
+from state.tables import State
+
+HITS_MAX = 20
+TEXT_MAX = 2000  # characters that are looked at; addresses of posts have a few hundred
+NAME_MAX = 16  # characters of an account's name
+KEY_TEXT = re.compile(r"[A-Z0-9]{2,8}[1-9A-HJ-NP-Za-km-z]{49,51}")
+PREFIX_SIZES = range(2, 9)
+NAI = re.compile(r"(?:@@)?(\d{8})\d")
+NUMBER = re.compile(r"#?\d[\d,._ ]*")
+ID = re.compile(r"[0-9a-f]{40}")
+NAME = re.compile(r"[a-z][a-z0-9.-]*")
+
+
+class Hit(TypedDict):
+    """Something that a text stands for. `kind` is block, transaction, account, post, community, key or token, and says which of the
+    members are there. `is_exact` is false for accounts whose names begin with the text.
+    """
+
+    kind: str
+    is_exact: bool
+    block_num: NotRequired[UInt32 | None]
+    id: NotRequired[str]
+    account: NotRequired[str]
+    permlink: NotRequired[str]
+    name: NotRequired[str]
+    key: NotRequired[str]
+    accounts: NotRequired[list[str] | None]
+    nai: NotRequired[str]
+    symbol: NotRequired[str | None]
+
+
+@method("explorer_api.find")
+def find(chain: Chain, /, text: Annotated[Text, Example("alice")]) -> list[Hit]:
+    """Return what a text stands for, best first, at most 20: a block by number or id, a transaction by id, an account by name or the
+    beginning of one, a post by author/permlink or the address of a page of it, a community, a public key with the accounts that have it
+    (null without the plugin account_by_key), a token by NAI or letters.
+
+    The block of a transaction is null while it waits for one.
+    """
+    sought = text[:TEXT_MAX].strip()
+    return list(islice(hits(chain, sought), HITS_MAX)) if sought else []
+
+
+def hits(chain: Chain, text: str) -> Iterator[Hit]:
+    """Yield what a text stands for, best first."""
+    state = chain.state
+    if NUMBER.fullmatch(text):
+        yield from block_with(chain, int(re.sub(r"\D", "", text)[:20]))
+    if ID.fullmatch(text.lower()):
+        yield from by_id(chain, bytes.fromhex(text))
+    yield from token_called(state, text)
+    yield from with_key(state, text)
+    author, permlink = place_of(text)
+    if permlink:
+        yield from post_at(state, author, permlink)
+    elif author:
+        yield from called(state, author)
+        yield from beginning_with(state, author)
+
+
+def block_with(chain: Chain, number: int) -> Iterator[Hit]:
+    """Yield the block of the main branch with a number."""
+    if 0 < number <= chain.state.props.head_block_number:
+        yield {"kind": "block", "is_exact": True, "block_num": number}
+
+
+def by_id(chain: Chain, wanted: bytes) -> Iterator[Hit]:
+    """Yield the block or the transaction with an id."""
+    number = block_number(wanted)
+    block = chain.block_by_number(number) if 0 < number <= chain.state.props.head_block_number else None
+    if block is not None and block.id == wanted:
+        yield {"kind": "block", "is_exact": True, "block_num": number, "id": wanted.hex()}
+    found = find_transaction(chain, wanted)
+    if found is not None:
+        yield {"kind": "transaction", "is_exact": True, "block_num": found[1], "id": wanted.hex()}
+
+
+def token_called(state: State, text: str) -> Iterator[Hit]:
+    """Yield the token with a NAI or with these letters; of the made ones only NAIs are known."""
+    spec, match = state.spec, NAI.fullmatch(text)
+    letters = {COIN: spec.coin_symbol, SBD: spec.debt_symbol, VESTS: spec.vests_symbol}
+    for symbol, name in letters.items():
+        if text.upper() == name or (match is not None and nai_text(symbol).endswith(text.removeprefix("@@"))):
+            yield {"kind": "token", "is_exact": True, "nai": nai_text(symbol), "symbol": name}
+            return
+    if match is None:
+        return
+    try:
+        token = token_with_name(state, symbol_from_digits(int(match[1]), 0))
+    except ChainError:
+        return
+    if token is not None and nai_text(token.liquid_symbol).endswith(text.removeprefix("@@")):
+        yield {"kind": "token", "is_exact": True, "nai": nai_text(token.liquid_symbol), "symbol": None}
+
+
+def with_key(state: State, text: str) -> Iterator[Hit]:
+    """Yield a public key, also one with the prefix of another chain, with the accounts that have it."""
+    key = read_key(text, state.spec.key_prefix)
+    if key is None:
+        return
+    names = list(references(state, key)[:HITS_MAX]) if ACCOUNT_BY_KEY.is_on(state) else None
+    yield {"kind": "key", "is_exact": True, "key": public_key_text(key, state.spec.key_prefix), "accounts": names}
+
+
+def read_key(text: str, own: str) -> bytes | None:
+    """Return the public key that a text names, with any prefix; None where its checksum is wrong, or it names none."""
+    if not KEY_TEXT.fullmatch(text):
+        return None
+    for prefix in (own, *(text[:size] for size in PREFIX_SIZES)):
+        try:
+            return public_key_from_text(text, prefix)
+        except ChainError:
+            continue
+    return None
+
+
+def place_of(text: str) -> tuple[str, str]:
+    """Return the account and the permlink that a text names, the latter "" for an account: `@name`, `author/permlink`, or the address of
+    a page of it, as `https://x/tag/@author/permlink`; a reply that such an address ends with (`#@author/permlink`) counts first.
+    """
+    page, _, anchor = text.partition("#")
+    if anchor.startswith("@"):
+        page = anchor.partition("#")[0]
+    path = re.sub(r"^[a-z]+://[^/]*/?", "", page.partition("?")[0], flags=re.IGNORECASE)
+    is_address = path != page.partition("?")[0]
+    parts = [unquote(part) for part in path.split("/") if part]
+    at = next((i for i, part in enumerate(parts) if part.startswith("@")), None)
+    if at is None and (is_address or len(parts) > 2):
+        return "", ""
+    parts = parts[at or 0 :]
+    return (parts[0].lstrip("@").lower() if parts else ""), (parts[1] if len(parts) > 1 else "")
+
+
+def post_at(state: State, author: str, permlink: str) -> Iterator[Hit]:
+    """Yield the post or reply of an author, and where there is none, the author."""
+    if state.comments.by_permlink.get(author, permlink) is not None:
+        yield {"kind": "post", "is_exact": True, "account": author, "permlink": permlink}
+    elif state.accounts.by_name.get(author) is not None:
+        yield {"kind": "account", "is_exact": False, "account": author}
+
+
+def called(state: State, name: str) -> Iterator[Hit]:
+    """Yield the account and the community with a name."""
+    if state.accounts.by_name.get(name) is None:
+        return
+    yield {"kind": "account", "is_exact": True, "account": name}
+    index = COMMUNITIES.find(state)
+    if index is not None and index.communities.by_name.get(name) is not None:
+        yield {"kind": "community", "is_exact": True, "name": name}
+
+
+def beginning_with(state: State, text: str) -> Iterator[Hit]:
+    """Yield the accounts whose names begin with a text and are longer."""
+    if len(text) >= NAME_MAX or not NAME.fullmatch(text):
+        return
+    for row in islice(state.accounts.by_name.starting(text), HITS_MAX + 1):
+        if not row.name.startswith(text):
+            return
+        if row.name != text:
+            yield {"kind": "account", "is_exact": False, "account": row.name}

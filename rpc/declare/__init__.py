@@ -1,0 +1,1 @@
+"""Declarations: methods, their arguments, the records of their replies, and their errors."""

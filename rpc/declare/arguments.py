@@ -1,0 +1,367 @@
+"""Arguments of RPC methods: how an annotation is read from JSON, what a missing argument stands for, and how that default is shown.
+
+Scalars and declared types are read by the codec of state.protocol; lists, start keys, enumerations and query objects are added here.
+Nothing here knows methods. Source: rpc-api.md §1.9.
+"""
+
+import enum
+import types
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Generic, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+from msgspec import Struct
+
+from rpc.declare.errors import BadArgument
+from state.protocol.codec.fields import kind_of_hint, wire_fields
+from state.protocol.codec.kinds import (
+    AccountName,
+    Bool,
+    Codecs,
+    Hash160,
+    Hash256,
+    Int32,
+    Int64,
+    Kind,
+    PublicKey,
+    Seconds,
+    Text,
+    UInt8,
+    UInt16,
+    UInt32,
+    UInt64,
+    as_it_is,
+)
+from state.protocol.constants import TIME_MAX
+from state.protocol.errors import ChainError, require
+from state.protocol.transaction import SignedBlock, SignedTransaction, Wire
+from state.protocol.values.convert import to_array, to_choice, to_object
+
+__all__ = [
+    "APPBASE",
+    "LEGACY",
+    "AccountName",
+    "AnyOf",
+    "Argument",
+    "Bool",
+    "EnumTitle",
+    "ExactLength",
+    "Example",
+    "Form",
+    "Hash160",
+    "Hash256",
+    "Int32",
+    "Int64",
+    "MaxValue",
+    "OneOfNames",
+    "Permlink",
+    "PublicKey",
+    "Text",
+    "Timestamp",
+    "UInt8",
+    "UInt16",
+    "UInt32",
+    "UInt64",
+    "argument",
+    "is_query",
+    "object_reader",
+    "register_converter",
+]
+
+MISSING: Any = object()
+# The reference takes whatever fits into a request; millions of names would make a reply of many gigabytes.
+ARRAY_SIZE_MAX = 10_000
+Value = TypeVar("Value")
+Read = Callable[[Any], Any]
+Default = Callable[[], Any]
+
+
+class Form(enum.Enum):
+    """The two dialects of JSON: the condenser's legacy one, and that of all other groups."""
+
+    LEGACY = "legacy"
+    APPBASE = "appbase"
+
+
+LEGACY, APPBASE = Form.LEGACY, Form.APPBASE
+Converter = Callable[[Any, Wire, Form], Any]
+
+
+class TimestampKind(Seconds):
+    """A point of time in an argument. Dates before 1970 wrap to times that no text can name; here they are the epoch."""
+
+    def parser(self, codecs: Codecs, legacy: bool) -> Read:
+        read = super().parser(codecs, legacy)
+
+        def parse(value: Any) -> int:
+            seconds: int = read(value)
+            return 0 if TIME_MAX // 2 < seconds < TIME_MAX else seconds
+
+        return parse
+
+
+Timestamp = Annotated[int, TimestampKind()]
+
+
+class Example(Struct, frozen=True):
+    """Mark of an argument: what a call in the docs gives, where the type alone says nothing.
+
+    Use: `Permlink = Annotated[Text, Example("first-post")]`.
+    """
+
+    value: Any
+
+
+Permlink = Annotated[Text, Example("first-post")]
+
+
+class MaxValue(Struct, frozen=True):
+    """Mark of an integer: it is refused above `maximum`, after all arguments are converted.
+
+    Use: `BlogLimit = Annotated[UInt32, Limit(500, "Cannot retrieve more than 500 ...")]`. With `key`, the text may hold
+    the refused value as `${key}`.
+    """
+
+    maximum: int
+    text: str = ""
+    condition: str = ""
+    key: str = ""
+
+    @property
+    def refused_condition(self) -> str:
+        """The expression that a refusal begins with."""
+        return self.condition or f"args.limit <= {self.maximum}"
+
+    def check(self, value: int) -> None:
+        """Refuse a value above the maximum."""
+        require(value <= self.maximum, self.text, condition=self.refused_condition, **({self.key: value} if self.key else {}))
+
+
+class ExactLength(Struct, frozen=True):
+    """Mark of a tuple: an array of another size is refused with this text; without it, missing members take their defaults."""
+
+    text: str
+    condition: str = ""
+
+    def check(self, given: list[Any], size: int) -> None:
+        """Refuse an array that has not exactly `size` members."""
+        require(len(given) == size, self.text, condition=self.condition or f"key.size() == {size}")
+
+
+class EnumTitle(Struct, frozen=True):
+    """Mark of an enumeration: the name that the reference has for it, in product spelling."""
+
+    text: str
+
+
+class OneOfNames(Struct, frozen=True):
+    """Mark of an enumeration: the members that this method takes. It is documentation; the function itself refuses the others."""
+
+    names: tuple[str, ...]
+
+
+class AnyOf(Struct, frozen=True):
+    """Mark of an argument that the function reads itself, because its type depends on another argument: the types that it may have."""
+
+    annotations: tuple[Any, ...]
+
+
+class Argument(Struct, Generic[Value], frozen=True):
+    """How an annotation is read on one chain, in one form."""
+
+    read: Callable[[Any], Value]
+    """From JSON; raises a ChainError, or of objects BadArgument, for what it doesn't take."""
+    default: Callable[[], Value]
+    """The value when it is left out."""
+    shown: Default
+    """The JSON form of that, for jsonrpc.get_signature; UNSET when it is left out there as well."""
+    check: Callable[[Any], None] | None = None
+    """What is asked after all arguments are converted."""
+
+
+class PreparsedTransaction(dict[str, Any]):
+    """The JSON object of a transaction in the params of a call, with the transaction that was read from it before the call."""
+
+    def __init__(self, value: dict[str, Any], transaction: SignedTransaction) -> None:
+        super().__init__(value)
+        self.transaction = transaction
+
+
+def _transaction(value: Any, wire: Wire, form: Form) -> SignedTransaction:
+    return value.transaction if type(value) is PreparsedTransaction else wire.transaction_from_json(value, form is LEGACY)
+
+
+CONVERTERS: dict[Any, Converter] = {
+    SignedTransaction: _transaction,
+    SignedBlock: lambda value, wire, form: wire.block_from_json(value, form is LEGACY),
+}
+PLAIN: dict[Any, Any] = {int: Int64, str: Text, bool: Bool}
+UNREAD = (Any, object)
+
+
+def register_converter(of: type, converter: Converter) -> None:
+    """Register how arguments of a type are read from JSON. A missing argument is read from an empty object."""
+    assert of not in CONVERTERS, f"{of} has a converter"
+    CONVERTERS[of] = converter
+
+
+def argument(annotation: Any, wire: Wire, form: Form = APPBASE) -> Argument[Any]:
+    """Return how an annotation is read. Methods also use it for start keys whose shape depends on the order that is asked for."""
+    bare, marks = annotation, getattr(annotation, "__metadata__", ())
+    if marks:
+        bare = annotation.__origin__
+    made = _argument(annotation, PLAIN.get(bare, bare), marks, wire, form)
+    limits = [mark for mark in marks if isinstance(mark, MaxValue)]
+    return msgspec.structs.replace(made, check=limits[0].check) if limits else made
+
+
+def shown_default(default: Default, member: Argument[Any]) -> Any:
+    """Return the JSON form of the default of an argument, be it declared or the default of its type; UNSET for none."""
+    if default is member.default:
+        return member.shown()
+    declared = default()
+    if declared is None:
+        return msgspec.UNSET
+    return declared.name if isinstance(declared, enum.Enum) else declared
+
+
+def object_reader(fields: Sequence[tuple[str, Read, Default]], wire: Wire) -> Callable[[Any], list[Any]]:
+    """Return a reader of JSON objects as lists of values, by the names of fields in either spelling; other members are ignored.
+
+    The reader raises BadArgument for a member that is refused.
+    """
+    plan = [(wire.spec.spell(name), name, read, default) for name, read, default in fields]
+
+    def read_object(value: Any) -> list[Any]:
+        members = value if type(value) is dict else to_object(value)
+        out: list[Any] = []
+        try:
+            for spelled, name, read, default in plan:
+                member = members.get(spelled, MISSING)
+                if member is MISSING and spelled != name:
+                    member = members.get(name, MISSING)
+                out.append(default() if member is MISSING else read(member))
+        except (ChainError, BadArgument) as error:
+            raise BadArgument(error, plan[len(out)][0]) from None
+        return out
+
+    return read_object
+
+
+def is_query(cls: Any) -> bool:
+    """Whether a type is a Struct whose fields aren't all declared for the wire, as discussion queries are."""
+    return isinstance(cls, type) and issubclass(cls, Struct) and len(wire_fields(cls)) < len(cls.__struct_fields__)
+
+
+# ------------------------------------------------------------------ one function per family of types
+
+
+def _argument(annotation: Any, bare: Any, marks: tuple[Any, ...], wire: Wire, form: Form) -> Argument[Any]:
+    if bare in CONVERTERS:
+        return _converted(bare, wire, form)
+    if bare in UNREAD:
+        return Argument(as_it_is, lambda: None, lambda: None)
+    origin = get_origin(bare)
+    if origin in (Union, types.UnionType):
+        return _optional(bare, wire, form)
+    if is_query(bare) and not any(isinstance(mark, Kind) for mark in marks):
+        return _query(bare, wire, form)
+    if isinstance(bare, type) and issubclass(bare, enum.Enum):
+        return _choice(bare, marks, wire)
+    kind = kind_of_hint(annotation) or kind_of_hint(bare)
+    if kind is not None:
+        return _declared(kind, wire, form)
+    if origin is list:
+        return _list(get_args(bare)[0], wire, form)
+    if origin is dict:
+        return Argument(to_object, dict, dict)
+    if origin is tuple:
+        return _tuple(get_args(bare), marks, wire, form)
+    raise TypeError(f"no way to read {annotation} from JSON is known")
+
+
+def _converted(of: Any, wire: Wire, form: Form) -> Argument[Any]:
+    converter = CONVERTERS[of]
+    return Argument(lambda value: converter(value, wire, form), lambda: converter({}, wire, form), dict)
+
+
+def _declared(kind: Any, wire: Wire, form: Form) -> Argument[Any]:
+    codecs, legacy = wire.codecs, form is LEGACY
+    dump = codecs.dumper(kind, legacy) or as_it_is
+    return Argument(codecs.parser(kind, legacy), lambda: codecs.default(kind), lambda: dump(codecs.default(kind)))
+
+
+def _optional(annotation: Any, wire: Wire, form: Form) -> Argument[Any]:
+    inner = [part for part in get_args(annotation) if part is not type(None)]
+    if len(inner) != 1:
+        raise TypeError(f"{annotation} is more than one type")
+    read = argument(inner[0], wire, form).read
+    return Argument(lambda value: None if value is None else read(value), lambda: None, lambda: msgspec.UNSET)
+
+
+def _list(element: Any, wire: Wire, form: Form) -> Argument[Any]:
+    read = argument(element, wire, form).read
+
+    def read_list(value: Any) -> list[Any]:
+        given = to_array(value)
+        text = "An array may have at most ${most} members here"
+        require(len(given) <= ARRAY_SIZE_MAX, text, condition=f"size <= {ARRAY_SIZE_MAX}", most=ARRAY_SIZE_MAX)
+        return [read(item) for item in given]
+
+    return Argument(read_list, list, list)
+
+
+def _tuple(elements: tuple[Any, ...], marks: tuple[Any, ...], wire: Wire, form: Form) -> Argument[Any]:
+    members = [argument(element, wire, form) for element in elements]
+    exactly = next((mark for mark in marks if isinstance(mark, ExactLength)), None)
+    size = len(members)
+
+    def read(value: Any) -> tuple[Any, ...]:
+        given = to_array(value)
+        if exactly is None:
+            return tuple([m.read(given[i]) if i < len(given) else m.default() for i, m in enumerate(members)])
+        exactly.check(given, size)
+        # The reference passes these members as arguments of one call, and its compiler evaluates those from the last to the first.
+        return tuple([m.read(item) for m, item in zip(members[::-1], given[::-1], strict=True)])[::-1]
+
+    return Argument(read, lambda: tuple([m.default() for m in members]), lambda: [m.shown() for m in members])
+
+
+def _choice(cls: type[enum.Enum], marks: tuple[Any, ...], wire: Wire) -> Argument[Any]:
+    """An enumeration is read by name, or by its place in the declaration; aliases are known by name only."""
+    names, members = cls.__members__, list(cls)
+    own_names = [member.name for member in members]
+    title = wire.spec.spell(next((mark.text for mark in marks if isinstance(mark, EnumTitle)), cls.__name__))
+
+    def read(value: Any) -> enum.Enum:
+        named = names.get(value) if type(value) is str else None
+        return members[to_choice(value, own_names, title)] if named is None else named
+
+    return Argument(read, lambda: members[0], lambda: members[0].name)
+
+
+def _query(cls: Any, wire: Wire, form: Form) -> Argument[Any]:
+    hints = get_type_hints(cls, include_extras=True)
+    members = {field.name: argument(hints[field.name], wire, form) for field in msgspec.structs.fields(cls)}
+    defaults = {field.name: _field_default(field, members[field.name]) for field in msgspec.structs.fields(cls)}
+    read_members = object_reader([(name.rstrip("_"), m.read, defaults[name]) for name, m in members.items()], wire)
+
+    def read(value: Any) -> Any:
+        return cls(**dict(zip(members, read_members(value), strict=True)))
+
+    def shown() -> dict[str, Any]:
+        every = {name.rstrip("_"): shown_default(defaults[name], m) for name, m in members.items()}
+        return {name: value for name, value in every.items() if value is not msgspec.UNSET}
+
+    return Argument(read, lambda: read({}), shown)
+
+
+def _field_default(field: msgspec.structs.FieldInfo, member: Argument[Any]) -> Default:
+    """Return the default of a member of a query: the declared one, or else that of its type."""
+    if field.default is not msgspec.NODEFAULT:
+        declared = field.default
+        return lambda: declared
+    if field.default_factory is not msgspec.NODEFAULT:
+        factory: Default = field.default_factory
+        return factory
+    return member.default

@@ -1,0 +1,384 @@
+"""`@method`: an RPC method declared once, as an annotated function; and how it is bound to a chain and to the objects it works on.
+
+Nothing here knows requests. Source: rpc-api.md §1.5, §1.9, §1.13.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import cache, partial
+from operator import attrgetter
+from typing import Any, TypeVar, get_type_hints
+
+from msgspec import Struct
+
+from rpc.caller import Caller
+from rpc.declare.arguments import APPBASE, LEGACY, Argument, Form, argument, object_reader
+from rpc.declare.errors import BadArgument, InvalidParameters, NotEnabled
+from rpc.declare.plugin_switches import Switch, names_of
+from rpc.declare.record_encoder import RecordEncoder
+from state.protocol.errors import ChainError, Refused
+from state.protocol.transaction import Wire
+from state.protocol.values.convert import to_array
+from state.protocol.work import ARGUMENTS, TooMuchWork
+
+POSITIONAL_GROUP = "condenser_api"
+UNCONVERTED_GROUP = "bridge"
+TEST_GROUP = "dev_api"
+# In the arguments of a call of a client without local rights, and how many are converted with a unit of work.
+VALUES_MAX, VALUES_OF_UNIT = 12_000, 3
+
+MethodFunction = TypeVar("MethodFunction", bound=Callable[..., Any])
+# Takes the params, and who calls.
+Call = Callable[[Any, Caller], Any]
+# What a method works on that differs from one connection to the next.
+SESSION, CALLER = "session", "caller"
+# What there is once, however many processes keep the chain: what changes it, and what is known only where it is changed.
+OF_OWNER = frozenset({"processor", "devchain", "explainer", "series"})
+
+
+class Parameter(Struct, frozen=True):
+    """One argument as declared. `default` is inspect.Parameter.empty when a missing argument takes the default of its type."""
+
+    name: str
+    annotation: Any
+    default: Any
+
+    def shown(self, wire: Wire) -> str:
+        """Its name as the clients of a chain know it."""
+        return wire.spec.spell(self.name.rstrip("_"))
+
+    @property
+    def required(self) -> bool:
+        """Whether a positional call must have it."""
+        return self.default is inspect.Parameter.empty
+
+
+class Method(Struct, frozen=True, kw_only=True):
+    """An RPC method as declared."""
+
+    name: str
+    function: Callable[..., Any]
+    declared: Callable[..., Any]  # the function as it was declared, whose signature it is; `function` may be wrapped
+    form: Form
+    raw: bool
+    plugins: tuple[str, ...]
+    not_enabled: Refused | None
+    loopback_only: bool
+    needs_local: bool
+    of_process: bool
+    key: str
+    description: str
+    waits: bool
+
+    @property
+    def context(self) -> tuple[str, ...]:
+        """The names of the objects that it works on."""
+        return _context(self.declared)
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Its arguments."""
+        return _signature(self.declared).parameters
+
+    @property
+    def returns(self) -> Any:
+        """The annotation of its result."""
+        return _signature(self.declared).returns
+
+    @property
+    def group(self) -> str:
+        """The API that it belongs to."""
+        return self.name.split(".")[0]
+
+    @property
+    def needs_session(self) -> bool:
+        """Whether it can be called over a WebSocket only."""
+        return SESSION in self.context
+
+    @property
+    def needs_caller(self) -> bool:
+        """Whether it works on who calls it, as those do that broadcast."""
+        return CALLER in self.context
+
+    @property
+    def needs_owner(self) -> bool:
+        """Whether the process that owns the chain has to answer a call, where others keep the chain as well: it changes something, or
+        speaks of the node.
+        """
+        return not (self.needs_session or self.of_process) and (self.loopback_only or not OF_OWNER.isdisjoint(self.context))
+
+    @property
+    def positional(self) -> bool:
+        """Whether its arguments come as one array."""
+        return self.group == POSITIONAL_GROUP
+
+    @property
+    def test_only(self) -> bool:
+        """Whether it is served only on chains that are made for tests."""
+        return self.group == TEST_GROUP
+
+
+METHODS: dict[str, Method] = {}
+
+
+def method(
+    name: str,
+    *,
+    key: str = "",
+    form: Form | None = None,
+    raw: bool = False,
+    plugin: Switch | tuple[Switch, ...] = (),
+    not_enabled: tuple[str, str] | None = None,
+    loopback_only: bool = False,
+    needs_local: bool = False,
+    of_process: bool = False,
+    registry: dict[str, Method] = METHODS,
+) -> Callable[[MethodFunction], MethodFunction]:
+    """Declare an RPC method: `group.name`, a function, and from its signature all the rest.
+
+    Parameters before a `/` are what the service works on (`state`, `processor`, ...), by name; without a `/` that is the
+    first one; `_state` is a state that is not looked at. `session` is that of the WebSocket over which the call has come; elsewhere
+    such a method isn't served. `caller` is who calls. Either comes last among these. The others are arguments. An `async` function waits
+    for something (broadcasts); all others answer at once.
+
+    `key`: the reply is an object whose only member has this name and holds what the function returns.
+    `form` is LEGACY for condenser_api unless said otherwise. `raw`: the function takes the whole params as they came.
+    `plugin`: served only if one of these plugins or optional groups is enabled; otherwise a call is refused with
+    `not_enabled` (condition, text), or as if the method weren't there if that isn't given.
+    `loopback_only`: only programs on the same machine see it. `needs_local`: everybody sees it, and only they may call it.
+    `of_process`: it speaks of the process that answers, whichever of those that keep the chain.
+    """
+
+    def declare(function: MethodFunction) -> MethodFunction:
+        assert name.count(".") == 1, f"{name} must be group.method"
+        assert name not in registry, f"{name} is declared twice"
+        declared = Method(
+            name=name,
+            function=function,
+            declared=function,
+            key=key,
+            form=form or (LEGACY if name.split(".")[0] == POSITIONAL_GROUP else APPBASE),
+            raw=raw,
+            plugins=names_of(plugin),
+            not_enabled=None if not_enabled is None else Refused(not_enabled[1], condition=not_enabled[0]),
+            loopback_only=loopback_only,
+            needs_local=needs_local,
+            of_process=of_process,
+            waits=inspect.iscoroutinefunction(function),
+            description=inspect.getdoc(function) or "",
+        )
+        assert declared.description, f"{name} needs a docstring"
+        assert not raw or len(_names(function)) == _count_before(function) + 1, f"{name} takes the whole params"
+        assert not {SESSION, CALLER}.intersection(declared.context[:-1]), f"{name}: session or caller is the last of what it works on"
+        is_told = declared.needs_session or declared.needs_caller
+        assert not (is_told and (raw or declared.group == UNCONVERTED_GROUP)), f"{name} has arguments of its own"
+        registry[name] = declared
+        return function
+
+    return declare
+
+
+def bind(method: Method, wire: Wire, context: Mapping[str, Any]) -> Call:
+    """Return the function from the params of a method to its result, on one chain. Every method may work on `show` as well.
+
+    What reads the arguments is made with the first call: most methods are never called.
+    """
+    missing = [name for name in method.context if name not in context and name not in ("show", SESSION, CALLER)]
+    if missing:
+        raise TypeError(f"{method.name} needs {missing}, the service has {sorted(context)}")
+    made: list[Call] = []
+    work = context.get("work")
+
+    def call(params: Any, caller: Caller) -> Any:
+        if caller.why_not_local:
+            require_few_values(params)
+        if not made:
+            made.append(_bind(method, wire, {"show": RecordEncoder(wire, method.form, work), **context}))
+        return made[0](params, caller)
+
+    return call
+
+
+def require_few_values(params: Any) -> None:
+    """Refuse arguments with so many values that converting them would take long: that isn't interrupted."""
+    count, lists = 0, [params]
+    while lists:
+        value = lists.pop()
+        if type(value) is dict:
+            value = value.values()
+        elif type(value) is not list:
+            continue
+        count += len(value)
+        if count > VALUES_MAX:
+            raise TooMuchWork(ARGUMENTS, VALUES_MAX // VALUES_OF_UNIT, {"values": -(-count // VALUES_OF_UNIT)})
+        lists += value
+
+
+def _bind(method: Method, wire: Wire, context: Mapping[str, Any]) -> Call:
+    function: Callable[..., Any] = partial(method.function, *[context[name] for name in method.context if name not in (SESSION, CALLER)])
+    if method.key:
+        function = _under_key(method.key, function, method.waits)
+    if method.raw:
+        return lambda params, _caller: function(params)
+    if method.group == UNCONVERTED_GROUP:
+        read_unconverted = _unconverted(method)
+        return lambda params, _caller: function(*read_unconverted(params))
+    members = [argument(parameter.annotation, wire, method.form) for parameter in method.parameters]
+    read = _positional(method, members, wire) if method.positional else _named(method, members, wire)
+    checks = [(i, member.check) for i, member in enumerate(members) if member.check is not None]
+
+    told = attrgetter(SESSION) if method.needs_session else itself if method.needs_caller else None
+
+    def call(params: Any, caller: Caller) -> Any:
+        values = read(params)
+        for i, check in checks:
+            try:
+                check(values[i])
+            except ChainError as error:
+                raise BadArgument(error, method.parameters[i].shown(wire)) from None
+        return function(*values) if told is None else function(told(caller), *values)
+
+    return call
+
+
+def itself(caller: Caller) -> Caller:
+    """Return the caller, for methods that work on it."""
+    return caller
+
+
+def refuse(error: Refused, plugins: tuple[str, ...]) -> Call:
+    """Return a call that is always refused: for methods whose plugins are off."""
+
+    def call(_params: Any, _caller: Caller) -> Any:
+        raise NotEnabled(error, plugins)
+
+    return call
+
+
+def default_of(parameter: Parameter, member: Argument[Any]) -> Callable[[], Any]:
+    """Return the default of an argument: the declared one, or else that of its type."""
+    if parameter.required:
+        return member.default
+    declared = parameter.default
+    return lambda: declared
+
+
+class _Signature(Struct, frozen=True):
+    """What the annotations of a function declare."""
+
+    parameters: tuple[Parameter, ...]
+    returns: Any
+
+
+@cache
+def _signature(function: Callable[..., Any]) -> _Signature:
+    """Return a function's arguments and its result. It is looked at when it is first asked for: a start has no use for most of them."""
+    hints = get_type_hints(function, include_extras=True)
+    parameters = list(inspect.signature(function).parameters.values())[_count_before(function) :]
+    return _Signature(tuple(Parameter(p.name, hints[p.name], p.default) for p in parameters), hints.get("return"))
+
+
+def _names(function: Callable[..., Any]) -> tuple[str, ...]:
+    """Return the names of a function's parameters."""
+    return function.__code__.co_varnames[: function.__code__.co_argcount]
+
+
+@cache
+def _context(function: Callable[..., Any]) -> tuple[str, ...]:
+    """The names of the objects that a method works on."""
+    return tuple(name.lstrip("_") for name in _names(function)[: _count_before(function)])
+
+
+def _count_before(function: Callable[..., Any]) -> int:
+    """Return how many of a function's parameters are objects that it works on: those before the `/`, or else the first."""
+    return function.__code__.co_posonlyargcount or min(1, function.__code__.co_argcount)
+
+
+def _under_key(key: str, function: Callable[..., Any], waits: bool) -> Callable[..., Any]:
+    """The function with its result as the only member of an object; with `waits` it is awaited."""
+
+    async def wait(*values: Any) -> dict[str, Any]:
+        return {key: await function(*values)}
+
+    return wait if waits else lambda *values: {key: function(*values)}
+
+
+def _named(method: Method, members: list[Argument[Any]], wire: Wire) -> Callable[[Any], list[Any]]:
+    """Return the reader of arguments by name; null and [] stand for no arguments, and an array gives them in declared order."""
+    names = [parameter.name.rstrip("_") for parameter in method.parameters]
+    fields = [
+        (name, member.read, default_of(parameter, member))
+        for name, member, parameter in zip(names, members, method.parameters, strict=True)
+    ]
+    read = object_reader(fields, wire)
+
+    def read_named(params: Any) -> list[Any]:
+        if params is None:
+            params = {}
+        elif type(params) is list:
+            params = dict(zip(names, params, strict=False))
+        return read(params)
+
+    return read_named
+
+
+def _positional(method: Method, members: list[Argument[Any]], wire: Wire) -> Callable[[Any], list[Any]]:
+    """Return the reader of arguments by position; an empty object is an empty array."""
+    readers = [member.read for member in members]
+    defaults = [default_of(parameter, member) for parameter, member in zip(method.parameters, members, strict=True)]
+    most = len(members)
+    least = sum(parameter.required for parameter in method.parameters)
+    condition, text = count_texts(least, most)
+
+    def read_positional(params: Any) -> list[Any]:
+        if type(params) is not list:
+            params = [] if params == {} else to_array(params)
+        count = len(params)
+        if not least <= count <= most:
+            raise Refused(text, condition=condition, n=count)
+        values: list[Any] = []
+        try:
+            for read, value in zip(readers, params, strict=False):
+                values.append(read(value))
+        except (ChainError, BadArgument) as error:
+            raise BadArgument(error, method.parameters[len(values)].shown(wire)) from None
+        if count < most:
+            values += [default() for default in defaults[count:]]
+        return values
+
+    return read_positional
+
+
+def _unconverted(method: Method) -> Callable[[Any], list[Any]]:
+    """Return the reader of arguments by name or by position that leaves them as they are; unknown names, and too few or too many, are
+    refused (social.md §3.1).
+    """
+    names = [parameter.name for parameter in method.parameters]
+
+    def read(params: Any) -> list[Any]:
+        if type(params) is list:
+            if len(params) > len(names):
+                raise InvalidParameters("too many positional arguments")
+            params = dict(zip(names, params, strict=False))
+        elif params is None:
+            params = {}
+        elif type(params) is not dict:
+            raise InvalidParameters("parameters must be an object or an array")
+        unknown = next((name for name in params if name not in names), None)
+        missing = next((one.name for one in method.parameters if one.required and one.name not in params), None)
+        if missing is not None:
+            raise InvalidParameters(f"missing a required argument: '{missing}'")
+        if unknown is not None:
+            raise InvalidParameters(f"got an unexpected keyword argument '{unknown}'")
+        return [params.get(one.name, one.default) for one in method.parameters]
+
+    return read
+
+
+def count_texts(least: int, most: int) -> tuple[str, str]:
+    """Return condition and text of the refusal of a wrong number of arguments; the letters `#s` are the reference's."""
+    if least == most:
+        return f"args.size() == {most}", "Expected #s argument(s), was ${n}"
+    if most == least + 1:
+        return f"args.size() == {least} || args.size() == {most}", f"Expected {least}-{most} arguments, was ${{n}}"
+    return f"args.size() >= {least} && args.size() <= {most}", f"Expected {least}-{most} argument, was ${{n}}"

@@ -1,0 +1,96 @@
+"""Kinds of fields that only records of replies have: how plain numbers of rows are written, and where in a row a field is found
+when it isn't the attribute of its own name. They have no binary form and are never read from JSON; `show.py` writes them.
+
+Source: rpc-api.md §0, §1.10, §2.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from state.protocol.codec.kinds import Codecs, Dump, Kind, Maybe
+from state.protocol.values import asset as assets
+from state.protocol.values.convert import json_int
+
+
+class Amount(Kind):
+    """An amount in the smallest unit of one of the three fixed symbols: the condenser's text, or the NAI object."""
+
+    default = 0
+
+    def __init__(self, symbol: int) -> None:
+        self.symbol = symbol
+
+    def dumper(self, codecs: Codecs, legacy: bool) -> Dump | None:
+        symbol = self.symbol
+        places, nai = assets.decimals(symbol), assets.nai_text(symbol)
+        letters, unit = codecs.symbols.letters[symbol], 10**places
+
+        def text(value: int) -> str:
+            if value < 0:
+                return "-" + text(-value)
+            return f"{value // unit}.{value % unit:0{places}} {letters}"
+
+        return text if legacy else lambda value: {"amount": str(value), "precision": places, "nai": nai}
+
+
+class Whole(Kind):
+    """An integer, written as a number when it fits into 32 bits, otherwise or `always` as text.
+
+    So the reference does it, because JavaScript loses digits of greater numbers.
+    """
+
+    default = 0
+
+    def __init__(self, always: bool = False) -> None:
+        self.always = always
+
+    def dumper(self, codecs: Codecs, legacy: bool) -> Dump | None:
+        return str if self.always else json_int
+
+
+class Real(Kind):
+    """A real number, written as text with 17 digits after the point."""
+
+    default = 0
+
+    def dumper(self, codecs: Codecs, legacy: bool) -> Dump | None:
+        return lambda value: f"{value:.17f}"
+
+
+class FieldPath(Kind):
+    """A field that is read at a path of attributes of what is shown: `FieldPath("comment.row.author", AccountName)`.
+
+    With an empty path the field is made of the whole value, which a nested record needs whose members lie in the same row.
+    `kind` is a kind, a declared class, or an annotation that holds a kind.
+    """
+
+    def __init__(self, path: str, kind: Any) -> None:
+        self.path = path
+        self.kind = next((mark for mark in getattr(kind, "__metadata__", ()) if isinstance(mark, Kind)), kind)
+
+    def dumper(self, codecs: Codecs, legacy: bool) -> Dump | None:
+        return codecs.dumper(self.kind, legacy)
+
+
+class OptionalFieldPath(Maybe):
+    """A field that is read at a path of attributes of what is shown, and left out while that is None."""
+
+    def __init__(self, path: str, kind: Any) -> None:
+        super().__init__(FieldPath(path, kind).kind)
+        self.path = path
+
+
+class ConstantField(Kind):
+    """A field with the same value in every reply: something that the reference still shows and no longer keeps."""
+
+    def __init__(self, value: int | str | list[Any]) -> None:
+        self.value = value
+
+
+Big = Annotated[int, Whole()]
+BigText = Annotated[int, Whole(always=True)]
+RealNumber = Annotated[float, Real()]
+CoinAmount = Annotated[int, Amount(assets.COIN)]
+DebtAmount = Annotated[int, Amount(assets.SBD)]
+VestsAmount = Annotated[int, Amount(assets.VESTS)]

@@ -1,0 +1,139 @@
+"""The shape of an argument or a result, as a small tree made from its annotation. Signatures and schemas are made from it. Nothing here
+knows chains or requests.
+"""
+
+import enum
+import types
+from typing import Any, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
+
+import msgspec
+from msgspec import Struct
+
+from rpc.declare.arguments import CONVERTERS, PLAIN, UNREAD, AnyOf, OneOfNames, is_query
+from rpc.declare.method import Method
+from rpc.declare.record_encoder import ShowsRecord
+from state.protocol.codec.fields import kind_of_hint
+
+NONE = (None, type(None))
+
+
+class Anything(Struct, frozen=True):
+    """A JSON value of which nothing is declared; by default an empty object."""
+
+
+class Number(Struct, frozen=True):
+    """A JSON number that need not be whole; only `bridge` has them."""
+
+
+class Declared(Struct, frozen=True):
+    """A value of a declared type or kind."""
+
+    of: Any
+
+
+class ListShape(Struct, frozen=True):
+    """An array of any size."""
+
+    element: Any
+
+
+class TupleShape(Struct, frozen=True):
+    """An array whose members have a type each."""
+
+    elements: tuple[Any, ...]
+
+
+class MapShape(Struct, frozen=True):
+    """An object whose members have any names and one type."""
+
+    element: Any
+
+
+class Members(Struct, frozen=True):
+    """An object with these members; `optional` ones may be left out."""
+
+    fields: dict[str, Any]
+    optional: frozenset[str]
+
+
+class Nullable(Struct, frozen=True):
+    """null, or that."""
+
+    of: Any
+
+
+class OneOf(Struct, frozen=True):
+    """One of several."""
+
+    of: tuple[Any, ...]
+
+
+class Names(Struct, frozen=True):
+    """One of these texts."""
+
+    names: tuple[str, ...]
+
+
+Shape = Anything | Number | Declared | ListShape | TupleShape | MapShape | Members | Nullable | OneOf | Names
+
+
+def shape_of(annotation: Any) -> Shape:
+    """Return the shape that an annotation declares. Raises TypeError for an annotation that says nothing about JSON."""
+    marks = getattr(annotation, "__metadata__", ())
+    for mark in marks:
+        if isinstance(mark, ShowsRecord):
+            return Declared(mark.record)
+        if isinstance(mark, AnyOf):
+            return OneOf(tuple(shape_of(each) for each in mark.annotations))
+        if isinstance(mark, OneOfNames):
+            return Names(mark.names)
+    bare = annotation.__origin__ if marks else annotation
+    bare = PLAIN.get(bare, bare)
+    if bare in NONE or bare in UNREAD:
+        return Anything()
+    if bare is float:
+        return Number()
+    if isinstance(bare, type) and issubclass(bare, enum.Enum):
+        return Names(tuple(member.name for member in bare))
+    if bare in CONVERTERS:
+        return Declared(bare)
+    if is_query(bare):
+        return _query(bare)
+    if is_typeddict(bare):
+        return _typed_dict(bare)
+    kind = kind_of_hint(annotation) or kind_of_hint(bare)
+    return Declared(kind) if kind is not None and type(None) not in get_args(bare) else _container(bare)
+
+
+def result_shape(method: Method) -> Shape:
+    """Return the shape of a method's reply: that of the function's result, below the key that the reply may have."""
+    returned = shape_of(method.returns)
+    return Members({method.key: returned}, frozenset()) if method.key else returned
+
+
+def _container(bare: Any) -> Shape:
+    origin, arguments = get_origin(bare) or bare, get_args(bare)
+    if origin in (Union, types.UnionType):
+        inner = [shape_of(part) for part in arguments if part is not type(None)]
+        one = inner[0] if len(inner) == 1 else OneOf(tuple(inner))
+        return Nullable(one) if len(inner) < len(arguments) else one
+    if origin is list or (origin is tuple and arguments[1:] == (...,)):
+        return ListShape(shape_of(arguments[0]) if arguments else Anything())
+    if origin is tuple:
+        return TupleShape(tuple(shape_of(part) for part in arguments))
+    if origin is dict:
+        return Anything() if not arguments or arguments[1] in UNREAD else MapShape(shape_of(arguments[1]))
+    raise TypeError(f"{bare} says nothing about JSON")
+
+
+def _typed_dict(cls: Any) -> Members:
+    hints = get_type_hints(cls, include_extras=True)
+    fields = {name: shape_of(get_args(hint)[0] if get_origin(hint) is NotRequired else hint) for name, hint in hints.items()}
+    return Members(fields, cls.__optional_keys__)
+
+
+def _query(cls: Any) -> Members:
+    hints = get_type_hints(cls, include_extras=True)
+    fields = msgspec.structs.fields(cls)
+    optional = frozenset(field.name.rstrip("_") for field in fields if not field.required)
+    return Members({field.name.rstrip("_"): shape_of(hints[field.name]) for field in fields}, optional)

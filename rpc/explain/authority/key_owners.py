@@ -1,0 +1,145 @@
+"""Whose keys there are: those of the accounts that a transaction is about, of all accounts where a plugin knows them, and former ones."""
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+from rpc.explain.case import RefusalCase
+from state.operations.accounts import AccountCreate, AccountCreateWithDelegation, CreateClaimedAccount
+from state.operations.authorities import AccountUpdate, AccountUpdate2, RecoverAccount
+from state.plugins.account_by_key import ACCOUNT_BY_KEY, references
+from state.plugins.account_history import ACCOUNT_HISTORY, history
+from state.protocol.authority import Authority
+from state.protocol.operation import Needed
+from state.protocol.transaction import SignedTransaction
+
+ACCOUNTS_MAX = 100  # that are looked at: those that must sign, that their authorities name, and that the operations touch
+HISTORY_MAX = 400  # entries of an account's history that are read for former keys, the newest
+HISTORIES_MAX = 3  # accounts whose histories are read
+RECORDS_FOR_A_TRY = 8  # reading so many entries takes about as long as a key recovery
+CREATIONS = (AccountCreate, AccountCreateWithDelegation, CreateClaimedAccount)
+UPDATES = (AccountUpdate, AccountUpdate2)
+ROLES = ("owner", "active", "posting")
+
+Place = tuple[str, str]  # account and role
+
+
+class KeyOwners:
+    """Finds the accounts and roles that a key belongs to, or has belonged to."""
+
+    def __init__(self, case: RefusalCase, trx: SignedTransaction) -> None:
+        self._case, self._state = case, case.state
+        needed = Needed.by(trx.operations)
+        self.required = sorted(needed.posting | needed.active | needed.owner)
+        touched = sorted({name for operation in trx.operations[:ACCOUNTS_MAX] for name in operation.impacted()})
+        given = [name for authority in needed.other for name, _ in authority.account_auths]
+        self.signers = self._nested([*self.required, *given])
+        self.accounts = list(dict.fromkeys([*self.signers, *touched]))[:ACCOUNTS_MAX]
+
+    def _nested(self, names: list[str]) -> list[str]:
+        """Return accounts, the accounts that their authorities name, and so on."""
+        found = dict.fromkeys(names[:ACCOUNTS_MAX])
+        waiting = list(found)
+        while waiting and len(found) < ACCOUNTS_MAX:
+            row = self._state.account_authorities.by_account.get(waiting.pop(0))
+            for authority in () if row is None else (row.owner, row.active, row.posting):
+                for name, _ in authority.account_auths:
+                    if name not in found:
+                        found[name] = None
+                        waiting.append(name)
+        return list(found)
+
+    def of(self, key: bytes) -> list[Place]:
+        """Return the accounts and roles that have a key now, those of the accounts concerned first."""
+        found = list(self._involved.get(key, ()))
+        if ACCOUNT_BY_KEY.is_on(self._state):
+            for name in references(self._state, key)[:ACCOUNTS_MAX]:
+                found += [place for place in self._places(name).get(key, ()) if place not in found]
+        found += [place for place in self._genesis.get(key, ()) if place not in found and key in self._places(place[0])]
+        return found
+
+    @cached_property
+    def _involved(self) -> dict[bytes, list[Place]]:
+        found: dict[bytes, list[Place]] = {}
+        for name in self.accounts:
+            for key, places in self._places(name).items():
+                found.setdefault(key, []).extend(places)
+        return found
+
+    def _places(self, name: str) -> dict[bytes, list[Place]]:
+        """Return the keys of an account with the roles that they have."""
+        found: dict[bytes, list[Place]] = {}
+        row = self._state.account_authorities.by_account.get(name)
+        if row is not None:
+            for role in ROLES:
+                for key, _ in getattr(row, role).key_auths:
+                    found.setdefault(key, []).append((name, role))
+        account = self._state.accounts.by_name.get(name)
+        if account is not None:
+            found.setdefault(account.memo_key, []).append((name, "memo"))
+        witness = self._state.witnesses.by_name.get(name)
+        if witness is not None:
+            found.setdefault(witness.signing_key, []).append((name, "witness"))
+        return found
+
+    # -------------------------------------------------------------- former keys
+
+    def former(self, key: bytes) -> list[Place]:
+        """Return the accounts and roles that had a key and don't have it any more."""
+        return [place for place in self._former.get(key, ()) if key not in self._places(place[0])]
+
+    @cached_property
+    def _former(self) -> dict[bytes, list[Place]]:
+        found: dict[bytes, list[Place]] = {key: list(places) for key, places in self._genesis.items()}
+        for name, role, key in self._replaced():
+            places = found.setdefault(key, [])
+            if (name, role) not in places:
+                places.append((name, role))
+        return found
+
+    @cached_property
+    def _genesis(self) -> dict[bytes, list[Place]]:
+        """The keys that accounts had at genesis."""
+        found: dict[bytes, list[Place]] = {}
+        genesis = self._state.spec.genesis
+        for account in genesis.accounts:
+            for role in (*ROLES, "memo"):
+                found.setdefault(getattr(account, role), []).append((account.name, role))
+        found.setdefault(genesis.witness_key, []).extend((genesis.witness, role) for role in ROLES)
+        return found
+
+    def _replaced(self) -> Iterator[tuple[str, str, bytes]]:
+        """Yield account, role and key of earlier authorities, from what the chain remembers and from the histories of accounts."""
+        for name in self.signers:
+            for row in self._state.owner_histories.by_account.equal(name):
+                yield from keys_of(name, "owner", row.previous_owner_authority)
+        if not ACCOUNT_HISTORY.is_on(self._state):
+            return
+        for name in self.signers[:HISTORIES_MAX]:
+            if not self._case.budget.take(HISTORY_MAX // RECORDS_FOR_A_TRY):
+                return
+            for _, record in reversed(history(self._state, name, -1, HISTORY_MAX)):
+                yield from given_keys(name, record.operation)
+
+
+def keys_of(name: str, role: str, authority: Authority | None) -> Iterator[tuple[str, str, bytes]]:
+    """Yield account, role and key of an authority."""
+    for key, _ in authority.key_auths if authority is not None else ():
+        yield name, role, key
+
+
+def given_keys(name: str, operation: Any) -> Iterator[tuple[str, str, bytes]]:
+    """Yield account, role and key that an operation has given to an account."""
+    if isinstance(operation, CREATIONS):
+        is_own = operation.new_account_name == name
+    elif isinstance(operation, UPDATES):
+        is_own = operation.account == name
+    else:
+        if isinstance(operation, RecoverAccount) and operation.account_to_recover == name:
+            yield from keys_of(name, "owner", operation.recent_owner_authority)
+        return
+    if is_own:
+        for role in ROLES:
+            yield from keys_of(name, role, getattr(operation, role))
+        if operation.memo_key:
+            yield name, "memo", operation.memo_key

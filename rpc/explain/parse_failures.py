@@ -1,0 +1,260 @@
+"""Transactions that can't be read: which field, what was given there, and what this chain takes."""
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+from functools import singledispatch
+from typing import Any
+
+from msgspec import Struct
+
+from rpc.explain.case import Explanation, OutputLimit, RefusalCase, shortened
+from rpc.explain.general import any_refusal
+from state.protocol.codec.fields import BUILT_IN, kind_of, shown_fields, wire_fields
+from state.protocol.codec.kinds import AssetKind, Bounded, Flag, Hash, Int, Key, Kind, Many, Pairs, Seconds, String
+from state.protocol.errors import ChainError
+from state.protocol.operation import OPERATIONS, Operation
+from state.protocol.transaction import SignedTransaction
+from state.protocol.values.asset import COIN, SBD, VESTS, decimals
+
+GIVEN_MEMBERS_MAX = 100  # of all lists and objects in what can't be read, however they are nested
+OPERATIONS_MAX = 1000  # that are looked through for what can't be read
+NAME_MAX = 64  # characters of a name for which similar ones are looked for
+DEPTH_MAX = 4  # of values inside of values
+NAIS = ("@@000000021", "@@000000013", "@@000000037")
+
+
+class ParseFailure(Struct, frozen=True):
+    """The place of what can't be read, the value there, the rule's name, what is taken, and advice."""
+
+    path: str
+    given: Any
+    rule: str
+    takes: str
+
+
+def unreadable(case: RefusalCase) -> Explanation:
+    """Explain what can't be read in a transaction."""
+    found = next(faults(case, case.given), None)
+    if found is None:
+        return any_refusal(case)
+    value = case.shown(found.given, room=OutputLimit(GIVEN_MEMBERS_MAX))
+    why = f"{found.path} can't be read: {shortened(repr(value))} was given, and this chain takes {found.takes}."
+    return case.explained(found.rule, why, f"Send {found.path} as {found.takes}.", field=found.path, given=value, takes=found.takes)
+
+
+def faults(case: RefusalCase, given: Any) -> Iterator[ParseFailure]:
+    """Yield what can't be read in a transaction."""
+    if not isinstance(given, dict):
+        yield ParseFailure(
+            "trx", given, "no_transaction", f"an object with {', '.join(field.json for field in wire_fields(SignedTransaction))}"
+        )
+        return
+    for field in shown_fields(SignedTransaction, case.is_legacy):
+        if field.json not in given:
+            continue
+        value = given[field.json]
+        if field.json == "operations":
+            yield from faults_of_operations(case, value)
+        else:
+            yield from faults_of(case, field.json, field.kind, value)
+
+
+# ------------------------------------------------------------------ operations
+
+
+def faults_of_operations(case: RefusalCase, given: Any) -> Iterator[ParseFailure]:
+    """Yield what can't be read among the operations."""
+    form = '["transfer", {...}]' if case.is_legacy else '{"type": "transfer_operation", "value": {...}}'
+    takes = f"operations as {form}"
+    if not isinstance(given, list):
+        yield ParseFailure("operations", given, "no_list", f"a list of {takes}")
+        return
+    classes = {name: cls for cls in OPERATIONS.values() for name in names_of(case, cls)}
+    for index, operation in enumerate(given[:OPERATIONS_MAX]):
+        path = f"operations[{index}]"
+        if isinstance(operation, list) and len(operation) >= 2 and case.is_legacy:
+            name, body = operation[0], operation[1]
+        elif isinstance(operation, dict) and not case.is_legacy and "type" in operation:
+            name, body = operation["type"], operation.get("value")
+        else:
+            yield ParseFailure(path, operation, "wrong_form_of_operation", takes)
+            continue
+        cls = class_of(classes, name)
+        if cls is None:
+            yield ParseFailure(f"{path} (its name)", name, "unknown_operation", known_names(case, name))
+        elif not isinstance(body, dict):
+            yield ParseFailure(f"{path} (its fields)", body, "no_object", "an object with the fields of the operation")
+        elif not is_read(case, cls, body):
+            yield from faults_of_fields(case, f"{path}.", cls, body)
+
+
+def is_read(case: RefusalCase, kind: Any, value: Any) -> bool:
+    """Whether a value can be read, by the quick way of a whole class."""
+    try:
+        case.wire.codecs.parser(kind, case.is_legacy)(value)
+    except ChainError:
+        return False
+    return True
+
+
+def class_of(classes: dict[str, type[Operation]], name: Any) -> type[Operation] | None:
+    """Return the class of an operation by the name or the number that a client gives."""
+    if type(name) is int:
+        return OPERATIONS.get(name)
+    return classes.get(name) if isinstance(name, str) else None
+
+
+def names_of(case: RefusalCase, cls: type[Operation]) -> tuple[str, ...]:
+    """Return the names of an operation that this form takes."""
+    full = case.spec.spell(f"{cls.NAME}_operation")
+    return (case.spec.spell(cls.NAME), full) if case.is_legacy else (full,)
+
+
+def known_names(case: RefusalCase, name: Any) -> str:
+    """Say which names are taken: similar ones, or an example."""
+    known = [names_of(case, cls)[0] for cls in OPERATIONS.values() if not cls.VIRTUAL]
+    close = get_close_matches(name, known, 3) if isinstance(name, str) and len(name) <= NAME_MAX else []
+    return f"the name of an operation, as {' or '.join(close or known[2:3])}"
+
+
+def faults_of_fields(case: RefusalCase, before: str, cls: type, given: dict[str, Any], depth: int = 0) -> Iterator[ParseFailure]:
+    """Yield what can't be read among the fields of an object."""
+    for field in shown_fields(cls, case.is_legacy):
+        name = case.spec.spell(field.json)
+        if name in given:
+            yield from faults_of(case, before + name, field.kind, given[name], depth)
+
+
+# ------------------------------------------------------------------ values
+
+
+def faults_of(case: RefusalCase, path: str, kind: Any, value: Any, depth: int = 0) -> Iterator[ParseFailure]:
+    """Yield what can't be read in a value, as far inside of it as it can be seen."""
+    codecs = case.wire.codecs
+    try:
+        codecs.parser(kind, case.is_legacy)(value)
+    except ChainError as error:
+        is_class = isinstance(kind, type) and kind not in BUILT_IN
+        inner: list[ParseFailure] = []
+        if is_class and isinstance(value, dict) and depth < DEPTH_MAX:
+            inner = list(faults_of_fields(case, f"{path}.", kind, value, depth + 1))
+        elif isinstance(kind, Many) and isinstance(value, list) and depth < DEPTH_MAX:
+            members = enumerate(value[:OPERATIONS_MAX])
+            inner = [found for i, one in members for found in faults_of(case, f"{path}[{i}]", kind.element, one, depth + 1)][:1]
+        elif isinstance(kind, Pairs) and isinstance(value, list) and depth < DEPTH_MAX:
+            keys = [(i, pair[0]) for i, pair in enumerate(value[:OPERATIONS_MAX]) if isinstance(pair, list) and pair]
+            inner = [found for i, one in keys for found in faults_of(case, f"{path}[{i}][0]", kind.key, one, depth + 1)][:1]
+        if inner:
+            yield inner[0]
+        else:
+            yield ParseFailure(path, value, rule_of(kind_of(kind), case, value, error), accepted(kind_of(kind), case))
+
+
+@singledispatch
+def accepted(kind: object, case: RefusalCase) -> str:
+    """Say what a field of a kind accepts."""
+    return "another form, see docs/api/operations.md"
+
+
+@accepted.register
+def _class(kind: type, case: RefusalCase) -> str:
+    return "an object"
+
+
+@accepted.register
+def _key(kind: Key, case: RefusalCase) -> str:
+    return f"a public key that begins with {case.spec.key_prefix}"
+
+
+@accepted.register
+def _seconds(kind: Seconds, case: RefusalCase) -> str:
+    return 'a time in UTC, as "2026-01-31T12:00:00"'
+
+
+@accepted.register
+def _flag(kind: Flag, case: RefusalCase) -> str:
+    return "true or false"
+
+
+@accepted.register
+def _int(kind: Int, case: RefusalCase) -> str:
+    return f"a whole number of {kind.bits} bits{'' if kind.signed else ', not negative'}"
+
+
+@accepted.register
+def _hash(kind: Hash, case: RefusalCase) -> str:
+    return f"{2 * kind.size} hex digits"
+
+
+@accepted.register
+def _bounded(kind: Bounded, case: RefusalCase) -> str:
+    return f"a text of at most {kind.size} bytes"
+
+
+@accepted.register
+def _string(kind: String, case: RefusalCase) -> str:
+    return "a text"
+
+
+@accepted.register
+def _many(kind: Many, case: RefusalCase) -> str:
+    return "a list in ascending order, each member once" if kind.strict else "a list"
+
+
+@accepted.register
+def _pairs(kind: Pairs, case: RefusalCase) -> str:
+    return "a list of pairs"
+
+
+@accepted.register
+def _amount(kind: AssetKind, case: RefusalCase) -> str:
+    """How amounts are written in this form, with the symbols of the chain."""
+    spec = case.spec
+    if case.is_legacy and not kind.nai_only:
+        return (
+            f'an amount with its decimal places: "1.000 {spec.coin_symbol}", "1.000 {spec.debt_symbol}" or "1.000000 {spec.vests_symbol}"'
+        )
+    symbols = zip((spec.coin_symbol, spec.debt_symbol, spec.vests_symbol), NAIS, (COIN, SBD, VESTS), strict=True)
+    named = ", ".join(f"{name} is {nai} with precision {decimals(symbol)}" for name, nai, symbol in symbols)
+    return f'an amount in the smallest unit: {{"amount": "1000", "precision": 3, "nai": "{NAIS[0]}"}}, not negative; {named}'
+
+
+@singledispatch
+def rule_of(kind: object, case: RefusalCase, value: Any, error: ChainError) -> str:
+    """Return the stable name of the rule that a value of a kind breaks."""
+    return "unreadable_field"
+
+
+@rule_of.register
+def _rule_of_key(kind: Key, case: RefusalCase, value: Any, error: ChainError) -> str:
+    return "damaged_key" if isinstance(value, str) and value.startswith(case.spec.key_prefix) else "wrong_key_prefix"
+
+
+@rule_of.register
+def _rule_of_time(kind: Seconds, case: RefusalCase, value: Any, error: ChainError) -> str:
+    return "unreadable_time"
+
+
+@rule_of.register(Int)
+@rule_of.register(Flag)
+def _rule_of_number(kind: Kind, case: RefusalCase, value: Any, error: ChainError) -> str:
+    return "unreadable_number"
+
+
+@rule_of.register
+def _rule_of_signature(kind: Hash, case: RefusalCase, value: Any, error: ChainError) -> str:
+    return "unreadable_signature"
+
+
+@rule_of.register
+def _rule_of_amount(kind: AssetKind, case: RefusalCase, value: Any, error: ChainError) -> str:
+    is_text = case.is_legacy and not kind.nai_only
+    if isinstance(value, str) != is_text:
+        return "wrong_form_of_amount"
+    if isinstance(value, str):
+        spec, symbol = case.spec, value.split(" ")[-1]
+        if symbol not in (spec.coin_symbol, spec.debt_symbol, spec.vests_symbol):
+            return "unknown_symbol"
+        return "wrong_decimal_places" if error.text == "Incorrect decimal places" else "unreadable_amount"
+    is_negative = isinstance(value, dict) and str(value.get("amount", "")).startswith("-")
+    return "negative_amount" if is_negative else "unreadable_amount"

@@ -1,0 +1,119 @@
+"""How supplies have developed: samples of the chain's totals, taken while blocks are applied. The chain itself keeps no history of them.
+
+It begins with the node, holds a bounded number of samples of the whole time, and must not know who shows them.
+"""
+
+from msgspec import Struct
+
+from state.chain.chain import Chain
+from state.chain.head_change import HeadChange
+from state.protocol.transaction import SignedBlock
+from state.tables import State
+
+SAMPLES_MAX = 1000
+
+
+class Sample(Struct, frozen=True):
+    """The totals of the chain after a block; money in the smallest unit."""
+
+    number: int
+    time: int
+    current_supply: int
+    virtual_supply: int
+    current_sbd_supply: int
+    total_vesting_fund_coin: int
+    total_vesting_shares: int
+    accounts: int
+
+
+class SupplyHistory:
+    """Samples of the blocks whose numbers are multiples of `stride`, which doubles when there would be too many, and of the last block.
+
+    Which blocks have one depends on their numbers alone, and on where the series began. Blocks that were undone are forgotten; those that
+    come back with a return to a later moment, without being applied, leave a gap.
+    """
+
+    def __init__(self, chain: Chain, most: int = SAMPLES_MAX) -> None:
+        self.stride = 1
+        self._most = most
+        self._state = chain.state
+        self._samples: list[Sample] = []
+        self._head_id = b""
+        self._noted = 0  # the first of the blocks that were noted in a row since the last move
+        self._chain = chain
+        self._begin()
+
+    def attach(self) -> "SupplyHistory":
+        """Begin to follow the chain; return this."""
+        self._chain.state.listeners.after_block.append(self._note)
+        self._chain.on_head_change.append(self._moved)
+        return self
+
+    @property
+    def samples(self) -> list[Sample]:
+        """The samples, oldest first; the last one is that of the head block."""
+        is_kept = bool(self._samples) and self._samples[-1].number == self._last.number
+        return self._samples if is_kept or not self._last.number else [*self._samples, self._last]
+
+    def _begin(self) -> None:
+        """Take a sample of the state as it is, which no block has led to before our eyes."""
+        self._head_id = self._state.props.head_block_id
+        self._last = sample_of(self._state)
+        self._forget(self._last.number)
+        if not self._samples:
+            self.stride = 1
+        self._add(self._last)
+
+    def _note(self, state: State, block: SignedBlock) -> None:
+        """Take a sample after each block, on whatever branch it is; a block of the same number replaces it."""
+        if not self._noted or block.previous != self._head_id:
+            self._noted = block.number
+        self._head_id = block.id
+        self._last = sample_of(state)
+        self._forget(block.number)
+        self._add(self._last)
+
+    def _moved(self, change: HeadChange) -> None:
+        """Forget the blocks that are not on the main branch any more. Those that came in their place have been noted, unless an earlier
+        moment has come back.
+        """
+        noted, self._noted = self._noted, 0
+        changed = [*change.popped[-1:], *change.applied[:1]]
+        if not changed:
+            return
+        first, is_noted = min(block.number for block in changed), noted > 0 and self._state.props.head_block_id == self._head_id
+        if is_noted and noted <= first:
+            return
+        self._samples = [kept for kept in self._samples if kept.number < first or (is_noted and kept.number >= noted)]
+        if not is_noted:
+            self._begin()
+
+    def _forget(self, first: int) -> None:
+        """Forget the samples from a block on."""
+        samples = self._samples
+        while samples and samples[-1].number >= first:
+            samples.pop()
+
+    def _add(self, sample: Sample) -> None:
+        """Keep a sample if its block's number asks for it, and every other one only once there would be too many."""
+        if not sample.number or sample.number % self.stride:
+            return
+        self._samples.append(sample)
+        if len(self._samples) > self._most:
+            self.stride *= 2
+            self._samples = [kept for kept in self._samples if kept.number % self.stride == 0]
+
+
+def sample_of(state: State) -> Sample:
+    """Return the totals of the chain as they are."""
+    props = state.props
+    return Sample(
+        number=props.head_block_number,
+        time=props.time,
+        current_supply=props.current_supply,
+        virtual_supply=props.virtual_supply,
+        current_sbd_supply=props.current_sbd_supply,
+        total_vesting_fund_coin=props.total_vesting_fund_coin,
+        total_vesting_shares=props.total_vesting_shares,
+        accounts=len(state.accounts),
+    )

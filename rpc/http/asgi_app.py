@@ -1,0 +1,477 @@
+"""HTTP around the JSON-RPC service: a quart-trio app for pages, wrapped so that every other request goes straight to the service, to a
+stream of blocks, or to the files of the explorer. It must not know any method.
+
+Quart is loaded in a thread once connections are taken: the node answers calls without it. Source: rpc-api.md §1.1, §1.13.
+"""
+
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from functools import partial
+from inspect import iscoroutinefunction
+from typing import TYPE_CHECKING, Any, cast
+
+import trio
+from msgspec import Struct
+
+from rpc.explorer.files import PREFIX, answer, read_files
+from rpc.http import connection
+from rpc.http.access import AccessPolicy, Headers
+from rpc.http.block_stream import PATH, show_stream
+from rpc.http.connection import Connection
+from rpc.http.connection_limits import ClientResource, ClientUsage, ConnectionLimiter, ConnectionLimits, limits_for
+from rpc.http.http1.fast_path import Http1FastPath
+from rpc.http.input_scheduler import FairInputScheduler
+from rpc.http.lazy_import import LazyValue
+from rpc.http.listener import Listener, OpenAcceptor, listen
+from rpc.http.tasks import LogLimit
+from rpc.http.websocket.rpc_session import NOTICES, RpcSession, Turn
+from rpc.json.reader import BODY_SIZE_MAX
+from rpc.jsonrpc.dispatch import Reply, Service
+from rpc.push.hub import Hub
+
+if TYPE_CHECKING:
+    from rpc.http.hypercorn_server import HypercornServer
+
+DRAIN_SIZE_MAX = 4 * BODY_SIZE_MAX
+# A body has BODY_SECONDS_FREE, and more as long as BODY_RATE_MIN bytes a second arrive, up to BODY_SECONDS_MAX.
+BODY_SECONDS_MAX = 120
+BODY_SECONDS_FREE = 10
+BODY_RATE_MIN = 10_000
+REST_SECONDS_MAX = 5
+# What a page shows is kept for so many times as long as making it took, so that whoever asks for nothing else costs one part in so many.
+PAGE_KEPT_TIMES = 20
+PAGE_KEPT_SECONDS_MAX = 1.0
+LOADED_SECONDS = 1
+IDLE_SECONDS_MAX = 75
+
+Scope = dict[str, Any]
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+PAGE_VERBS = ("GET", "HEAD")
+_JSON = (b"content-type", b"application/json")
+_TEXT = (b"content-type", b"text/plain; charset=utf-8")
+_BODY = frozenset({b"content-length", b"transfer-encoding"})
+_TOO_MANY = b"too many requests are open\n"
+_TOO_LARGE = b"requests and replies hold too many bytes\n"
+_NOT_LET_IN = b"pages of this origin are not let in; see the node's option --cors\n"
+
+
+class PageReply(Struct, frozen=True):
+    """What a page shows: the body of the response, its status and its type."""
+
+    body: bytes
+    status: int = 200
+    content_type: str = "application/json"
+
+
+Page = Callable[[], PageReply] | Callable[[], Awaitable[PageReply]]
+Pages = Mapping[str, Page]
+
+
+class Overloaded(Exception):
+    """Requests hold as many bytes as they may, all together or those of one address."""
+
+
+async def serve(
+    service: Service,
+    host: str,
+    port: int,
+    *,
+    pages: Pages,
+    push: Hub | None = None,
+    access: AccessPolicy | None = None,
+    is_http2: bool = False,
+    has_lanes: bool = True,
+    bounds: ConnectionLimits | None = None,
+    limiter: ConnectionLimiter | None = None,
+    acceptor: OpenAcceptor = Listener,
+    shutdown: Callable[[], Awaitable[object]] = trio.sleep_forever,
+    task_status: trio.TaskStatus[list[str]] = trio.TASK_STATUS_IGNORED,
+) -> None:
+    """Serve on one address until cancelled, or until `shutdown` returns: then open requests have GRACE_SECONDS_MAX to end.
+
+    `pages` supplies what GET shows at each path, `push` notices and streams of blocks; `limiter`, or else their `bounds`, say who
+    may hold what; `doors` opens what connections come through. Without lanes, which is for tests, hypercorn serves everything.
+    Reports the addresses ("http://...") once connections are taken; port 0 is any.
+    """
+    limiter = limiter or ConnectionLimiter(bounds or limits_for())
+    input_scheduler = FairInputScheduler(pages)
+    access = access or AccessPolicy(host)
+    asgi_app = AsgiApp(service, pages, limiter, access, push, input_scheduler.wait)
+    rpc_session = RpcSession(service, limiter, push, input_scheduler.wait)
+    outer = HypercornFallback(asgi_app, rpc_session, input_scheduler, is_http2=is_http2)
+
+    async def end() -> None:
+        await shutdown()
+        if push is not None:
+            push.close()
+        await outer.end()
+
+    calls = Http1FastPath(asgi_app, input_scheduler)
+    lanes = (calls, outer) if has_lanes else (outer,)
+    start = partial(listen, acceptor(host, port), lanes, limiter, input_scheduler, IDLE_SECONDS_MAX, shutdown=end)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(input_scheduler.run)
+        nursery.start_soon(calls.run)
+        addresses: list[str] = await nursery.start(_until_done, start, nursery.cancel_scope)
+        task_status.started(addresses)
+        # In threads, since importing takes a tenth of a second each; before it is needed, since a busy node takes longer; but not while
+        # the first requests after the start wait for an answer.
+        await trio.sleep(LOADED_SECONDS)
+        await outer.load()
+        await asgi_app.load_pages()
+
+
+async def _until_done(start: Callable[..., Awaitable[None]], scope: trio.CancelScope, *, task_status: trio.TaskStatus[list[str]]) -> None:
+    await start(task_status=task_status)
+    scope.cancel()
+
+
+class HypercornFallback:
+    """Leaves a connection to hypercorn, which is loaded for the first one."""
+
+    def __init__(self, asgi_app: "AsgiApp", rpc_session: RpcSession, input_scheduler: FairInputScheduler, *, is_http2: bool) -> None:
+        self._asgi_app, self._rpc_session, self._input_scheduler, self._is_http2 = asgi_app, rpc_session, input_scheduler, is_http2
+        self._speaker = LazyValue(self._make)
+        self.load, self.load_now = self._speaker.get, self._speaker.make
+
+    def _make(self) -> "HypercornServer":
+        from rpc.http.hypercorn_server import HypercornServer, server_config
+
+        asgi_app = self._asgi_app
+        config = server_config(IDLE_SECONDS_MAX, BODY_SIZE_MAX)
+        return HypercornServer(
+            asgi_app, self._rpc_session, asgi_app.access, asgi_app.limiter, self._input_scheduler, config, is_http2=self._is_http2
+        )
+
+    async def __call__(self, accepted: Connection, usage: ClientUsage, data: bytes, bugs: LogLimit) -> None:
+        """See Lane."""
+        hypercorn_server = self._speaker.value or await self.load()
+        await hypercorn_server.serve(accepted, usage, data, bugs)
+
+    async def end(self) -> None:
+        """Take no further requests on connections that have one open."""
+        if self._speaker.value is not None:
+            await self._speaker.value.end()
+
+
+class AsgiApp:
+    """The ASGI app: pages to Quart, everything else to the JSON-RPC service."""
+
+    def __init__(
+        self,
+        service: Service,
+        pages: Pages,
+        limiter: ConnectionLimiter,
+        access: AccessPolicy,
+        push: Hub | None = None,
+        turn: Turn | None = None,
+    ) -> None:
+        self.service = service
+        self._turn = turn or _at_once
+        self.push = push
+        self.pages = pages
+        self.limiter = limiter
+        self.access = access
+        self._page_app = LazyValue(partial(page_app, pages))
+        self._files = LazyValue(read_files)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one scope, as ASGI says."""
+        try:
+            if scope["type"] == "http":
+                await self._http(scope, receive, send)
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            pass  # the client has gone
+
+    async def load_pages(self) -> None:
+        """Load what pages and files need, before somebody asks for them."""
+        await self._page_app.get()
+        if self.access.has_pages:
+            await self._files.get()
+
+    def _is_page(self, scope: Scope) -> bool:
+        return scope["method"] in PAGE_VERBS and (scope["path"] in self.pages or self._is_file(scope))
+
+    def _is_file(self, scope: Scope) -> bool:
+        """Whether a request to read asks for the explorer: for one of its files, or for HTML, as browsers do."""
+        if not self.access.has_pages or scope["path"] == PATH:
+            return False
+        return scope["path"].startswith(PREFIX) or any(name == b"accept" and b"text/html" in value for name, value in scope["headers"])
+
+    # -------------------------------------------------------------- HTTP
+
+    async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
+        usage: ClientUsage = scope["state"]["guest"]
+        headers = self.access.cors(scope)
+        if headers is None:
+            await _reject(usage, receive, send, 403, _NOT_LET_IN)
+        elif self._is_page(scope) and scope["http_version"] < "2" and not any(name in _BODY for name, _ in scope["headers"]):
+            # Pages are shown to whoever gets a connection: they say how a node is that does nothing else any more.
+            await self._show(scope, send, headers)
+        elif self.push is not None and scope["path"] == PATH and scope["method"] == "GET":
+            await self._stream(self.push, scope, receive, send, headers)
+        elif not self.limiter.acquire(usage, ClientResource.REQUESTS):
+            await _reject(usage, receive, send, 503, _TOO_MANY, headers)
+        else:
+            try:
+                await self._acquire(scope, receive, send, headers)
+            except Overloaded:
+                await _reject(usage, receive, send, 503, _TOO_LARGE, headers)
+            finally:
+                self.limiter.release(usage, ClientResource.REQUESTS)
+
+    async def _stream(self, push: Hub, scope: Scope, receive: Receive, send: Send, headers: Headers) -> None:
+        """Show a stream of blocks; it counts as a stream and as no request, since it stays open."""
+        usage: ClientUsage = scope["state"]["guest"]
+        if not self.limiter.acquire(usage, ClientResource.STREAMS):
+            await _reject(usage, receive, send, 503, b"too many streams are open\n", headers)
+            return
+        usage.working += 1
+        try:
+            turn = partial(self._turn, usage.address + NOTICES)
+            refusal = await show_stream(self.service, push, usage, turn, scope, receive, send, headers)
+            if refusal:
+                await _reject(usage, receive, send, 400, refusal.encode() + b"\n", headers)
+        finally:
+            usage.working -= 1
+            self.limiter.release(usage, ClientResource.STREAMS)
+
+    async def _acquire(self, scope: Scope, receive: Receive, send: Send, headers: Headers) -> None:
+        """Receive the body of a request, and answer."""
+        usage: ClientUsage = scope["state"]["guest"]
+        reservation = MemoryReservation(self.limiter, usage)
+        body: bytes | None = None
+        try:
+            with trio.CancelScope() as patience:
+                body = await read_body(receive, reservation, patience)
+            if patience.cancelled_caught:
+                await _reject(usage, receive, send, 408, b"the request took too long to arrive\n", headers)
+            elif body is None:
+                return
+            elif len(body) > BODY_SIZE_MAX:
+                await _reject(usage, receive, send, 413, b"a request may have at most %d bytes\n" % BODY_SIZE_MAX, headers)
+            elif self._is_page(scope):
+                await self._show(scope, send, headers)
+            else:
+                self.limiter.touch(usage)
+                await self._call(body, scope, receive, send, headers, reservation)
+        finally:
+            reservation.release()
+
+    async def _call(
+        self, body: bytes, scope: Scope, receive: Receive, send: Send, headers: Headers, reservation: "MemoryReservation"
+    ) -> None:
+        usage: ClientUsage = scope["state"]["guest"]
+        usage.working += 1
+        try:
+            reply = await self.service.answer_in_turn(body, self.access.caller(scope))
+        finally:
+            usage.working -= 1
+        await self._reply(reply, scope, receive, send, headers, reservation)
+
+    async def finish(self, reply: Reply, size: int, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send a reply, which may have to be waited for, to a request of so many bytes that has been answered outside."""
+        usage: ClientUsage = scope["state"]["guest"]
+        headers = self.access.cors(scope)
+        reservation = MemoryReservation(self.limiter, usage)
+        if not self.limiter.acquire(usage, ClientResource.REQUESTS):
+            await _reject(usage, receive, send, 503, _TOO_MANY, headers)
+            return
+        try:
+            reservation.add(size)
+            await self._reply(reply, scope, receive, send, headers or [], reservation)
+        except Overloaded:
+            await _reject(usage, receive, send, 503, _TOO_LARGE, headers)
+        finally:
+            reservation.release()
+            self.limiter.release(usage, ClientResource.REQUESTS)
+            if isinstance(reply, Coroutine):
+                reply.close()  # unless it has run
+
+    async def _reply(
+        self, reply: Reply, scope: Scope, receive: Receive, send: Send, headers: Headers, reservation: "MemoryReservation"
+    ) -> None:
+        """Send a reply when it is there, unless the client has left."""
+        usage: ClientUsage = scope["state"]["guest"]
+        if not isinstance(reply, bytes):
+            usage.working += 1
+            try:
+                answered = await _unless_gone(receive, reply)
+            finally:
+                usage.working -= 1
+            if answered is None:
+                return
+            reply = answered
+        reservation.add(len(reply))
+        await _respond(usage, send, 200, [_JSON, *headers], reply)
+        self.limiter.touch(usage)
+
+    async def _show(self, scope: Scope, send: Send, headers: Headers) -> None:
+        """Show a page, or a file of the explorer."""
+        usage: ClientUsage = scope["state"]["guest"]
+        if scope["path"] not in self.pages:
+            files = self._files.value or await self._files.get()
+            shown = answer(files, scope["path"], scope["headers"], has_body=scope["method"] != "HEAD")
+            await _in_time(usage, len(shown.body), partial(_send, send, shown.status, [*shown.headers, *headers], shown.body))
+            return
+
+        async def send_with_headers(event: dict[str, Any]) -> None:
+            if event["type"] == "http.response.start":
+                event = {**event, "headers": [*event["headers"], *headers]}
+            await send(event)
+
+        app = self._page_app.value or await self._page_app.get()
+        await _in_time(usage, 0, partial(app, scope, _nothing_to_read(), send_with_headers))
+
+
+class MemoryReservation:
+    """The bytes that one request and its reply hold."""
+
+    def __init__(self, limiter: ConnectionLimiter, usage: ClientUsage) -> None:
+        self._limiter, self._usage = limiter, usage
+        self.size = 0
+
+    def add(self, size: int) -> None:
+        """Hold more; raises Overloaded when there is no room."""
+        if not self._limiter.acquire(self._usage, ClientResource.BYTES, size):
+            raise Overloaded
+        self.size += size
+
+    def release(self) -> None:
+        """Hold nothing any more."""
+        self._limiter.release(self._usage, ClientResource.BYTES, self.size)
+        self.size = 0
+
+
+async def read_body(receive: Receive, reservation: MemoryReservation, patience: trio.CancelScope) -> bytes | None:
+    """Return the body of a request; for one that is too large, one byte more than is allowed; None when the client left.
+
+    A body that is too large is still received, up to DRAIN_SIZE_MAX: clients read the answer only after they have sent everything.
+    `patience` gets its deadline from what has arrived so far.
+    """
+    begun = trio.current_time()
+    patience.deadline = begun + min(BODY_SECONDS_FREE, BODY_SECONDS_MAX)
+    body, size = bytearray(), 0
+    while True:
+        event = await receive()
+        if event["type"] != "http.request":
+            return None
+        chunk = event.get("body", b"")
+        size += len(chunk)
+        if size <= BODY_SIZE_MAX:
+            reservation.add(len(chunk))
+            body += chunk
+        if not event.get("more_body", False) or size > DRAIN_SIZE_MAX:
+            return bytes(body) if size <= BODY_SIZE_MAX else bytes(BODY_SIZE_MAX + 1)
+        patience.deadline = begun + min(BODY_SECONDS_MAX, BODY_SECONDS_FREE + size / BODY_RATE_MIN)
+
+
+class CachedPage:
+    """A page that is not made again for a while: for PAGE_KEPT_TIMES the processor time that it needed, at most PAGE_KEPT_SECONDS_MAX."""
+
+    def __init__(self, page: Callable[[], PageReply]) -> None:
+        self._page = page
+        self._reply: PageReply | None = None
+        self._until = 0.0
+
+    def __call__(self) -> PageReply:
+        """Return what the page shows."""
+        if self._reply is None or time.perf_counter() >= self._until:
+            begun = time.thread_time()
+            self._reply = self._page()
+            seconds = PAGE_KEPT_TIMES * (time.thread_time() - begun)
+            self._until = time.perf_counter() + min(PAGE_KEPT_SECONDS_MAX, seconds)
+        return self._reply
+
+
+def page_app(pages: Pages) -> App:
+    """Return the quart-trio app of the pages: each path shows what its function returns."""
+    from quart import Response
+    from quart_trio import QuartTrio
+
+    app = QuartTrio(__name__, static_folder=None)
+
+    def show(page: Page) -> Callable[[], Awaitable[Response]]:
+        # Quart runs plain functions in threads, where the state must not be read.
+        kept = page if iscoroutinefunction(page) else CachedPage(cast(Callable[[], PageReply], page))
+
+        async def view() -> Response:
+            found = kept()
+            shown = found if isinstance(found, PageReply) else await found
+            return Response(shown.body, shown.status, content_type=shown.content_type)
+
+        return view
+
+    for path, page in pages.items():
+        app.add_url_rule(path, endpoint=path.strip("/"), view_func=show(page), methods=list(PAGE_VERBS))
+    return cast(App, app)
+
+
+async def _at_once(_address: str) -> None:
+    """Wait for nobody."""
+
+
+async def _unless_gone(receive: Receive, reply: Awaitable[bytes]) -> bytes | None:
+    """Wait for a reply and return it, or None when the client leaves first."""
+    answered: bytes | None = None
+
+    async def watch(scope: trio.CancelScope) -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        scope.cancel()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(watch, nursery.cancel_scope)
+        answered = await reply
+        nursery.cancel_scope.cancel()
+    return answered
+
+
+async def _in_time(usage: ClientUsage, size: int, sending: Callable[[], Awaitable[None]]) -> None:
+    """Send so many bytes. A client that doesn't take them in time is cut off, whatever its protocol."""
+    seconds = connection.SEND_SECONDS_MAX + size / connection.SEND_RATE_MIN
+    with trio.move_on_after(seconds) as patience:
+        await sending()
+    if patience.cancelled_caught:
+        usage.abort()
+
+
+async def _respond(usage: ClientUsage, send: Send, status: int, headers: Headers, body: bytes) -> None:
+    """Send a whole HTTP response."""
+    sized = [*headers, (b"content-length", b"%d" % len(body))]
+    await _in_time(usage, len(body), partial(_send, send, status, sized, body))
+
+
+async def _send(send: Send, status: int, headers: Headers, body: bytes) -> None:
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def _reject(usage: ClientUsage, receive: Receive, send: Send, status: int, text: bytes, headers: Headers | None = None) -> None:
+    """Answer while the request may still be arriving: hypercorn can end it only when somebody receives the rest."""
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(_drain, receive)
+        await _respond(usage, send, status, [_TEXT, *(headers or [])], text)
+
+
+async def _drain(receive: Receive) -> None:
+    with trio.move_on_after(REST_SECONDS_MAX):
+        while (await receive())["type"] != "http.disconnect":
+            pass
+
+
+def _nothing_to_read() -> Receive:
+    """Return the `receive` of pages: an empty body, and never the end of the connection, on which Quart would stop in the middle of closing
+    it.
+    """
+    waiting = [{"type": "http.request", "body": b"", "more_body": False}]
+
+    async def receive() -> dict[str, Any]:
+        if waiting:
+            return waiting.pop()
+        return await trio.sleep_forever()
+
+    return receive

@@ -1,0 +1,119 @@
+"""One request that is not answered at once, and its reply, as an ASGI app sees them: its body may still arrive, or its answer takes time.
+
+It does in the task of the connection what hypercorn does for such a request.
+"""
+
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any
+
+import trio
+
+from rpc.http.connection import RECEIVE_SIZE, SEND_AT_ONCE_SIZE, Connection
+from rpc.http.http1.bodies import ChunkedBody, ContentLengthBody, MalformedBody
+from rpc.http.http1.heads import RequestHead
+from rpc.http.http1.replies import DateHeader, continue_response, failure, head
+
+Event = dict[str, Any]
+App = Callable[[Event, Callable[[], Awaitable[Event]], Callable[[Event], Awaitable[None]]], Awaitable[None]]
+
+# How much is looked at before others have their turn: a chunk can be as small as a byte.
+FED_SIZE = 1 << 14
+
+_BAD_REQUEST, _BUG = 400, 500
+_DISCONNECT: Event = {"type": "http.disconnect"}
+
+
+class RequestCycle:
+    """A request and its reply."""
+
+    def __init__(self, connection: Connection, asked: RequestHead, dates: DateHeader) -> None:
+        self._connection, self._asked, self._dates = connection, asked, dates
+        self._body: ContentLengthBody | ChunkedBody = ChunkedBody() if asked.size is None else ContentLengthBody(asked.size)
+        self._piece = b""
+        self._is_handed_over = False
+        self._start: Event | None = None
+        self._is_answered = self._is_over = False
+        self._listening = trio.CancelScope()
+
+    async def run(self, app: App, scope: Event, data: bytes) -> bytes | None:
+        """Let an app answer a request of which some bytes have arrived. Returns what follows it; None when the connection has to end."""
+        if self._asked.waits:
+            await self._connection.write(continue_response(self._dates.line()))
+        await self._feed(data)
+        if not self._is_over:
+            await app(scope, self._receive, self._send)
+        if not self._is_answered or self._asked.is_last or not self._body.is_whole:
+            return None
+        return self._body.rest
+
+    async def fail(self) -> None:
+        """Tell the client, if it has not got an answer, that there is a bug."""
+        if self._start is None and not self._is_over:
+            await self._refuse(_BUG)
+
+    async def _receive(self) -> Event:
+        """Return the next piece of the body, and after the last one, or after the answer, that nobody is there any more."""
+        with trio.CancelScope() as self._listening:
+            while not (self._is_over or self._is_answered):
+                if self._piece or (self._body.is_whole and not self._is_handed_over):
+                    piece, self._piece = self._piece, b""
+                    self._is_handed_over = self._body.is_whole
+                    return {"type": "http.request", "body": piece, "more_body": not self._is_handed_over}
+                if self._is_handed_over:
+                    # A client that has sent another request already is not watched any more.
+                    await (trio.sleep_forever() if self._body.rest else self._connection.wait_closed())
+                    break
+                await self._hear()
+        return _DISCONNECT
+
+    async def _hear(self) -> None:
+        """Wait for more bytes of the body."""
+        try:
+            data = await self._connection.receive()
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            self._is_over = True
+            return
+        if data:
+            await self._feed(data)
+        else:
+            await self._refuse(_BAD_REQUEST)
+
+    async def _feed(self, data: bytes) -> None:
+        """Take bytes that have arrived."""
+        size = FED_SIZE if isinstance(self._body, ChunkedBody) else RECEIVE_SIZE
+        pieces = []
+        try:
+            for start in range(0, len(data), size):
+                if start:
+                    await self._connection.turn()
+                pieces.append(self._body.feed(data[start : start + size]))
+            self._body.check()
+            self._piece = b"".join(pieces)
+            if self._body.rest and self._asked.is_last:
+                raise MalformedBody(_BAD_REQUEST)  # its head has said that nothing follows
+        except MalformedBody as error:
+            await self._refuse(error.status)
+
+    async def _refuse(self, status: int) -> None:
+        """End the request without the app's answer."""
+        self._is_over = True
+        if self._start is None:
+            with suppress(trio.BrokenResourceError, trio.ClosedResourceError):
+                await self._connection.write(failure(status, self._dates.line(), is_last=self._asked.is_last))
+
+    async def _send(self, event: Event) -> None:
+        """Take the app's answer: its head, and then its whole body."""
+        if self._is_over:
+            return
+        if self._start is None:
+            self._start = event
+            return
+        start, body = self._start, event["body"]
+        begin = head(start["status"], start["headers"], self._dates.line(), is_last=self._asked.is_last)
+        if len(begin) + len(body) <= SEND_AT_ONCE_SIZE:
+            await self._connection.write(begin + body)
+        else:
+            await self._connection.write(begin, body)
+        self._is_answered = True
+        self._listening.cancel()

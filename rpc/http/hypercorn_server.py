@@ -1,0 +1,123 @@
+"""What hypercorn serves of a connection: everything that its lane leaves, and the handshakes of WebSockets, which it doesn't go on with.
+
+Importing this imports hypercorn, h11, h2 and wsproto, which takes a seventh of the time to the first answer: `serve` does it later.
+"""
+
+import logging
+from functools import partial
+from typing import Any
+
+import trio
+from hypercorn.config import Config
+from hypercorn.events import Closed, Event, RawData, Updated
+from hypercorn.trio.worker_context import WorkerContext
+from hypercorn.typing import ConnectionState, LifespanState
+from hypercorn.utils import wrap_app
+
+from rpc.http.access import AccessPolicy
+from rpc.http.connection import Connection
+from rpc.http.connection_limits import ClientUsage, ConnectionLimiter
+from rpc.http.hypercorn_protocols import HypercornProtocol
+from rpc.http.input_scheduler import FairInputScheduler
+from rpc.http.tasks import ConnectionTasks, LogLimit
+from rpc.http.websocket.handshake import UpgradeRequest
+from rpc.http.websocket.rpc_session import RpcSession
+from rpc.http.websocket.server import WebSocketServer
+
+REQUESTS_PER_CONNECTION_MAX = 1_000_000_000
+
+
+def server_config(idle_seconds_max: float, message_size_max: int) -> Config:
+    """Return hypercorn's configuration: bounded, quiet, its messages in the log `http`."""
+    config = Config()
+    config.keep_alive_timeout = int(idle_seconds_max)
+    config.keep_alive_max_requests = REQUESTS_PER_CONNECTION_MAX
+    config.websocket_max_message_size = message_size_max
+    config.include_server_header = False
+    config.accesslog = None
+    config.errorlog = logging.getLogger("http")
+    return config
+
+
+class HypercornServer:
+    """Serves connections by hypercorn's protocols around an app, and as WebSockets where clients ask for one."""
+
+    def __init__(
+        self,
+        app: Any,
+        rpc_session: RpcSession,
+        access: AccessPolicy,
+        limiter: ConnectionLimiter,
+        input_scheduler: FairInputScheduler,
+        config: Config,
+        *,
+        is_http2: bool,
+    ) -> None:
+        self._config = config
+        self._app = wrap_app(app, config.wsgi_max_body_size, "asgi")
+        self._context = WorkerContext(None)
+        self._sockets = WebSocketServer(rpc_session, access, limiter, input_scheduler, config)
+        self._input_scheduler, self._is_http2 = input_scheduler, is_http2
+
+    async def end(self) -> None:
+        """Have the answer to each further request say that it is the last one."""
+        await self._context.terminated.set()
+
+    async def serve(self, connection: Connection, usage: ClientUsage, data: bytes, bugs: LogLimit) -> None:
+        """Serve a connection to its end, from bytes on that have been read."""
+        turn = partial(self._input_scheduler.wait, usage.address)
+        protocol = HypercornProtocol(self._app, self._config, self._context, turn, is_http2=self._is_http2)
+        asked = await HypercornConnection(connection, protocol).run(usage, self._input_scheduler, data, bugs)
+        if asked is not None:
+            connection.cancel_close_timeout()
+            await self._sockets.serve(asked, connection, usage, bugs)
+
+
+class HypercornConnection:
+    """A connection and its protocol: what arrives goes to the protocol, and what that asks for is done."""
+
+    def __init__(self, connection: Connection, protocol: HypercornProtocol) -> None:
+        self._connection, self._protocol = connection, protocol
+
+    async def run(self, usage: ClientUsage, input_scheduler: FairInputScheduler, data: bytes, bugs: LogLimit) -> UpgradeRequest | None:
+        """Go on to the end of the connection, or until it goes on as a WebSocket."""
+        connection = self._connection
+        state = ConnectionState(LifespanState({"guest": usage}))
+        async with trio.open_nursery() as nursery:
+            tasks = ConnectionTasks(nursery, usage.address, input_scheduler, bugs)
+            self._protocol.begin(tasks, state, connection.client, connection.server, self.send)
+            try:
+                await self._receive(data)
+            except UpgradeRequest as asked:
+                return asked
+            finally:
+                # Tasks of hypercorn can wait for what will never come.
+                connection.start_close_timeout()
+            await self._protocol.handle(Closed())
+        return None
+
+    async def _receive(self, data: bytes) -> None:
+        """Handle what has arrived, and what arrives until nothing more comes."""
+        while True:
+            await self._protocol.handle(RawData(data))
+            if not data:
+                return
+            try:
+                data = await self._connection.receive()
+            except (trio.BrokenResourceError, trio.ClosedResourceError):
+                return
+
+    async def send(self, event: Event) -> None:
+        """Do what the protocol asks for: send, close, or note that a request has begun or ended."""
+        if isinstance(event, RawData):
+            try:
+                await self._connection.write(event.data)
+            except (trio.BrokenResourceError, trio.ClosedResourceError):
+                # Whatever else it has asked for, nobody waits for the answers.
+                self._connection.scope.cancel()
+                await self._protocol.handle(Closed())
+        elif isinstance(event, Closed):
+            await self._connection.close()
+            await self._protocol.handle(Closed())
+        elif isinstance(event, Updated):
+            self._connection.mark_idle(event.idle)

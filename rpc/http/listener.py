@@ -1,0 +1,193 @@
+"""Accepts connections, lets them in as far as there is room, and runs them until the node ends. It knows neither protocols nor requests."""
+
+import errno
+import socket
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Protocol
+
+import trio
+
+from rpc.http.connection import Connection, ErrorLog, ProtocolHandler
+from rpc.http.connection_limits import ClientUsage, ConnectionLimiter
+from rpc.http.idle_connections import IdleConnection, IdleConnections
+from rpc.http.input_scheduler import FairInputScheduler
+
+# Connections that wait to be accepted; the system may allow less (net.core.somaxconn). The node accepts so many in about half a second.
+BACKLOG_MAX = 16_384
+GRACE_SECONDS_MAX = 3
+# How many connections are accepted before everything else has its turn: some 10 ms of work.
+ACCEPTED_AT_ONCE_MAX = 256
+# After the operating system had no room for a connection.
+FULL_SECONDS = 0.1
+# A peer that is silent is asked after so many seconds, and given up after so many questions without an answer.
+ALIVE_SECONDS, ALIVE_QUESTIONS_MAX = 60, 4
+
+_FULL = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+# A name may stand for an address of a family that this machine doesn't have.
+_ABSENT = frozenset({errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT})
+_KEEP_ALIVE = (
+    (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, ALIVE_SECONDS),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, ALIVE_SECONDS // ALIVE_QUESTIONS_MAX),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, ALIVE_QUESTIONS_MAX),
+)
+
+
+# Takes in a connection and the address of its client.
+Take = Callable[[socket.socket, Any], None]
+
+
+class Acceptor(Protocol):
+    """Where connections come from."""
+
+    @property
+    def addresses(self) -> list[str]:
+        """Where clients connect to ("http://...")."""
+
+    async def run(self, take: Take) -> None:
+        """Hand over each connection until cancelled."""
+
+    def close(self) -> None:
+        """Let no further one in."""
+
+
+# Opens what connections come through, at a host and a port. Raises OSError.
+OpenAcceptor = Callable[[str, int], Acceptor]
+
+
+class Listener:
+    """Accepts connections at a host and a port, or at all of the `hosts` that it is a name of, as far as the machine has them.
+
+    Connections that `hand_on` says it has handed on to another process are not for this one.
+    """
+
+    def __init__(
+        self, host: str, port: int, hand_off: Callable[[socket.socket, Any], bool] | None = None, hosts: Sequence[str] = ()
+    ) -> None:
+        self._listeners = _listeners(hosts or (host,), port)
+        self._hand_off = hand_off
+        self.addresses = [f"http://{address(*listener.getsockname()[:2])}" for listener in self._listeners]
+
+    async def run(self, take: Take) -> None:
+        """Hand over each connection until cancelled."""
+        hand_on = self._hand_off
+
+        def take_or_hand_on(line: socket.socket, peer: Any) -> None:
+            if hand_on is None or not hand_on(line, peer):
+                take(line, peer)
+
+        async with trio.open_nursery() as nursery:
+            for listener in self._listeners:
+                nursery.start_soon(_accept, listener, take if hand_on is None else take_or_hand_on)
+
+    def close(self) -> None:
+        """Let no further one in."""
+        for listener in self._listeners:
+            listener.close()
+
+
+async def listen(
+    acceptor: Acceptor,
+    lanes: Sequence[ProtocolHandler],
+    limiter: ConnectionLimiter,
+    input_scheduler: FairInputScheduler,
+    idle_seconds_max: float,
+    *,
+    shutdown: Callable[[], Awaitable[object]] = trio.sleep_forever,
+    task_status: trio.TaskStatus[list[str]] = trio.TASK_STATUS_IGNORED,
+) -> None:
+    """Serve by lanes until cancelled, or until `shutdown` returns: then open requests have GRACE_SECONDS_MAX.
+
+    Reports the addresses ("http://...") once connections are taken. One for which there is no room is closed at once.
+    """
+    error_log = ErrorLog()
+    connections: set[Connection] = set()
+
+    async def serve(connection: Connection, usage: ClientUsage, data: bytes) -> None:
+        try:
+            await connection.run(usage, data, error_log)
+        finally:
+            connections.discard(connection)
+
+    async with trio.open_nursery() as everything, trio.open_nursery() as nursery:
+
+        def begin(newcomer: IdleConnection, data: bytes) -> None:
+            connection = Connection(newcomer.sock, newcomer.peer, idle_seconds_max, limiter, input_scheduler, lanes)
+            newcomer.usage.abort = connection.abort
+            connections.add(connection)
+            nursery.start_soon(serve, connection, newcomer.usage, data)
+
+        idle_connections = IdleConnections(limiter, input_scheduler, begin, idle_seconds_max)
+        try:
+            async with trio.open_nursery() as accepting:
+                accepting.start_soon(idle_connections.run)
+                accepting.start_soon(acceptor.run, idle_connections.add)
+                task_status.started(acceptor.addresses)
+                await shutdown()
+                accepting.cancel_scope.cancel()
+        finally:
+            acceptor.close()
+            idle_connections.close()
+        for connection in list(connections):
+            connection.end_when_idle()
+        everything.cancel_scope.deadline = trio.current_time() + GRACE_SECONDS_MAX
+
+
+def address(host: str, port: int) -> str:
+    """Return host and port as a URL has them."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _listeners(hosts: Sequence[str], port: int) -> list[socket.socket]:
+    """Return a socket for each host, all of one port, but for hosts that this machine doesn't have. Raises OSError."""
+    listeners: list[socket.socket] = []
+    missing: OSError | None = None
+    try:
+        for host in hosts:
+            try:
+                listeners.append(_listener(host, listeners[0].getsockname()[1] if listeners else port))
+            except OSError as error:
+                if error.errno not in _ABSENT:
+                    raise
+                missing = missing or error
+        if missing is not None and not listeners:
+            raise missing
+    except BaseException:
+        for listener in listeners:
+            listener.close()
+        raise
+    return listeners
+
+
+def _listener(host: str, port: int) -> socket.socket:
+    """Return a socket that listens; its connections take over its options. Raises OSError."""
+    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.setblocking(False)
+        for option in _KEEP_ALIVE:
+            listener.setsockopt(*option)
+        listener.bind((host, port))
+        listener.listen(BACKLOG_MAX)
+    except BaseException:
+        listener.close()
+        raise
+    return listener
+
+
+async def _accept(listener: socket.socket, take: Take) -> None:
+    """Accept connections for ever: many at a time, since a client that waits behind others has not been heard yet."""
+    while True:
+        await trio.lowlevel.wait_readable(listener)
+        for _ in range(ACCEPTED_AT_ONCE_MAX):
+            try:
+                accepted, peer = listener.accept()
+            except BlockingIOError:
+                break
+            except OSError as error:
+                if error.errno in _FULL:
+                    await trio.sleep(FULL_SECONDS)
+                    break
+                continue  # that client has left already
+            take(accepted, peer)
+        await trio.lowlevel.checkpoint()

@@ -1,0 +1,115 @@
+"""What is said over a WebSocket: requests and their answers, and notices in between. It knows neither frames nor connections.
+
+Source: rpc-api.md §1.2.
+"""
+
+from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
+from functools import partial
+from typing import Protocol
+
+import trio
+from msgspec.structs import replace
+
+from rpc.caller import Caller
+from rpc.http.connection_limits import ClientResource, ClientUsage, ConnectionLimiter
+from rpc.jsonrpc.dispatch import Service
+from rpc.push.hub import Hub
+from rpc.push.session import Session
+
+# Requests of one WebSocket that wait for something.
+WAITING_PER_SOCKET_MAX = 64
+TRY_AGAIN_LATER = 1013  # the code of a WebSocket's end
+NO_TEXT = b"error: string payload expected"
+NOTICES = " notices"  # after an address: its notices have turns of their own
+
+# Waits until output or input of an address may be worked on.
+Turn = Callable[[str], Awaitable[None]]
+
+
+class MessageChannel(Protocol):
+    """An open WebSocket. Texts are in UTF-8."""
+
+    async def receive(self) -> bytes | None:
+        """Return the next text, None for a message that is no text; raises trio.EndOfChannel when nothing more comes."""
+
+    async def answer(self, text: bytes) -> None:
+        """Send an answer; a client that leaves too many of them lying is cut off."""
+
+    async def send(self, *pieces: bytes) -> None:
+        """Send a text; a client that doesn't take it in time is cut off."""
+
+    async def close(self, code: int, reason: str) -> None:
+        """Say that this is the end."""
+
+
+class RpcSession:
+    """Talks over WebSockets; `push` has the notices, if there are any."""
+
+    def __init__(self, service: Service, limiter: ConnectionLimiter, push: Hub | None, turn: Turn) -> None:
+        self._service, self._limiter, self._push, self._turn = service, limiter, push, turn
+
+    async def run(self, usage: ClientUsage, client: Caller, line: MessageChannel) -> None:
+        """Talk with a client over one WebSocket until it leaves, or is let go."""
+        session = None if self._push is None else self._session(self._push, usage)
+        try:
+            async with trio.open_nursery() as nursery:
+                if session is not None:
+                    session.on_first = partial(nursery.start_soon, self._notify, usage, session, line, nursery.cancel_scope)
+                await self._answer(usage, replace(client, session=session), line, nursery)
+                nursery.cancel_scope.cancel()
+        finally:
+            if session is not None:
+                session.close()
+
+    def _session(self, push: Hub, usage: ClientUsage) -> Session:
+        kind = ClientResource.SUBSCRIPTIONS
+        return push.session(partial(self._limiter.acquire, usage, kind), partial(self._limiter.release, usage, kind))
+
+    async def _notify(self, usage: ClientUsage, session: Session, line: MessageChannel, scope: trio.CancelScope) -> None:
+        """Send the notices of a WebSocket. A reader that is let go gets the reason, and is cut off if it doesn't take that in time."""
+        with session.patience:
+            while (notice := await session.next()) is not None:
+                # In turns of their own, since a block can make a thousand notices: requests of the address don't wait for them.
+                await self._turn(usage.address + NOTICES)
+                await line.send(*notice)
+                session.sent()
+                self._limiter.touch(usage)
+            await line.close(TRY_AGAIN_LATER, session.reason)
+        if session.patience.cancelled_caught:
+            usage.abort()
+        scope.cancel()
+
+    async def _answer(self, usage: ClientUsage, caller: Caller, line: MessageChannel, nursery: trio.Nursery) -> None:
+        """Answer requests until the client leaves: in their order, except that nothing waits for a broadcast."""
+        places = trio.Semaphore(WAITING_PER_SOCKET_MAX)
+        session: Session | None = caller.session
+
+        async def answer_later(reply: Awaitable[bytes]) -> None:
+            try:
+                await line.answer(await reply)
+            finally:
+                usage.working -= 1
+                places.release()
+
+        while True:
+            try:
+                body = await line.receive()
+            except trio.EndOfChannel:
+                return
+            if body is None:
+                await line.send(NO_TEXT)
+                continue
+            if not places.value:
+                await places.acquire()
+                places.release()
+            self._limiter.touch(usage)
+            usage.working += 1
+            with nullcontext() if session is None else session.paused():
+                reply = await self._service.answer_in_turn(body, caller)
+                if isinstance(reply, bytes):
+                    usage.working -= 1
+                    await line.answer(reply)
+                else:
+                    places.acquire_nowait()
+                    nursery.start_soon(answer_later, reply)

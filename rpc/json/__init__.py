@@ -1,0 +1,1 @@
+"""JSON from the bytes of requests, and JSON as bytes."""

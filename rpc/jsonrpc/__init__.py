@@ -1,0 +1,1 @@
+"""JSON-RPC: requests are dispatched to methods, whose replies take turns."""

@@ -1,0 +1,131 @@
+"""Access to the irreversible blocks: read from the attached block log, or kept in memory as bytes if there is none."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+from weakref import WeakSet
+
+from state.chain.fork_database import ForkDatabase
+from state.chain.head_change import HeadChange, HeadChangeListener
+from state.chain.savepoints import BranchCopy
+from state.protocol.errors import ChainError, Refused
+from state.protocol.transaction import BlockHeader, SignedBlock, Wire
+
+Find = Callable[[int], bytes | None]
+"""Returns the block with a number as bytes."""
+
+
+def no_block(number: int) -> None:
+    """Return None for every block."""
+
+
+def missing(block: int) -> ChainError:
+    """Return the error for an operation that is missing in its block, or whose block is missing, because a file is damaged."""
+    return Refused("the operation is not in block ${block}", condition="operation != nullptr", block=block)
+
+
+class IrreversibleBlocks:
+    """The irreversible blocks: the first `base` blocks, found by `find`, then those in `blocks_in_memory`, as bytes.
+
+    Blocks are only appended to `blocks_in_memory`, because checkpoints share it. With an attached log (`attach_log`), blocks are held until
+    the log has them.
+    """
+
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
+        self.base = 0
+        self.find: Find = no_block
+        self.blocks_in_memory: list[bytes] = []
+        # Two functions of the log: one finds a block, one returns how many of its blocks are certainly those of the chain.
+        self._in_log: tuple[Find, Callable[[], int]] | None = None
+        # Live copies of the main branch. Their blocks must be saved before the log is cut.
+        self._branches: WeakSet[BranchCopy] = WeakSet()
+        self._is_log_asked = True
+
+    def __len__(self) -> int:
+        """The number of the last irreversible block."""
+        return self.base + len(self.blocks_in_memory)
+
+    def packed(self, number: int) -> bytes | None:
+        """Return an irreversible block as bytes; `number` is at least 1."""
+        return self.find(number) if number <= self.base else self.blocks_in_memory[number - self.base - 1]
+
+    def block(self, number: int) -> SignedBlock | None:
+        """Return an irreversible block, or None if the chain comes from a snapshot without this block."""
+        packed = self.packed(number)
+        return None if packed is None else self._wire.unpack_block(packed)[0]
+
+    def header(self, number: int) -> BlockHeader | None:
+        """Return the header of an irreversible block."""
+        packed = self.packed(number)
+        return None if packed is None else self._wire.unpack_header(packed)
+
+    def operations_of(self, number: int, size: int) -> tuple[bytes, tuple[Any, ...]]:
+        """Return id and operations of a transaction in an irreversible block. It begins `size` bytes before the block's end."""
+        packed = self.packed(number)
+        if packed is None:
+            raise missing(number)
+        return self._wire.unpack_operations(packed[-size:])
+
+    def add(self, block: SignedBlock, *, is_in_log: bool) -> None:
+        """Add a block that has become irreversible. If the log has it, it has all earlier blocks, so none is held."""
+        if is_in_log:
+            self.base = block.number
+        else:
+            self.blocks_in_memory.append(self._wire.pack_block(block))
+
+    def attach_log(self, find: Find, stored: Callable[[], int]) -> None:
+        """Attach a log, so that blocks in it are not held. `stored` returns its block count, 0 once it no longer follows the chain."""
+        self._in_log = find, stored
+
+    def start_at(self, base: int, find: Find, held: list[bytes]) -> None:
+        """Replace all blocks by these."""
+        self.base, self.find, self.blocks_in_memory = base, find, held
+
+    def drop_logged_blocks(self, parent: int) -> int:
+        """Drop the held blocks that the log now has. Return how many of the chain's blocks the log has, 0 without a log.
+
+        `parent` is the head before the current move. Later blocks are written to the log by the listeners of the move.
+        """
+        if self._in_log is None or not self._is_log_asked:
+            return 0
+        find, stored = self._in_log
+        count = min(stored(), parent)
+        if count < self.base:
+            return 0
+        self.find = find
+        if self.blocks_in_memory:
+            some = min(count, len(self)) - self.base
+            self.blocks_in_memory, self.base = self.blocks_in_memory[some:], self.base + some
+        return count
+
+    def branch(self, forks: ForkDatabase) -> BranchCopy:
+        """Return a copy of the main branch, independent of later changes."""
+        branch = BranchCopy(self.base, self.find, self.blocks_in_memory, len(self.blocks_in_memory), forks.copy())
+        self._branches.add(branch)
+        return branch
+
+    def return_to(self, branch: BranchCopy) -> None:
+        """Return to the blocks of an earlier branch."""
+        # Other checkpoints share the list, so it is copied, not truncated.
+        held = branch.packed if len(branch.packed) == branch.count else branch.packed[: branch.count]
+        self.start_at(branch.base, branch.older, held)
+
+    @contextmanager
+    def without_log(self) -> Iterator[None]:
+        """Hold new blocks as bytes inside this context: the log gets them only at its end."""
+        self._is_log_asked = False
+        try:
+            yield
+        finally:
+            self._is_log_asked = True
+
+    def call(self, listeners: Iterable[HeadChangeListener], change: HeadChange, same: int) -> None:
+        """Call the listeners of a move that leaves the irreversible blocks after block `same`. One of them cuts the log.
+
+        Copies of the branch save these blocks first, because the log won't have them any more.
+        """
+        for branch in list(self._branches):
+            branch.save(same)
+        for listener in listeners:
+            listener(change)

@@ -1,0 +1,28 @@
+"""Applies the first transactions of a block, so that callers can inspect the state inside that block."""
+
+from state.chain.blocks import apply_beginning
+from state.chain.chain import NOT_APPLIED, Chain
+from state.chain.pending import Pending
+from state.chain.skip import Skip
+from state.protocol.errors import require
+from state.protocol.transaction import SignedBlock
+
+
+def apply_partial_block(chain: Chain, block: SignedBlock, count: int, skip_flags: int = Skip.NOTHING) -> None:
+    """Apply the header and the first `count` transactions of the block after the head as pending changes.
+
+    The result is the state in which the block's next transaction is applied. The head is still the parent, and the block's steps, such
+    as payouts, are not applied. The next block undoes it like all pending changes. A refusal leaves nothing pending.
+    """
+    have = len(block.transactions)
+    require(0 <= count <= have, "block ${block} has ${have} transactions", condition="count <= size", block=block.number, have=have)
+    chain.clear_pending()
+    chain.pending_position = chain.state.journal.position()
+    try:
+        apply_beginning(chain.state, block, count, skip_flags, is_pending=True)
+    except BaseException:
+        chain.clear_pending()
+        raise
+    chain.pending = Pending(block.transactions[:count])
+    # They were not checked as pending transactions, which can be refused for other reasons.
+    chain._pending_skip = NOT_APPLIED

@@ -1,0 +1,179 @@
+"""Finds the place where a pattern fits best, with the places and the scores of the reference's library.
+
+The library walks over the text and keeps, for each number of errors, one word of bits per character. Here it is the other way
+round: one number per character of the pattern, with a bit for each place in the text, which does the same about ten times as fast.
+The reference counts scores in 32-bit floats. They decide between places, so they are reproduced, in integers.
+"""
+
+from functools import cache
+
+from state.effects.body_patch.budget import WorkBudget
+from state.effects.body_patch.buffer import PatchBuffer
+
+PATTERN_LENGTH_MAX = 32
+# A place that is this far from the expected one scores 1, and a score above the threshold is no match.
+DISTANCE = 1000
+FRACTION_BITS = 33
+ONE = 1 << FRACTION_BITS
+THRESHOLD = ONE // 2
+DISTANCE_MAX = DISTANCE // 2
+FLOAT_BITS = 24
+
+# For each value of a byte, the table that makes "1" of it and "0" of all others.
+IS_BYTE = [bytes(b"1"[0] if value == byte else b"0"[0] for value in range(256)) for byte in range(PATTERN_LENGTH_MAX + 1)]
+
+
+def find_match(body: PatchBuffer, pattern: str, expected: int, budget: WorkBudget) -> int:
+    """Return the place that fits a pattern best near the expected one, -1 if there is none. No work is begun without steps."""
+    place = max(0, min(expected, body.length))
+    length = len(pattern)
+    if body.length == length and body.read(0, length) == pattern:
+        return 0
+    if body.length == 0:
+        return -1
+    if place + length <= body.length and body.read(place, place + length) == pattern:
+        return place
+    if budget.left <= 0:
+        return -1
+    return find_similar(body, pattern, place, budget)
+
+
+def find_similar(body: PatchBuffer, pattern: str, place: int, budget: WorkBudget) -> int:
+    """Return the place with the best score, which may differ from the pattern; -1 if none reaches the threshold.
+
+    For more and more errors, it looks at the places that could still be better than what was found.
+    """
+    length = len(pattern)
+    threshold = first_threshold(body, pattern, place, budget)
+    reach = reach_within(0, length, body.length + length, threshold)
+    # Places are counted from 1 here, from the end of the text to its beginning: bit `last + 1 - place`.
+    first, last = max(1, place - reach + 1), min(place + reach, body.length) + length
+    fits = places_of_characters(body.read(first - 1, last), pattern, last - first + 1)
+    budget.spend(100 + last - first)
+    previous: list[int] = []
+    best = -1
+    for errors in range(length):
+        reach = reach_within(errors, length, reach, threshold)
+        start, finish = max(1, place - reach + 1), min(place + reach, body.length) + length
+        # The bits of `start` to `finish`, and the one before, where as many characters as there may be errors have been skipped.
+        outside = 1 << last - finish
+        span = (outside << max(0, finish - start + 1) + 1) - (outside << 1)
+        previous = next_level(previous, fits, errors, span, outside)
+        budget.spend(length * (5 + (last - start) // 200))
+        found = nearest_place(previous[-1] & span, last + 1, place, errors, length, threshold)
+        if found is not None:
+            threshold, best = found
+        if score(errors + 1, length, 0) > threshold:
+            break
+    return best
+
+
+def next_level(previous: list[int], fits: list[int], errors: int, span: int, outside: int) -> list[int]:
+    """Return, for each number of the pattern's last characters, the places where they fit with so many errors.
+
+    `previous` is the same for one error less, `span` the bits of the places that count, `outside` the bit before them.
+    """
+    level: list[int] = []
+    fitting = skipping = 0
+    for i, here in enumerate(fits):
+        if not errors:
+            fitting = (fitting << 1) & here & span if i else here & span
+        else:
+            last = previous[i]
+            fitting = ((fitting << 1 & here | skipping | last << 1) if i else span) & span
+            skipping = last << 1 | last
+            if i < errors:
+                fitting |= outside
+        level.append(fitting)
+    return level
+
+
+def nearest_place(matches: int, origin: int, place: int, errors: int, length: int, threshold: int) -> tuple[int, int] | None:
+    """Return the best score of some matches and its place; None where none reaches the threshold.
+
+    The library goes through the matches from the right to the left. As all have the same number of errors, it comes to the
+    nearest one on the right, and then takes the nearest one on the left if that isn't farther.
+    """
+    found = None
+    # Bit `origin - j` stands for the place j - 1: those on the right of the expected one are the lower bits.
+    right = matches & ((1 << max(0, origin - place - 1)) - 1)
+    if right:
+        candidate = origin - right.bit_length()
+        points = score(errors, length, candidate - place)
+        if points <= threshold:
+            threshold = points
+            found = points, candidate
+    left = matches ^ right
+    if left:
+        candidate = origin - (left & -left).bit_length()
+        points = score(errors, length, place - candidate)
+        if points <= threshold:
+            found = points, candidate
+    return found
+
+
+def first_threshold(body: PatchBuffer, pattern: str, place: int, budget: WorkBudget) -> int:
+    """Return the score that a match must reach: that of exact matches nearby, if there are any.
+
+    The library looks for one after the expected place, in the whole text, and only if there is one, also before it.
+    """
+    length = len(pattern)
+    start = max(0, place - DISTANCE_MAX)
+    window = body.read(start, place + DISTANCE_MAX + length)
+    offset = place - start
+    after = window.find(pattern, offset)
+    before = window.rfind(pattern, 0, offset + 2 * length)
+    budget.spend(20 + len(window) * length // 100)
+    if after < 0 and before >= 0:
+        rest = body.rest(place)
+        budget.spend(20 + len(rest) * length // 100)
+        if pattern not in rest:
+            before = -1
+    distances = [abs(found - offset) for found in (after, before) if found >= 0]
+    return min([THRESHOLD, *(score(0, length, distance) for distance in distances)])
+
+
+def places_of_characters(window: str, pattern: str, width: int) -> list[int]:
+    """Return, for the characters of a pattern from its last to its first one, the places in a window where they stand.
+
+    The window's last place of `width` has bit 1, also where the text ends before it.
+    """
+    # 0 stands for all characters that aren't in the pattern.
+    codes = {character: code for code, character in enumerate(dict.fromkeys(pattern), 1)}
+    get = codes.get
+    data = bytes([get(character, 0) for character in window])
+    shift = width - len(window) + 1
+    places = {character: int(data.translate(IS_BYTE[code]) or b"0", 2) << shift for character, code in codes.items()}
+    return [places[character] for character in reversed(pattern)]
+
+
+def reach_within(errors: int, length: int, reach: int, threshold: int) -> int:
+    """Return how far away a place may be to reach a threshold with so many errors, at most `reach`; 0 also where none may."""
+    if score(errors, length, 0) > threshold:
+        return 0
+    reach = min(reach, DISTANCE_MAX)
+    while score(errors, length, reach) > threshold:
+        # One less is as much as rounding can make.
+        estimate = ((threshold - float_of(errors, length)) * DISTANCE >> FRACTION_BITS) + 1
+        reach = max(0, min(reach - 1, estimate))
+    return reach
+
+
+def score(errors: int, length: int, distance: int) -> int:
+    """Return the score of a match, in units of 2^-33: the share of errors and the distance; 0 is the best."""
+    return rounded(float_of(errors, length) + float_of(distance, DISTANCE))
+
+
+@cache
+def float_of(numerator: int, denominator: int) -> int:
+    """Return the 32-bit float that is nearest to a fraction of at least 2^-10, or 0, in units of 2^-33."""
+    return rounded(numerator << FRACTION_BITS, denominator)
+
+
+def rounded(numerator: int, denominator: int = 1) -> int:
+    """Return the number of 24 bits that is nearest to a fraction, of two the even one, as floats are rounded."""
+    unit = denominator << max(0, (numerator // denominator).bit_length() - FLOAT_BITS)
+    quotient, rest = divmod(numerator, unit)
+    if 2 * rest > unit or (2 * rest == unit and quotient & 1):
+        quotient += 1
+    return quotient * (unit // denominator)

@@ -1,0 +1,122 @@
+"""Prepares patches for the search: padding at the ends of the text, and pieces that the search can take as a pattern.
+
+Both follow the reference's library where it differs from other ports of it: it pads both ends of the first patch, and the context
+of a piece is more than the margin where the piece before had a short one.
+"""
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from state.effects.body_patch.diff import DELETE, EQUAL, INSERT, Difference
+from state.effects.body_patch.match import PATTERN_LENGTH_MAX
+from state.protocol.values.integers import as_int32
+
+MARGIN = 4
+PADDING = "\x01\x02\x03\x04"
+BIG_DELETION_LENGTH = 2 * PATTERN_LENGTH_MAX
+
+
+class Patch(Struct):
+    """A place in the new text, how long the part is in the old and in the new text as far as it says, and the differences."""
+
+    start: int
+    old_length: int
+    new_length: int
+    differences: list[Difference] = []
+
+
+def pad(patches: list[Patch]) -> None:
+    """Make room in patches for the padding at both ends of the text, and let the first one include it."""
+    for patch in patches:
+        patch.start += MARGIN
+    patch = patches[0]
+    found = patch.differences
+    missing = MARGIN
+    if found and found[0][0] == EQUAL:
+        missing = max(0, MARGIN - len(found[0][1]))
+        found[0] = (EQUAL, PADDING[MARGIN - missing :] + found[0][1])
+    else:
+        found.insert(0, (EQUAL, PADDING))
+    patch.start -= missing
+    extend(patch, missing)
+    missing = MARGIN
+    if found[-1][0] == EQUAL:
+        missing = max(0, MARGIN - len(found[-1][1]))
+        found[-1] = (EQUAL, found[-1][1] + PADDING[:missing])
+    else:
+        found.append((EQUAL, PADDING))
+    extend(patch, missing)
+
+
+def extend(patch: Patch, count: int) -> None:
+    """Add equal characters to the lengths of a patch."""
+    patch.old_length = as_int32(patch.old_length + count)
+    patch.new_length += count
+
+
+def pieces(patch: Patch) -> Iterator[Patch]:
+    """Cut a patch that says it is longer than a pattern into patches that aren't, each with some context.
+
+    Equal parts alone make no piece. A big deletion stays in one piece if it follows an equal part.
+    """
+    # The differences that are left, the next one last, and how much of that one is used up.
+    left = patch.differences[::-1]
+    used = 0
+    start, context = patch.start, ""
+    while left:
+        piece = Patch(start - len(context), len(context), len(context), [(EQUAL, context)] if context else [])
+        is_empty = True
+        while left and piece.old_length < PATTERN_LENGTH_MAX - MARGIN:
+            kind, text = left[-1]
+            available = len(text) - used
+            follows_equal = len(piece.differences) == 1 and piece.differences[0][0] == EQUAL
+            if kind == INSERT or (kind == DELETE and follows_equal and available > BIG_DELETION_LENGTH):
+                count = available
+            else:
+                count = min(available, PATTERN_LENGTH_MAX - MARGIN - piece.old_length)
+            piece.differences.append((kind, text[used : used + count]))
+            if kind != INSERT:
+                piece.old_length += count
+            if kind != DELETE:
+                piece.new_length += count
+                start += count
+            if kind != EQUAL:
+                is_empty = False
+            used += count
+            if used == len(text):
+                left.pop()
+                used = 0
+        context = text_after(piece.differences)[max(0, len(context) - MARGIN) :]
+        following = next_old_characters(left, used)
+        if following:
+            piece.old_length += len(following)
+            piece.new_length += len(following)
+            if piece.differences and piece.differences[-1][0] == EQUAL:
+                piece.differences[-1] = (EQUAL, piece.differences[-1][1] + following)
+            else:
+                piece.differences.append((EQUAL, following))
+        if not is_empty:
+            yield piece
+
+
+def next_old_characters(left: list[Difference], used: int) -> str:
+    """Return the next few characters of the old text, of differences in reverse of which some of the next one is used up."""
+    out = ""
+    for kind, text in reversed(left):
+        if kind != INSERT:
+            out += text[used : used + MARGIN]
+            if len(out) >= MARGIN:
+                break
+        used = 0
+    return out[:MARGIN]
+
+
+def text_before(found: list[Difference]) -> str:
+    """Return the old text of differences."""
+    return "".join([text for kind, text in found if kind != INSERT])
+
+
+def text_after(found: list[Difference]) -> str:
+    """Return the new text of differences."""
+    return "".join([text for kind, text in found if kind != DELETE])

@@ -1,0 +1,370 @@
+"""Log of applied operations with their positions in the chain, as bytes. The plugin `account_history` stores it.
+
+The record of an operation in a block holds its position, from which the operation is read. A virtual operation is in no block, so its
+packed bytes are stored. A record takes 27 bytes, and a virtual operation its packed size in addition; objects took several hundred.
+"""
+
+import sys
+from array import array
+from collections.abc import Callable, Iterator
+from itertools import accumulate
+from struct import Struct as Layout
+from typing import Any
+
+from msgspec import MsgspecError, Struct, msgpack
+
+from state.chain.blocks import NO_TRANSACTION
+from state.chain.irreversible import missing
+from state.protocol.errors import ChainError
+from state.protocol.operation import Operation, OperationKind
+from state.protocol.transaction import ID_BYTES, ZERO_ID, SignedBlock
+from state.store.columns import CorruptColumn
+from state.store.lazy.background_load import BackgroundLoad, BackgroundLoadable
+from state.store.lazy.incremental import ReadMode
+from state.store.rows import COPY_CHUNK, Copying
+from state.store.serializers import Install
+from state.tables import State
+
+OPERATION = OperationKind()
+
+# Block, time, transaction in the block, operation in the transaction, number of the virtual operation, kind, place.
+ROW = Layout("<IIIIHBQ")
+ROW_BYTES = ROW.size
+NUMBER, SIZE = Layout("<I"), Layout("<I")
+ROW_OF, SIZE_OF = ROW.pack, SIZE.pack  # bound once, since each operation calls them
+TIME_AT, KIND_AT = 4, 18
+
+# Kinds of records, which define the place of a record. IN_BLOCK: the number of bytes from the start of the operation's transaction to the
+# end of the block. VIRTUAL: the offset of its size, which its bytes follow. OF_TRANSACTION: the offset of a transaction id, followed by
+# the size and the bytes of the virtual operation. HELD, for an operation of a pending transaction: its index in `held`.
+IN_BLOCK, VIRTUAL, OF_TRANSACTION, HELD = range(4)
+NO_BLOCK = -1
+
+
+class OperationRecord(Struct, frozen=True, gc=False):
+    """An operation and its position in the chain."""
+
+    trx_id: bytes
+    block: int
+    trx_in_block: int
+    op_in_trx: int
+    virtual_op: int
+    timestamp: int
+    operation: Operation
+
+
+class OperationLog:
+    """All recorded operations, by ascending block number.
+
+    `block` is the number of the block that is being applied, NO_BLOCK between blocks. `left` holds the number of bytes from the start of
+    each of its transactions to its end.
+    """
+
+    def __init__(self, state: State) -> None:
+        self.rows = bytearray()
+        self.virtual = bytearray()
+        self.held: list[tuple[bytes, Operation]] = []
+        self.block, self.left = NO_BLOCK, list[int]()
+        self._state, self._here = state, state.position
+        self._pack = state.wire.codecs.packer(OPERATION)
+
+    def __len__(self) -> int:
+        return len(self.rows) // ROW_BYTES
+
+    def begin_block(self, block: SignedBlock) -> None:
+        """Compute the positions of a block's transactions before it is applied."""
+        self.block = block.number
+        self.left = list(accumulate([trx.size for trx in reversed(block.transactions)]))
+        self.left.reverse()
+
+    def enter(self, operation: Operation) -> int:
+        """Record an operation that is about to be applied, and return the index of its record."""
+        here, rows, number = self._here, self.rows, 0
+        trx_in_block = here.trx_in_block
+        if operation.VIRTUAL:
+            virtual, number = self.virtual, here.virtual_op
+            place = len(virtual)
+            if here.trx_id == ZERO_ID:
+                kind = VIRTUAL
+            else:
+                kind = OF_TRANSACTION
+                virtual += here.trx_id
+            packed = self._pack(operation)
+            virtual += SIZE_OF(len(packed))
+            virtual += packed
+        elif trx_in_block != NO_TRANSACTION and here.block == self.block:
+            kind, place = IN_BLOCK, self.left[trx_in_block]
+        else:
+            kind, place = HELD, len(self.held)
+            self.held.append((here.trx_id, operation))
+        index = len(rows) // ROW_BYTES
+        rows += ROW_OF(here.block, self._state.props.time, trx_in_block, here.op_in_trx, number, kind, place)
+        return index
+
+    def drop_last(self) -> None:
+        """Undo `enter`: remove the newest record."""
+        rows = self.rows
+        start = len(rows) - ROW_BYTES
+        *_, kind, place = ROW.unpack_from(rows, start)
+        if kind == HELD:
+            del self.held[place:]
+        elif kind != IN_BLOCK:
+            del self.virtual[place:]
+        del rows[start:]
+
+    def block_at(self, index: int) -> int:
+        """Return the number of the block of a record."""
+        found: int = NUMBER.unpack_from(self.rows, index * ROW_BYTES)[0]
+        return found
+
+    def time_at(self, index: int) -> int:
+        """Return the time of a record, in seconds."""
+        found: int = NUMBER.unpack_from(self.rows, index * ROW_BYTES + TIME_AT)[0]
+        return found
+
+    def is_virtual(self, index: int) -> bool:
+        """Whether a record is of a virtual operation."""
+        return self.rows[index * ROW_BYTES + KIND_AT] in (VIRTUAL, OF_TRANSACTION)
+
+    def is_of_block(self, index: int) -> bool:
+        """Whether a record belongs to a block, not to a pending transaction."""
+        *_, trx_in_block, _, _, kind, _ = ROW.unpack_from(self.rows, index * ROW_BYTES)
+        return bool(trx_in_block != NO_TRANSACTION or kind == VIRTUAL)
+
+    def reader(self) -> Callable[[int], OperationRecord]:
+        """Return a function from the index of a record to the record. It caches the last transaction, so use it for one query only."""
+        rows, virtual, held = self.rows, self.virtual, self.held
+        unpack, find = self._state.wire.codecs.unpack, self._state.operations_of
+        last: tuple[int, int] = (-1, -1)
+        found: tuple[bytes, tuple[Operation, ...]] = ZERO_ID, ()
+
+        def read(index: int) -> OperationRecord:
+            nonlocal last, found
+            block, time, trx_in_block, op_in_trx, virtual_op, kind, place = ROW.unpack_from(rows, index * ROW_BYTES)
+            operation: Operation
+            if kind == IN_BLOCK:
+                if last != (block, trx_in_block):
+                    found, last = find(block, trx_in_block, place), (block, trx_in_block)
+                trx_id, operations = found
+                if op_in_trx >= len(operations):
+                    raise missing(block)
+                operation = operations[op_in_trx]
+            elif kind == HELD:
+                trx_id, operation = held[place]
+            else:
+                trx_id = ZERO_ID
+                if kind == OF_TRANSACTION:
+                    trx_id, place = bytes(virtual[place : place + ID_BYTES]), place + ID_BYTES
+                begin = place + SIZE.size
+                operation = unpack(OPERATION, bytes(virtual[begin : begin + SIZE.unpack_from(virtual, place)[0]]))
+            return OperationRecord(trx_id, block, trx_in_block, op_in_trx, virtual_op, time, operation)
+
+        return read
+
+
+INDEX = "I"  # of arrays: indices of records, 4 bytes each
+NONE = array(INDEX)
+assert NONE.itemsize == 4
+
+
+class AccountOperationIndex(BackgroundLoadable):
+    """Indices of the records of each account, oldest first. `firsts` counts the dropped older ones of accounts that have any."""
+
+    def __init__(self) -> None:
+        self.by_name: dict[str, array[int]] = {}
+        self.firsts: dict[str, int] = {}
+
+    def get(self, account: str) -> tuple[int, "array[int]"]:
+        """Return the number, from 0, of an account's oldest retained entry, and the retained entries."""
+        return self.firsts.get(account, 0), self.by_name.get(account, NONE)
+
+    def drop_last(self, account: str) -> None:
+        """Remove the newest entry."""
+        entries = self.by_name[account]
+        entries.pop()
+        if not entries and account not in self.firsts:
+            del self.by_name[account]
+
+    def drop_front(self, account: str, count: int) -> None:
+        """Drop the `count` oldest entries. The numbers of the others don't change."""
+        del self.by_name[account][:count]
+        self.firsts[account] = self.firsts.get(account, 0) + count
+
+    def put_front(self, account: str, entries: "array[int]") -> None:
+        """Undo `drop_front`: put dropped entries back."""
+        self.by_name[account][:0] = entries
+        self.firsts[account] -= len(entries)
+        if not self.firsts[account]:
+            del self.firsts[account]
+
+
+# ------------------------------------------------------------------ snapshots
+
+
+class OperationLogPart:
+    """Snapshot part of all records: their rows, the bytes of virtual operations, and the operations in `held`."""
+
+    schema = "places of operations in blocks, and virtual operations as on the wire"
+
+    def __init__(self, state: State, recorded: OperationLog) -> None:
+        self._state, self._recorded = state, recorded
+
+    def dump(self) -> Iterator[bytes]:
+        """See Part."""
+        recorded, pack = self._recorded, self._state.wire.codecs.packer(OPERATION)
+        held = [(trx_id, pack(operation)) for trx_id, operation in recorded.held]
+        yield msgpack.encode((len(recorded.rows), len(recorded.virtual), held))
+        for data in (recorded.rows, recorded.virtual):
+            for begin in range(0, len(data), CHUNK_BYTES):
+                yield bytes(data[begin : begin + CHUNK_BYTES])
+
+    def read(self, chunks: Iterator[bytes]) -> Install:
+        """See Part."""
+        unpack = self._state.wire.codecs.unpack
+        try:
+            rows_size, virtual_size, packed = _HEAD.decode(next(chunks, b""))
+            held = [(trx_id, unpack(OPERATION, data)) for trx_id, data in packed]
+        except (MsgspecError, ChainError) as error:
+            raise CorruptColumn(str(error)) from None
+        rows, virtual = bytearray(), bytearray()
+        for chunk in chunks:
+            into = rows if len(rows) < rows_size else virtual
+            into += chunk
+        if (len(rows), len(virtual)) != (rows_size, virtual_size) or rows_size % ROW_BYTES:
+            raise CorruptColumn("records of another size than they should have")
+        _check_rows(rows, virtual, len(held))
+
+        def install() -> None:
+            recorded = self._recorded
+            recorded.rows[:], recorded.virtual[:], recorded.held[:] = rows, virtual, held
+
+        return install
+
+    def copying(self) -> Copying:
+        """See Part."""
+        recorded = self._recorded
+        rows, virtual, held = bytes(recorded.rows), bytes(recorded.virtual), recorded.held.copy()
+        yield
+
+        def put_back() -> None:
+            recorded.rows[:], recorded.virtual[:], recorded.held[:] = rows, virtual, held
+            recorded.block = NO_BLOCK
+
+        return put_back
+
+    def entries(self) -> Iterator[tuple[Any, dict[str, str]]]:
+        """See Part."""
+        recorded = self._recorded
+        names = ("block", "time", "trx_in_block", "op_in_trx", "virtual_op", "kind", "place")
+        for index, row in enumerate(ROW.iter_unpack(recorded.rows)):
+            found = dict(zip(names, map(str, row), strict=True))
+            if row[-2] != IN_BLOCK:
+                found["operation"] = repr(recorded.reader()(index))
+            yield index, found
+
+
+def _check_rows(rows: bytearray, virtual: bytearray, held: int) -> None:
+    """Raise Unreadable unless virtual and held operations match the records one to one, in order.
+
+    Records of operations in blocks are checked when they are read. A million records take 0.2 s.
+    """
+    size_of, end = SIZE.unpack_from, len(virtual)
+    at = seen = 0
+    for block, _, trx_in_block, _, _, kind, place in ROW.iter_unpack(rows):
+        if kind == IN_BLOCK:
+            is_sound = block > 0 and place > 0 and trx_in_block != NO_TRANSACTION
+        elif kind == HELD:
+            is_sound = place == seen
+            seen += 1
+        else:
+            is_sound = kind <= OF_TRANSACTION and place == at
+            at += ID_BYTES if kind == OF_TRANSACTION else 0
+            is_sound = is_sound and at + SIZE.size <= end
+            at += SIZE.size + (size_of(virtual, at)[0] if is_sound else 0)
+        if not is_sound:
+            raise CorruptColumn("a record of an operation that isn't there")
+    if (at, seen) != (end, held):
+        raise CorruptColumn("operations without records")
+
+
+class AccountOperationIndexPart:
+    """Snapshot part of the entries of all accounts, which load in the background."""
+
+    schema = "indices of operations by account"
+
+    def __init__(self, entries: AccountOperationIndex, recorded: OperationLog, read_mode: ReadMode | None = None) -> None:
+        self._entries, self._recorded, self._read_mode = entries, recorded, read_mode
+
+    def dump(self) -> Iterator[bytes]:
+        """See Part."""
+        names = list(self._entries.by_name)
+        for begin in range(0, len(names), ACCOUNTS_PER_CHUNK):
+            some = names[begin : begin + ACCOUNTS_PER_CHUNK]
+            found = [self._entries.get(name) for name in some]
+            data = b"".join([little_endian(entries).tobytes() for _, entries in found])
+            yield msgpack.encode((some, [first for first, _ in found], [len(entries) for _, entries in found], data))
+
+    def read(self, chunks: Iterator[bytes]) -> Install:
+        """See Part."""
+        return lambda: BackgroundLoad((self._entries,), self._restoring(chunks), self._read_mode)
+
+    def _restoring(self, chunks: Iterator[bytes]) -> Iterator[None]:
+        """Read one chunk of accounts per step."""
+        own = self._entries.raw_attributes()
+        by_name, firsts = own["by_name"], own["firsts"]
+        by_name.clear()
+        firsts.clear()
+        for chunk in chunks:
+            every = array(INDEX)
+            try:
+                names, begins, counts, data = _ENTRIES.decode(chunk)
+                every.frombytes(data)
+            except (MsgspecError, ValueError) as error:
+                raise CorruptColumn(str(error)) from None
+            every = little_endian(every)
+            if min((0, *begins, *counts)) < 0 or len(set(names)) < len(names) or not by_name.keys().isdisjoint(names):
+                raise CorruptColumn("an account is there twice, or has less than nothing")
+            if not len(names) == len(begins) == len(counts) or sum(counts) != len(every) or max(every, default=-1) >= len(self._recorded):
+                raise CorruptColumn("entries of accounts that don't fit the records")
+            at = 0
+            for name, first, count in zip(names, begins, counts, strict=True):
+                by_name[name] = every[at : at + count]
+                at += count
+                if first:
+                    firsts[name] = first
+            yield
+
+    def copying(self) -> Copying:
+        """See Part."""
+        entries = self._entries
+        firsts, kept = entries.firsts.copy(), entries.by_name.copy()
+        for place, (name, each) in enumerate(kept.items(), 1):
+            kept[name] = each[:]
+            if place % COPY_CHUNK == 0:
+                yield
+
+        def put_back() -> None:
+            entries.cancel_load()
+            entries.firsts, entries.by_name = firsts.copy(), {name: each[:] for name, each in kept.items()}
+
+        return put_back
+
+    def entries(self) -> Iterator[tuple[Any, dict[str, str]]]:
+        """See Part."""
+        for name in self._entries.by_name:
+            first, entries = self._entries.get(name)
+            yield name, {"first": str(first), "entries": str(entries.tolist())}
+
+
+CHUNK_BYTES = 1 << 20
+ACCOUNTS_PER_CHUNK = 10_000
+_HEAD = msgpack.Decoder(tuple[int, int, list[tuple[bytes, bytes]]])
+_ENTRIES = msgpack.Decoder(tuple[list[str], list[int], list[int], bytes])
+
+
+def little_endian(entries: "array[int]") -> "array[int]":
+    """Convert an array between the native byte order and little-endian, the byte order of snapshots."""
+    if sys.byteorder == "big":
+        entries = entries[:]
+        entries.byteswap()
+    return entries

@@ -1,0 +1,129 @@
+"""What the social index reads out of the texts of posts and accounts: metadata, tags, profiles; and the marks of posts. It knows no state.
+Source: social.md §2.2, §2.6, §2.8.
+"""
+
+import json
+from typing import Any
+
+from state.plugins.social.community_payloads import read_json
+
+TAGS_MAX, TAG_MAX = 5, 32
+IMAGE_URL_MAX = 1023
+PROFILE_VERSION = 2
+NAME_MAX, ABOUT_MAX, LOCATION_MAX, WEBSITE_MAX, PROFILE_IMAGE_MAX = 20, 160, 30, 100, 1024
+LIMITED = (("name", NAME_MAX), ("about", ABOUT_MAX), ("location", LOCATION_MAX))
+IMAGES = ("profile_image", "cover_image")
+FLAG_DIGITS = 11
+WEB = ("http://", "https://")
+MUTED_LIST, BAD_LISTS = "irredeemables", ("reputation-0", "reputation-1")
+GRAY_LISTS_MIN = 2
+
+
+def metadata_of(text: str) -> dict[str, Any]:
+    """Return the metadata of a post as an object, an empty one when the text isn't one."""
+    value = read_json(text) if text else {}
+    return value if isinstance(value, dict) else {}
+
+
+def shown_metadata(text: str) -> dict[str, Any]:
+    """Return the metadata of a post as they are shown: `image` is a list of addresses, or missing."""
+    metadata = metadata_of(text)
+    if "image" in metadata:
+        images = metadata["image"]
+        images = images if isinstance(images, list) else [images]
+        kept = [image.strip() for image in images if isinstance(image, str)]
+        kept = [image for image in kept if len(image) <= IMAGE_URL_MAX and image.startswith("http")]
+        if kept:
+            metadata["image"] = kept
+        else:
+            del metadata["image"]
+    return metadata
+
+
+def post_tags(category: str, metadata: str) -> list[str]:
+    """Return the first five tags of a post: its category, then the tags of its metadata."""
+    named = metadata_of(metadata).get("tags")
+    tags = [category, *(named if isinstance(named, list) else ())]
+    clean = [str(tag).strip("# ").lower()[:TAG_MAX] for tag in tags]
+    return list(dict.fromkeys([tag for tag in clean if tag]))[:TAGS_MAX]
+
+
+def flag_weight(rshares: list[int]) -> int:
+    """Return how heavily a post is voted down: one more for each factor of ten.
+
+    The reference counts the characters of half the sum of downvotes, the minus sign among them; 11 of them weigh nothing.
+    """
+    against = sum([value for value in rshares if value < 0])
+    half = -(-against // 2)
+    return max(len(str(half)) - FLAG_DIGITS, 0)
+
+
+def blacklists(reputation: float, is_irredeemable: bool) -> list[str]:
+    """Return the blacklists that an account is on: this node's own list of hidden accounts, and at most one for a low shown reputation.
+
+    The reputation is cut toward zero before it is compared: -0.5 is in the list of 0 as 0.99 is, and 1.99 is in the list of 1.
+    """
+    lists = [MUTED_LIST] if is_irredeemable else []
+    whole = int(reputation)
+    if whole < 1:
+        lists.append(BAD_LISTS[0])
+    elif whole == 1:
+        lists.append(BAD_LISTS[1])
+    return lists
+
+
+def is_gray(is_irredeemable: bool, lists: list[str]) -> bool:
+    """Whether the posts of an account outside communities are shown as gray.
+
+    They are gray for an account on this node's own list, or on two lists: a rule for more lists than there are, as the two of
+    low reputations exclude each other.
+    """
+    return is_irredeemable or len(lists) >= GRAY_LISTS_MIN
+
+
+# ------------------------------------------------------------------ profiles
+
+
+def profile_of(posting_metadata: str, metadata: str) -> dict[str, str]:
+    """Return the profile of an account with every member as a text; one that is missing or can't be shown is empty."""
+    given = source_of(posting_metadata, metadata)
+    clean = {name: value for name in ("name", "about", "location", "website", *IMAGES) if (value := text_in(given, name))}
+    for name, most in LIMITED:
+        if name in clean:
+            clean[name] = truncated(clean[name], most)
+    if clean.get("name", "").startswith("@"):
+        del clean["name"]
+    website = clean.pop("website", "")
+    if website and len(website) <= WEBSITE_MAX:
+        clean["website"] = website if website.startswith(WEB) else f"http://{website}"
+    for name in IMAGES:
+        if not clean.get(name, "").startswith(WEB) or len(clean[name]) > PROFILE_IMAGE_MAX:
+            clean.pop(name, None)
+    return {name: clean.get(name, "") for name in ("name", "about", "website", "location", "cover_image", "profile_image")}
+
+
+def source_of(posting_metadata: str, metadata: str) -> dict[str, Any]:
+    """Return the profile of the posting metadata if it declares the version for that, of the account's metadata otherwise."""
+    newer, older = metadata_of(posting_metadata).get("profile"), metadata_of(metadata).get("profile")
+    if isinstance(newer, dict) and newer.get("version") == PROFILE_VERSION:
+        return newer
+    return older if isinstance(older, dict) else {}
+
+
+def text_in(given: dict[str, Any], name: str) -> str:
+    """Return a member of a profile as text; empty when it is missing or holds a NUL."""
+    value = given.get(name)
+    text = value if isinstance(value, str) else "" if value is None else str(value)
+    return "" if "\0" in text else text
+
+
+def truncated(text: str, most: int) -> str:
+    """Return a text without blanks around it, cut to `most` characters, of which the last three are dots then."""
+    text = text.strip()
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
+def settings_of(text: str) -> dict[str, Any]:
+    """Return the settings of a community, which are stored as JSON text."""
+    settings: dict[str, Any] = json.loads(text)
+    return settings

@@ -1,0 +1,380 @@
+"""The view in which posts are ranked: all posts with their scores, and lists of them in all orders.
+
+It is derived from the chain and the rows of the index, which it never changes, and is brought up to date when it is read. It isn't
+undone: undoing a change notes the post as changed once more.
+Source: social.md §2.2, §2.3, §3.3.
+"""
+
+from collections.abc import Callable, Iterator, Sequence, Set
+from typing import Any
+
+from msgspec import Struct
+
+from state.effects.comments import payout_time
+from state.plugins.social.chain_reader import ChainReader, rshares_of
+from state.plugins.social.post_metadata import post_tags
+from state.plugins.social.rows import SocialPost, SocialPosts
+from state.plugins.social.scores import hot, is_low, trend
+from state.protocol.constants import TIME_MAX
+from state.store import DirtyRows, Journal, LazyOrder
+from state.store.lazy.incremental import CHUNK_ROWS, process_some
+from state.store.rows import shared
+from state.tables import State
+from state.tables.content import Comment
+
+# Scopes beside those of tags. They are kept out of the way of tags by the slash, with which scopes_of accepts no tag.
+EVERYTHING, COMMUNITIES = "", "/"
+DUE_SECONDS = 43_200  # each stretch of so much time has its own list of payouts that are due in it
+LISTS_MAX = 1024
+
+Entry = tuple[float, int]
+"""The negated value that a list is sorted by, and the id of the post: the greatest value first, then the oldest post."""
+
+
+def community_scope(name: str) -> str:
+    """Return the scope of a community."""
+    return COMMUNITIES + name
+
+
+class DirtyPosts:
+    """The posts and authors that have changed since the view was last read. Undoing a change is a change as well."""
+
+    def __init__(self, journal: Journal, posts: DirtyRows) -> None:
+        self.posts = posts
+        self.authors: set[str] = set()
+        self.post = posts.add
+        self._record = journal.record
+
+    def author(self, name: str) -> None:
+        """Note that an author's reputation may have changed."""
+        self.authors.add(name)
+        self._record((mark_dirty_again, self.authors, name))
+
+
+def mark_dirty_again(changed: set[Any], what: Any) -> None:
+    """Enter a note once more, when the change is undone."""
+    changed.add(what)
+
+
+class RankedPost(Struct, gc=False):
+    """A post with all values that any list filters, sorts or sums by.
+
+    `earning` is the rshares that its payout is computed from, `banked` the SBD that earlier payouts have given it.
+    """
+
+    comment: int
+    author: str
+    community: str
+    category: str
+    is_reply: bool
+    is_unpaid: bool
+    is_muted: bool
+    is_gray: bool
+    created: int
+    payout_at: int
+    promoted: int
+    earning: int
+    banked: int
+    trend: float
+    hot: float
+    scopes: tuple[str, ...]
+
+
+Key = Callable[[RankedPost, str], float | None]
+"""A function from a post and a scope to the value that the list of the scope is sorted by, greatest first; None leaves the post out."""
+
+
+class RankedPosts:
+    """All posts as they are ranked now, by scope, with the lists that somebody has asked for.
+
+    A ranked list holds the posts of one scope (everything, a community, a tag) in one order (trending, hot, created, ...). Every
+    vote changes the scores of its post, hence its place in a list for each scope and order, and few of these lists are ever read.
+    So nothing is sorted when a post changes. It is noted (`DirtyPosts`), and the next read works out the noted posts once and notes
+    them in the lists of their scopes; the list that is read then takes in its own changes (`state.store.LazyOrder`). A list is made
+    when it is first read, and the one that was not read for the longest time is forgotten when there are more than LISTS_MAX.
+    """
+
+    def __init__(self, state: State, posts: SocialPosts, changed: DirtyPosts) -> None:
+        self._state, self._posts, self._changed = state, posts, changed
+        self._is_stale = False
+        self._ranked: dict[int, RankedPost] = {}
+        self._members: dict[tuple[str, bool], set[int]] = {}
+        self._by_author: dict[str, set[int]] = {}
+        self._low: set[str] = set()
+        self._lists: dict[tuple[str, str, int], LazyOrder] = {}
+        self._lists_of: dict[str, dict[tuple[str, str, int], LazyOrder]] = {}
+        self.version = 0
+
+    def __len__(self) -> int:
+        """How many lists are kept."""
+        return len(self._lists)
+
+    def ranked(self, facts: ChainReader) -> dict[int, RankedPost]:
+        """All posts by id, up to date; nobody else may change them."""
+        if self._is_stale:
+            self._mark_all()
+        changed = self._changed
+        if changed.posts or changed.authors:
+            self._state.journal.read_mode.raise_if_large(
+                len(changed.posts) + len(changed.authors), lambda: self._refresh(facts, CHUNK_ROWS)
+            )
+            while self._refresh(facts, CHUNK_ROWS):
+                pass
+        return self._ranked
+
+    def members(self, facts: ChainReader, scope: str, is_unpaid: bool) -> Iterator[RankedPost]:
+        """Yield the unpaid, or the paid, posts of a scope, in no order."""
+        ranked = self.ranked(facts)
+        return (ranked[comment] for comment in self._members.get((scope, is_unpaid), ()))
+
+    @property
+    def unpaid(self) -> int:
+        """How many posts and replies were unpaid when the view was last read."""
+        return len(self._members.get((EVERYTHING, True), ()))
+
+    def unpaid_of(self, facts: ChainReader, author: str) -> Set[int]:
+        """Return the ids of an author's unpaid posts and replies; the caller must not change or keep them."""
+        self.ranked(facts)
+        return self._by_author.get(author, set())
+
+    def entries(self, facts: ChainReader, scope: str, order: "PostSort", bucket: int = 0) -> Sequence[Entry]:
+        """Return the list of a scope in an order, up to date. The caller must not keep it: the next change may replace it."""
+        self.ranked(facts)
+        name = (scope, order.name, bucket)
+        found = self._lists.pop(name, None)
+        if found is None:
+            if (scope, True) not in self._members and (scope, False) not in self._members:
+                # Otherwise anybody could displace all lists by asking for tags that no post has.
+                return []
+            if len(self._lists) >= LISTS_MAX:
+                self._forget(next(iter(self._lists)))
+            found = LazyOrder(order.entry_of(self._ranked, scope, bucket), self._candidates(scope, order), self._state.journal.read_mode)
+            self._lists_of.setdefault(scope, {})[name] = found
+        self._lists[name] = found
+        entries: Sequence[Entry] = found.refreshed()
+        return entries
+
+    def _candidates(self, scope: str, order: "PostSort") -> Iterator[int]:
+        """Yield the posts of a scope that an order may list."""
+        for is_unpaid in (True,) if order.only_unpaid else (True, False):
+            yield from self._members.get((scope, is_unpaid), ())
+
+    def _forget(self, name: tuple[str, str, int]) -> None:
+        del self._lists[name]
+        lists = self._lists_of[name[0]]
+        del lists[name]
+        if not lists:
+            del self._lists_of[name[0]]
+
+    # -------------------------------------------------------------- taking over what has changed
+
+    def mark_all(self) -> None:
+        """Note that all rows have been replaced; the next read computes everything again."""
+        self._is_stale = True
+
+    def _mark_all(self) -> None:
+        """Note all posts and authors, those that were there before too, as changed."""
+        self._is_stale = False
+        self._changed.posts.add_all(self._ranked)
+        self._changed.authors.update(self._low, {post.author for post in self._posts})
+
+    def _refresh(self, facts: ChainReader, most: int) -> bool:
+        """Take over at most `most` of the changed authors, which can add posts to the changed ones; when none is left, as many posts.
+
+        Returns whether there are more.
+        """
+        self.version += 1
+        authors, posts = self._changed.authors, self._changed.posts
+        if authors:
+            process_some(authors, most, lambda author: self._mark_low(facts, author))
+        else:
+            posts.process(most, lambda comment: self._take_over(facts, comment))
+        return bool(authors or posts)
+
+    def _mark_low(self, facts: ChainReader, author: str) -> None:
+        """Note all unpaid posts of an author as changed when his reputation has become low, or is no longer: they are gray then.
+
+        Only an order of unpaid posts asks for that, so the paid ones may keep the old mark.
+        """
+        low = is_low(facts.reputation(self._state, author))
+        if low != (author in self._low):
+            (self._low.add if low else self._low.discard)(author)
+            self._changed.posts.ids.update(self._by_author.get(author, ()))
+
+    def _take_over(self, facts: ChainReader, comment: int) -> None:
+        old, new = self._ranked.get(comment), self._made(facts, comment)
+        if old == new:
+            return
+        if old is not None:
+            self._remove(old)
+        if new is not None:
+            self._insert(new)
+        scopes = dict.fromkeys((old.scopes if old else ()) + (new.scopes if new else ()))
+        for scope in scopes:
+            for entries in self._lists_of.get(scope, {}).values():
+                entries.dirty.add(comment)
+
+    def _remove(self, post: RankedPost) -> None:
+        del self._ranked[post.comment]
+        for scope in post.scopes:
+            members = self._members[scope, post.is_unpaid]
+            members.discard(post.comment)
+            if not members:
+                del self._members[scope, post.is_unpaid]
+        if post.is_unpaid:
+            by_author = self._by_author[post.author]
+            by_author.discard(post.comment)
+            if not by_author:
+                del self._by_author[post.author]
+
+    def _insert(self, post: RankedPost) -> None:
+        self._ranked[post.comment] = post
+        for scope in post.scopes:
+            self._members.setdefault((scope, post.is_unpaid), set()).add(post.comment)
+        if post.is_unpaid:
+            self._by_author.setdefault(post.author, set()).add(post.comment)
+
+    def _made(self, facts: ChainReader, comment: int) -> RankedPost | None:
+        """Return a post as it is ranked now, None when it is deleted."""
+        row, post = self._state.comments.get(comment), self._posts.by_comment.get(comment)
+        if row is None or post is None or post.is_deleted:
+            return None
+        state = self._state
+        rshares = rshares_of(state, row)
+        at = payout_time(state, row)
+        paid = at == TIME_MAX
+        is_gray = post.is_muted if post.community else row.author in self._low
+        return RankedPost(
+            comment=row.id,
+            author=row.author,
+            community=post.community,
+            category=row.category,
+            is_reply=post.is_reply,
+            is_unpaid=not paid,
+            is_muted=post.is_muted,
+            is_gray=is_gray,
+            created=row.created,
+            payout_at=row.last_payout if paid else at,
+            promoted=post.promoted,
+            earning=facts.earning(state, row),
+            banked=row.total_payout_value + row.curator_payout_value,
+            trend=trend(rshares, row.created),
+            hot=hot(rshares, row.created),
+            scopes=scopes_of(state, row, post),
+        )
+
+
+def scopes_of(state: State, comment: Comment, post: SocialPost) -> tuple[str, ...]:
+    """Return the scopes that a post is in: everything, its community, and its tags; a reply has only its category as a tag.
+
+    Tags and categories are any texts, so somebody could name a post's tag like the scope of a community, and have the post in its lists.
+    Tags with a slash are left out; nothing is lost, as no list of such a tag can be asked for.
+    """
+    scopes = [EVERYTHING]
+    if post.community:
+        scopes += [COMMUNITIES, community_scope(post.community)]
+    if post.is_reply:
+        tags = [comment.category] if comment.category else []
+    else:
+        content = state.comment_contents.by_comment.get(comment.id)
+        tags = post_tags(comment.category, "" if content is None else content.json_metadata)
+    scopes += [tag for tag in tags if COMMUNITIES not in tag]
+    return shared(tuple(dict.fromkeys(scopes)))
+
+
+# ------------------------------------------------------------------ orders
+
+
+class PostSort(Struct, frozen=True):
+    """An order of posts.
+
+    `in_payouts`: the key is what posts earn, and a reader turns it into what they are paid. `by_due`: there is a list for each stretch
+    of DUE_SECONDS, with the posts whose payout is due in it.
+    """
+
+    name: str
+    key: Key
+    only_unpaid: bool = False
+    in_payouts: bool = False
+    by_due: bool = False
+
+    def entry_of(self, ranked: dict[int, RankedPost], scope: str, bucket: int) -> Callable[[int], Entry | None]:
+        """Return the function from a post to its entry in the list of a scope, None when the list doesn't have the post.
+
+        A list by due time holds the payouts of one stretch of time, its bucket: what is asked for is what will be paid soon, and
+        to find that in one list by payout, all others would have to be walked over.
+        """
+        key, by_due = self.key, self.by_due
+
+        def entry_of(comment: int) -> Entry | None:
+            post = ranked.get(comment)
+            if post is None or (by_due and post.payout_at // DUE_SECONDS != bucket):
+                return None
+            value = key(post, scope)
+            return None if value is None else (-value, comment)
+
+        return entry_of
+
+
+def _tagged(post: RankedPost, scope: str) -> bool:
+    """Whether a post is listed under a tag; replies have a category, but no tags."""
+    return scope == EVERYTHING or not post.is_reply
+
+
+def _of_category(post: RankedPost, scope: str) -> bool:
+    return scope in (EVERYTHING, post.category)
+
+
+def _is_visible_root(post: RankedPost) -> bool:
+    return not post.is_reply and not post.is_muted
+
+
+TAG_ORDERS = {
+    order.name: order
+    for order in (
+        PostSort("trending", lambda p, scope: p.trend if p.is_unpaid and not p.is_reply else None, only_unpaid=True),
+        PostSort("hot", lambda p, scope: p.hot if p.is_unpaid and not p.is_reply else None, only_unpaid=True),
+        PostSort("created", lambda p, scope: p.comment if not p.is_reply else None),
+        PostSort("promoted", lambda p, s: p.promoted if p.is_unpaid and p.promoted > 0 and _tagged(p, s) else None, only_unpaid=True),
+        PostSort(
+            "payout",
+            lambda p, scope: p.earning if p.is_unpaid and _of_category(p, scope) else None,
+            only_unpaid=True,
+            in_payouts=True,
+            by_due=True,
+        ),
+        PostSort(
+            "payout_comments",
+            lambda p, scope: p.earning if p.is_unpaid and p.is_reply and _of_category(p, scope) else None,
+            only_unpaid=True,
+            in_payouts=True,
+        ),
+        PostSort(
+            "muted",
+            lambda p, scope: p.earning if p.is_unpaid and p.is_gray and p.earning > 0 and _tagged(p, scope) else None,
+            only_unpaid=True,
+            in_payouts=True,
+        ),
+    )
+}
+COMMUNITY_ORDERS = {
+    order.name: order
+    for order in (
+        PostSort("trending", lambda p, scope: p.trend if _is_visible_root(p) else None),
+        PostSort("hot", lambda p, scope: p.hot if _is_visible_root(p) else None),
+        PostSort("created", lambda p, scope: p.created if _is_visible_root(p) else None),
+        PostSort(
+            "promoted",
+            lambda p, scope: p.promoted if p.is_unpaid and p.promoted > 0 and _is_visible_root(p) else None,
+            only_unpaid=True,
+        ),
+        PostSort(
+            "payout",
+            lambda p, scope: p.earning if p.is_unpaid and not p.is_muted else None,
+            only_unpaid=True,
+            in_payouts=True,
+            by_due=True,
+        ),
+        PostSort("muted", lambda p, scope: p.earning if p.is_unpaid and p.is_muted else None, only_unpaid=True, in_payouts=True),
+    )
+}

@@ -1,0 +1,1 @@
+"""Which keys must sign a transaction, and whether given signatures suffice."""

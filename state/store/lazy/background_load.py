@@ -1,0 +1,110 @@
+"""Loads tables and lists in the background: in steps between other work, or at once when an attribute is read.
+
+A start from a snapshot would take several times as long if all indices were built before the first reply, and nobody needs most of
+them in the first seconds. `BackgroundLoad` holds the remaining steps.
+"""
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from state.store.lazy.incremental import CHUNK_ROWS, ReadMode
+
+RAW_ATTRIBUTES, LOADS = "_parked", "_deferred"
+
+
+class BackgroundLoadable:
+    """Mixin for an object that loads in the background. Reading an attribute early finishes the load; an incremental read gets Unsettled.
+
+    While it loads, the object belongs to a subclass with `__getattr__`. A class with that method is slower at every attribute access,
+    and writes to tables must be fast, so a loaded table doesn't have it.
+    """
+
+    def load_in_background(self, deferred: "BackgroundLoad") -> None:
+        """Hide all attributes until `background_load`, which fills those that `raw_attributes` returns, is finished."""
+        self.restore_attributes()
+        own = dict(vars(self))
+        vars(self).clear()
+        vars(self).update({RAW_ATTRIBUTES: own, LOADS: deferred})
+        self.__class__ = pending_load(type(self))  # type: ignore[arg-type]  # mypy doesn't treat classes as hashable
+
+    @property
+    def is_loading(self) -> bool:
+        """Whether the object is still loading: reading an attribute finishes the load."""
+        return RAW_ATTRIBUTES in vars(self)
+
+    def cancel_load(self) -> None:
+        """Cancel the load and restore all attributes, which the caller then fills in another way."""
+        deferred: BackgroundLoad | None = vars(self).get(LOADS)
+        if deferred is not None:
+            deferred.cancel()
+
+    def raw_attributes(self) -> dict[str, Any]:
+        """Return the attributes, hidden or not."""
+        found: dict[str, Any] = vars(self).get(RAW_ATTRIBUTES, vars(self))
+        return found
+
+    def restore_attributes(self) -> None:
+        """Make all attributes accessible again."""
+        own = vars(self).pop(RAW_ATTRIBUTES, None)
+        if own is not None:
+            vars(self).clear()
+            vars(self).update(own)
+            self.__class__ = type(self).__mro__[1]  # the class that `pending_load` derived this one from
+
+
+@cache
+def pending_load(cls: type[Any]) -> type[Any]:
+    """Return the subclass for objects that are still loading."""
+
+    def finish(self: Any, name: str) -> Any:
+        """Finish the load and return the attribute."""
+        deferred = vars(self).get(LOADS)
+        if deferred is None or name.startswith("__"):
+            raise AttributeError(f"{cls.__name__} has no attribute {name}")
+        deferred.read_mode.raise_if_large(CHUNK_ROWS + 1, deferred.step)
+        deferred.finish()
+        return getattr(self, name)
+
+    return type(cls.__name__, (cls,), {"__getattr__": finish})
+
+
+class BackgroundLoad:
+    """The steps that load some objects. Steps access the objects only through `BackgroundLoadable.raw_attributes`."""
+
+    def __init__(self, objects: tuple[BackgroundLoadable, ...], steps: Iterator[None], read_mode: ReadMode | None = None) -> None:
+        self.read_mode = read_mode or ReadMode()
+        self._objects, self._steps = objects, steps
+        self._error: Exception | None = None
+        self.is_done = False
+        for each in objects:
+            each.load_in_background(self)
+
+    def advance(self) -> None:
+        """Do one step; the last one makes the objects accessible. After a step has raised, every call raises that error again."""
+        if self._error is not None:
+            raise self._error
+        try:
+            if not self.is_done and next(self._steps, self) is self:
+                self.is_done = True
+                for each in self._objects:
+                    each.restore_attributes()
+        except Exception as error:
+            self._error = error
+            raise
+
+    def step(self) -> bool:
+        """Do one step. Return whether there are more."""
+        self.advance()
+        return not self.is_done
+
+    def finish(self) -> None:
+        """Do all remaining steps."""
+        while not self.is_done:
+            self.advance()
+
+    def cancel(self) -> None:
+        """Make the objects accessible as far as they are loaded, and drop the remaining steps."""
+        self.is_done = True
+        for each in self._objects:
+            each.restore_attributes()

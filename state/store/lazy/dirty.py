@@ -1,0 +1,47 @@
+"""`DirtyRows`, the rows of a table that changed since a derived view last read them."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from state.store.lazy.incremental import process_some
+
+
+class DirtyRows:
+    """Ids of the rows that changed since a derived view last read them. Undoing a change also marks the row dirty.
+
+    Rows with ids of `unread` and above have never been read and need no entry: a set takes 30 to 60 bytes per id, and on a chain that
+    nobody queries all rows are unread. `next_id` returns the next id of the table.
+    """
+
+    def __init__(self, record: Callable[[tuple[Callable[[Any, Any], None], Any, Any]], object], next_id: Callable[[], int]) -> None:
+        self.ids: set[int] = set()
+        self.unread = 0
+        self._next_id, self._record = next_id, record
+        # Bound once: a fresh bound method in each record would cost memory and time.
+        self._undo_add = self._add_again
+
+    def __len__(self) -> int:
+        return len(self.ids) + max(self._next_id() - self.unread, 0)
+
+    def add(self, row_id: int) -> None:
+        """Mark a row dirty."""
+        if row_id < self.unread:
+            self.ids.add(row_id)
+        # Recorded for unread rows as well: such a row can be read before it is undone.
+        self._record((self._undo_add, row_id, None))
+
+    def add_all(self, known: Iterable[int]) -> None:
+        """Mark all rows dirty, including the ids in `known`: rows that the derived view still has."""
+        self.ids.update(known)
+        self.unread = 0
+
+    def process(self, most: int, work: Callable[[int], object]) -> None:
+        """Do `work` for at most `most` dirty rows, which are then no longer dirty (see `process_some` for errors)."""
+        if not self.ids:
+            begin, self.unread = self.unread, min(self.unread + most, self._next_id())
+            self.ids.update(range(begin, self.unread))
+        process_some(self.ids, most, work)
+
+    def _add_again(self, row_id: int, _: Any) -> None:
+        if row_id < self.unread:
+            self.ids.add(row_id)

@@ -1,0 +1,268 @@
+"""Serializers for the parts of a snapshot: tables, lists and dictionaries.
+
+A part is written in chunks, so that the writer of a file needs the memory of one chunk only. Reading has two steps: `read` decodes
+and checks all data without changing anything; the function that it returns installs the data. So errors are raised before anything
+has changed. Only large tables that load in the background decode their rows later.
+"""
+
+from collections.abc import Callable, Iterator
+from itertools import accumulate
+from operator import attrgetter
+from typing import Annotated, Any, Protocol
+
+from msgspec import Meta, MsgspecError, msgpack
+
+from state.store.columns import Column, CorruptColumn, Special, Structs, schema
+from state.store.lazy.background_load import BackgroundLoad
+from state.store.lists import AppendLists
+from state.store.rows import Copying
+from state.store.table import Table
+
+ROWS_PER_CHUNK = 10_000
+ROWS_PER_CHUNK_MAX = 100_000  # accepted when reading
+ORDERS_MAX = 64  # per table
+# A constant column states its length in a few bytes. All lists of a part have at most this many more values than bytes.
+VALUES_FREE = 100_000
+
+Install = Callable[[], BackgroundLoad | None]
+"""Installs the data that was read. Returns the background load of the rest, if any."""
+
+
+class SnapshotPart(Protocol):
+    """Serializer for one table or container of a state or a plugin."""
+
+    @property
+    def schema(self) -> str:
+        """Description of the data types. Parts with equal schemas can read each other's bytes."""
+
+    def dump(self) -> Iterator[bytes]:
+        """Yield the encoded content in chunks."""
+
+    def read(self, chunks: Iterator[bytes]) -> Install:
+        """Decode dumped chunks and return the function that installs them. Raises Unreadable."""
+
+    def copying(self) -> Copying:
+        """Copy the content in memory, in steps, and return a function that restores it in place, any number of times."""
+
+    def entries(self) -> Iterator[tuple[Any, dict[str, str]]]:
+        """Yield the content as text, for comparison: a key, and the fields of its value."""
+
+
+class TablePart:
+    """Serializer for a table: its rows and the next id. `special` has the actual types of the fields declared as Any.
+
+    With `is_loading`, a table of more than one chunk loads in the background after it is installed.
+    """
+
+    def __init__(self, table: Table[Any], special: Special | None = None, *, is_deferred: bool = False) -> None:
+        self._table, self._is_loaded_later = table, is_deferred
+        self._special = special
+        self._structs = Structs(table.ROW, special, without=("id",))
+
+    @property
+    def schema(self) -> str:
+        """See Part."""
+        return schema(self._table.ROW, self._special)
+
+    def dump(self) -> Iterator[bytes]:
+        """See Part."""
+        table = self._table
+        rows = list(table)
+        yield msgpack.encode((table.next_id, len(rows)))
+        yield msgpack.encode(table.orders())
+        for begin in range(0, len(rows), ROWS_PER_CHUNK):
+            piece = rows[begin : begin + ROWS_PER_CHUNK]
+            yield msgpack.encode((_IDS.pack([row.id for row in piece]), len(piece), self._structs.pack(piece)))
+
+    def read(self, chunks: Iterator[bytes]) -> Install:
+        """See Part. A table that loads in the background decodes its rows later."""
+        next_id, count = decoded(tuple[int, int], next(chunks, b""))
+        orders = decoded(_ORDERS, next(chunks, b""))
+        if self._is_loaded_later and count > ROWS_PER_CHUNK:
+            return lambda: BackgroundLoad(
+                (self._table,), self._table.restoring(self._rows(chunks, next_id, count), next_id, orders), self._table.journal.read_mode
+            )
+        rows = list(self._rows(chunks, next_id, count))
+
+        def install() -> None:
+            self._table.restore_attributes()
+            for _ in self._table.restoring(rows, next_id, orders):
+                pass
+
+        return install
+
+    def _rows(self, chunks: Iterator[bytes], next_id: int, count: int) -> Iterator[tuple[list[Any], list[int]]]:
+        """Yield the rows and ids of each chunk. Raises Unreadable."""
+        total, last = 0, -1
+        for chunk in chunks:
+            packed_ids, size, packed = decoded(tuple[bytes, int, bytes], chunk)
+            if size > min(ROWS_PER_CHUNK_MAX, len(packed_ids)):  # Ids are distinct, so each takes at least a byte.
+                raise CorruptColumn(f"{size} rows in one chunk")
+            ids, rows = checked_read(_IDS.unpack, packed_ids, size), checked_read(self._structs.unpack, packed, size)
+            if [last, *ids] != sorted({last, *ids}) or max(ids, default=-1) >= next_id:
+                raise CorruptColumn("the ids of rows are out of order")
+            for row, row_id in zip(rows, ids, strict=True):
+                row.id = row_id
+            total, last = total + size, max(ids, default=last)
+            yield rows, ids
+        if total != count:
+            raise CorruptColumn(f"{total} rows instead of {count}")
+
+    def copying(self) -> Copying:
+        """See Part."""
+        return self._table.copying()
+
+    def entries(self) -> Iterator[tuple[Any, dict[str, str]]]:
+        """See Part."""
+        yield "next id", {"value": str(self._table.next_id)}
+        for row in self._table:
+            yield row.id, {field: repr(getattr(row, field)) for field in row.__struct_fields__}
+
+
+class ListsPart:
+    """Serializer for `AppendLists` with these types of keys and values."""
+
+    def __init__(self, lists: AppendLists[Any, Any], key: Any, value: Any) -> None:
+        self._lists = lists
+        self._types = key, value
+        self._keys, self._values = Column(key), Column(value)
+
+    @property
+    def schema(self) -> str:
+        """See Part."""
+        return f"lists of {schema(self._types[0])}: {schema(self._types[1])}"
+
+    def dump(self) -> Iterator[bytes]:
+        """See Part."""
+        yield from dump_lists(self._lists, self._keys, self._values)
+
+    def read(self, chunks: Iterator[bytes]) -> Install:
+        """See Part."""
+        found = read_lists(chunks, self._keys, self._values.unpack)
+        return lambda: self._lists.restore(found)
+
+    def copying(self) -> Copying:
+        """See Part."""
+        return self._lists.copying()
+
+    def entries(self) -> Iterator[tuple[Any, dict[str, str]]]:
+        """See Part."""
+        for key in self._lists:
+            history = self._lists.get(key)
+            yield key, {str(number): repr(value) for number, value in enumerate(history, history.first)}
+
+
+class DictPart:
+    """Serializer for a dictionary with these types of keys and values. Preserves its order."""
+
+    def __init__(self, kept: dict[Any, Any], key: Any, value: Any) -> None:
+        self._kept = kept
+        self._types = key, value
+        self._keys, self._values = Column(key), Column(value)
+
+    @property
+    def schema(self) -> str:
+        """See Part."""
+        return f"dict of {schema(self._types[0])}: {schema(self._types[1])}"
+
+    def dump(self) -> Iterator[bytes]:
+        """See Part."""
+        keys, values = list(self._kept), list(self._kept.values())
+        yield msgpack.encode((len(keys), self._keys.pack(keys), self._values.pack(values)))
+
+    def read(self, chunks: Iterator[bytes]) -> Install:
+        """See Part."""
+        count, keys, values = decoded(tuple[int, bytes, bytes], next(chunks, b""))
+        if count > len(keys):  # Keys are distinct, so each takes at least a byte.
+            raise CorruptColumn(f"{count} keys in {len(keys)} bytes")
+        found = dict(zip(checked_read(self._keys.unpack, keys, count), checked_read(self._values.unpack, values, count), strict=True))
+        if len(found) != count:
+            raise CorruptColumn("a duplicate key")
+
+        def install() -> None:
+            # In place: listeners and undo records hold the dictionary itself.
+            self._kept.clear()
+            self._kept.update(found)
+
+        return install
+
+    def copying(self) -> Copying:
+        """See Part."""
+        kept = self._kept.copy()
+        yield
+
+        def put_back() -> None:
+            self._kept.clear()
+            self._kept.update(kept)
+
+        return put_back
+
+    def entries(self) -> Iterator[tuple[Any, dict[str, str]]]:
+        """See Part."""
+        return ((key, {"value": repr(value)}) for key, value in self._kept.items())
+
+
+def tables(kept: Any, *names: str) -> dict[str, SnapshotPart]:
+    """Return the parts of the tables that are attributes of an object; names can be dotted. Large tables load in the background."""
+    return {name: TablePart(attrgetter(name)(kept), is_deferred=True) for name in names}
+
+
+# ------------------------------------------------------------------ append-only lists
+
+Histories = dict[Any, tuple[int, list[Any]]]
+"""The number of the oldest retained value, and the values, by key."""
+
+
+def dump_lists(lists: AppendLists[Any, Any], keys: Column, column: Column) -> Iterator[bytes]:
+    """Yield the encoded lists in chunks; `column` encodes their values."""
+    every = list(lists)
+    yield msgpack.encode(len(every))
+    for begin in range(0, len(every), ROWS_PER_CHUNK):
+        piece = every[begin : begin + ROWS_PER_CHUNK]
+        histories = [lists.get(key) for key in piece]
+        values = [value for history in histories for value in history]
+        firsts, sizes = [history.first for history in histories], [len(history) for history in histories]
+        packed = column.pack(values)
+        if len(packed) < len(values):
+            packed = column.pack(values, is_plain=True)
+        yield msgpack.encode((len(piece), len(values), keys.pack(piece), _IDS.pack(firsts), _IDS.pack(sizes), packed))
+
+
+def read_lists(chunks: Iterator[bytes], keys: Column, unpack: Callable[[bytes, int], list[Any]]) -> Histories:
+    """Decode lists that `dump_lists` has written; `unpack` decodes a given number of values. Raises Unreadable."""
+    found: Histories = {}
+    total, room = decoded(int, next(chunks, b"")), VALUES_FREE
+    for chunk in chunks:
+        count, size, packed_keys, packed_firsts, packed_sizes, packed = decoded(tuple[int, int, bytes, bytes, bytes, bytes], chunk)
+        room += len(chunk) - size
+        if count > len(packed_keys) or room < 0:
+            raise CorruptColumn(f"{count} lists with {size} values in {len(chunk)} bytes")
+        values = checked_read(unpack, packed, size)
+        firsts, sizes = checked_read(_IDS.unpack, packed_firsts, count), checked_read(_IDS.unpack, packed_sizes, count)
+        if any(number < 0 for number in (*firsts, *sizes)) or sum(sizes) != size:
+            raise CorruptColumn("the sizes of lists don't add up to the number of values")
+        starts = accumulate(sizes, initial=0)
+        for key, first, start, length in zip(checked_read(keys.unpack, packed_keys, count), firsts, starts, sizes, strict=False):
+            found[key] = first, values[start : start + length]
+    if len(found) != total or any(not first and not values for first, values in found.values()):
+        raise CorruptColumn("a list is missing, empty, or duplicated")
+    return found
+
+
+# ------------------------------------------------------------------ decoding
+
+_IDS = Column(int)
+_ORDERS = Annotated[list[list[int]], Meta(max_length=ORDERS_MAX)]
+
+
+def decoded(kind: Any, data: bytes) -> Any:
+    """Decode a value of type `kind` from MessagePack. Raises Unreadable."""
+    return checked_read(lambda: msgpack.decode(data, type=kind))
+
+
+def checked_read(read: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a decoding function and convert its errors to Unreadable."""
+    try:
+        return read(*arguments)
+    except (MsgspecError, TypeError, ValueError, OverflowError) as error:
+        raise CorruptColumn(str(error)) from None

@@ -1,0 +1,221 @@
+"""The launchers, on a checkout made of scripts: when they start at once and when they set up first. Lock files cover what is imported."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from functools import cache
+from importlib.metadata import distributions, packages_distributions, requires
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from bin.lock.__main__ import LOCKS, PROFILES
+from node.cli.optional_libraries import MODULES
+from node.runtime.optional_libraries import Extra
+from tests.conftest import ROOT
+from tests.helpers.sources import FOLDERS, imports, sources
+
+SETUP_STATUS = 7
+# What sessions of clients, a browser, a broker, Jupyter and Spark import is pinned beside them.
+CLIENTS = "tests/clients/"
+EXPLORER = "tests/explorer/"
+NATS = "tests/nats/"
+NOTEBOOK = "tests/notebook/"
+SITE = "tests/site/"
+SPARK = "tests/spark/"
+# The long runs that the head of bin/test names.
+LONG = re.findall(r"^#   bin/test (\w+)", (ROOT / "bin" / "test").read_text("utf-8"), re.MULTILINE)
+EXTRAS = tuple(tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"])
+# The pytest plugin imports the package by its name in the wheel, and a bench takes the session of a client.
+OWN = {"coind", "beem"}
+
+
+def script(path: Path, text: str) -> None:
+    """Write something that can be started."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A checkout that is set up, below a path with blanks; its Python tells how it was called, the system's fails."""
+    root = tmp_path / "a check out"
+    (root / "bin").mkdir(parents=True)
+    for name in ("coind", "test", "ensure_venv.sh"):
+        shutil.copy(ROOT / "bin" / name, root / "bin" / name)
+    shutil.copytree(ROOT / "bin" / "lock", root / "bin" / "lock")
+    script(root / ".venv/bin/python", 'printf "%s|" "$PYTHONPATH" "$PWD" "$@"')
+    notes = root / ".venv/lib/coind"
+    notes.mkdir(parents=True)
+    (notes / "made-for").write_text(f"{root}\n")
+    shutil.copy(root / "bin/lock/run.txt", notes)
+    script(tmp_path / "system/python3", f'case "$*" in *setup.py*) echo "$@"; exit {SETUP_STATUS};; esac')
+    return root
+
+
+def start(launcher: Path, *arguments: str, folder: Path) -> tuple[int, str]:
+    """Status and output of a launcher, started somewhere."""
+    path = f"{folder / 'system'}:/usr/bin:/bin"
+    done = subprocess.run([launcher, *arguments], cwd=folder, env={"PATH": path}, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout
+
+
+def test_a_checkout_that_is_ready_starts_at_once(checkout: Path, tmp_path: Path) -> None:
+    status, output = start(checkout / "bin/coind", "run", "--data", "a b", folder=tmp_path)
+    assert (status, output) == (0, f"{checkout}|{tmp_path}|-P|-m|node|run|--data|a b|")
+
+
+def test_compiled_modules_are_kept_whatever_the_machine_says(checkout: Path, tmp_path: Path) -> None:
+    script(checkout / ".venv/bin/python", 'printf "%s" "${PYTHONDONTWRITEBYTECODE-unset}"')
+    launcher = checkout / "bin" / "coind"
+    environment = {"PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run([launcher, "run"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == "unset"
+
+
+def test_a_link_starts_what_it_points_to(checkout: Path, tmp_path: Path) -> None:
+    (tmp_path / "first").symlink_to(checkout / "bin/coind")
+    (tmp_path / "second").symlink_to("first")
+    assert start(tmp_path / "second", "version", folder=tmp_path) == (0, f"{checkout}|{tmp_path}|-P|-m|node|version|")
+
+
+CHANGED = ["bin/lock/run.txt", ".venv/bin/python", ".venv/lib/coind/run.txt", ".venv/lib/coind/made-for", ".venv"]
+
+
+@pytest.mark.parametrize("missing", CHANGED)
+def test_whatever_changed_is_set_up_first(checkout: Path, tmp_path: Path, missing: str) -> None:
+    changed = checkout / missing
+    if missing.endswith(("txt", "made-for")):
+        changed.write_text("other\n")
+    else:
+        changed.rename(tmp_path / "away")
+    status, output = start(checkout / "bin/coind", "run", folder=tmp_path)
+    assert (status, output) == (SETUP_STATUS, f"-I {checkout}/bin/setup.py run\n")
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_long_commands_are_started_with_what_they_need(checkout: Path, tmp_path: Path, name: str) -> None:
+    needed = name if name in ("fuzz", "ray") else "test"
+    assert start(checkout / "bin/test", name, "--count", "1", folder=tmp_path) == (SETUP_STATUS, f"-I {checkout}/bin/setup.py {needed}\n")
+    shutil.copy(checkout / f"bin/lock/{needed}.txt", checkout / ".venv/lib/coind")
+    module = {"simulate": "simulation", "walks": "random_walks"}.get(name, name)
+    assert start(checkout / "bin/test", name, "--count", "1", folder=tmp_path) == (0, f"|{checkout}|-m|tests.{module}|--count|1|")
+
+
+def test_a_moved_checkout_is_set_up_again(checkout: Path, tmp_path: Path) -> None:
+    moved = checkout.rename(tmp_path / "moved")
+    assert start(moved / "bin/coind", "run", folder=tmp_path) == (SETUP_STATUS, f"-I {moved}/bin/setup.py run\n")
+
+
+def locked(profile: str) -> dict[str, str]:
+    """The version of each package in the lock file of a profile, by its canonical name."""
+    lines = (LOCKS / f"{profile}.txt").read_text("utf-8").splitlines()
+    found = [Requirement(line.removesuffix(" \\")) for line in lines if line[:1].isalpha()]
+    return {canonicalize_name(each.name): str(each.specifier).removeprefix("==") for each in found}
+
+
+def requirements() -> list[Requirement]:
+    """What the wheel needs, with its extras."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    return [Requirement(text) for each in (project["dependencies"], *project["optional-dependencies"].values()) for text in each]
+
+
+def test_the_wheel_has_ranges_with_both_ends_and_this_checkout_is_inside_of_them() -> None:
+    versions = locked("fuzz") | locked("ray")
+    for need in requirements():
+        assert {each.operator for each in need.specifier} == {">=", "<"}, need
+        assert need.specifier.contains(versions[canonicalize_name(need.name)]), need
+
+
+def test_the_wheel_names_everything_that_it_imports() -> None:
+    """What comes by way of another dependency may go the same way."""
+    known = {canonicalize_name(need.name) for need in requirements()}
+    packages = packages_distributions()
+    tops = {top for path, top in foreign() if path.startswith(("node/", "rpc/", "state/"))}
+    assert {top for top in tops if not {canonicalize_name(name) for name in packages.get(top, [top])} & known} == set()
+
+
+def test_each_package_is_locked_in_one_version() -> None:
+    found = [set(locked(profile).items()) for profile in PROFILES]
+    every = set().union(*found)
+    assert len(dict(every)) == len(every)
+    assert set(locked("run").items()) < set(locked("test").items()) < set(locked("fuzz").items())
+
+
+def test_lock_files_hold_what_pyproject_names() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    groups = {"run": project["project"]["dependencies"], **project["project"]["optional-dependencies"], **project["dependency-groups"]}
+    assert set(groups) == set(PROFILES)
+    for profile, named in groups.items():
+        assert {canonicalize_name(Requirement(text).name) for text in named} <= set(locked(profile))
+
+
+def test_the_extras_have_the_same_names_everywhere() -> None:
+    assert set(get_args(Extra)) == set(MODULES) == set(EXTRAS)
+
+
+@pytest.mark.parametrize("extra", EXTRAS)
+def test_an_extra_is_installed_when_it_is_asked_for(checkout: Path, tmp_path: Path, extra: str) -> None:
+    assert start(checkout / "bin/coind", "install", extra, folder=tmp_path) == (SETUP_STATUS, f"-I {checkout}/bin/setup.py {extra}\n")
+    shutil.copy(checkout / f"bin/lock/{extra}.txt", checkout / ".venv/lib/coind")
+    assert start(checkout / "bin/coind", "install", extra, folder=tmp_path)[0] == 0
+
+
+def test_everything_that_is_pulled_in_is_locked() -> None:
+    """pip doesn't install what a lock file lacks."""
+    needed = [(name, Requirement(text)) for name in sorted(set(locked("test")) & installed()) for text in requires(name) or []]
+    wanted = [(name, need) for name, need in needed if need.marker is None or need.marker.evaluate({"extra": ""})]
+    assert [f"{name} needs {need}" for name, need in wanted if canonicalize_name(need.name) not in locked("test")] == []
+    assert {name for name, _ in needed} <= installed()
+
+
+def installed() -> set[str]:
+    """The names of the packages that are there."""
+    return {canonicalize_name(each.name) for each in distributions()}
+
+
+@cache
+def foreign() -> set[tuple[str, str]]:
+    """The packages of others that are imported: where, and the name of each."""
+    own = {*sys.stdlib_module_names, *FOLDERS, *OWN}
+    return {(source.path, top) for source in sources() for _, name in imports(source) if (top := name.partition(".")[0]) not in own}
+
+
+def test_everything_that_is_imported_is_locked() -> None:
+    known = set(locked("fuzz") | locked("ray"))
+    packages = packages_distributions()
+    found = [(path, top) for path, top in sorted(foreign()) if not path.startswith((CLIENTS, EXPLORER, NATS, NOTEBOOK, SITE, SPARK))]
+    # A package that isn't installed, as what only fuzzing needs, is known by its own name.
+    assert [(path, top) for path, top in found if not {canonicalize_name(name) for name in packages.get(top, [top])} & known] == []
+
+
+@pytest.mark.parametrize(
+    ("folder", "names"),
+    [
+        (EXPLORER, {"playwright", "axe-playwright-python"}),
+        (NOTEBOOK, {"nbclient", "nbconvert", "matplotlib", "playwright"}),
+        (SPARK, {"pyspark", "py4j", "chdb"}),
+    ],
+)
+def test_everything_that_sessions_need_is_pinned_beside_them(folder: str, names: set[str]) -> None:
+    lines = [line for pins in sorted((ROOT / folder).glob("*.txt")) for line in pins.read_text().splitlines()]
+    assert [line for line in lines if not re.fullmatch(r"[\w.-]+==[\w.]+", line)] == []
+    assert names <= {canonicalize_name(Requirement(line).name) for line in lines}
+
+
+def test_everything_that_clients_need_is_pinned_beside_them() -> None:
+    for pins in (ROOT / CLIENTS).glob("*/requirements.txt"):
+        lines = [line for line in pins.read_text().splitlines() if not line.startswith("#")]
+        assert [line for line in lines if not re.fullmatch(r"[\w.-]+==[\w.]+", line)] == []
+        assert canonicalize_name(pins.parent.name) in {canonicalize_name(Requirement(line).name) for line in lines}
+    for package in (ROOT / CLIENTS).glob("*/package.json"):
+        asked = json.loads(package.read_bytes())["dependencies"]
+        locked = json.loads((package.parent / "package-lock.json").read_bytes())["packages"]
+        assert {name: locked[f"node_modules/{name}"]["version"] for name in asked} == asked

@@ -1,0 +1,28 @@
+"""Each method of dev_api has a command of `coind dev`, and a method of the chains that test suites drive."""
+
+import re
+
+import pytest
+
+import rpc.api  # noqa: F401 - fills METHODS
+from rpc.declare.method import METHODS
+from tests.conftest import ROOT
+
+# Methods that a place does without, and why.
+COMMANDS_WITHOUT: dict[str, str] = {}
+CHAINS_WITHOUT = {"list_refused": "a refusal is raised where it happens; `refused` of the plugin's chain hears of those of other clients"}
+
+VERBS = {name.removeprefix("dev_api.") for name, method in METHODS.items() if method.group == "dev_api" and not method.needs_session}
+
+
+@pytest.mark.parametrize(
+    ("path", "called", "without"),
+    [
+        ("node/cli/dev/app.py", r'asked(?:_with_amount)?\(options, "(\w+)"|remote\.call\("dev_api\.(\w+)"', COMMANDS_WITHOUT),
+        ("node/client/dev_api.py", r'self\.call\("dev_api\.(\w+)"', CHAINS_WITHOUT),
+    ],
+)
+def test_every_method_of_dev_api_has_its_verb(path: str, called: str, without: dict[str, str]) -> None:
+    text = (ROOT / path).read_text(encoding="utf-8")
+    found = {name for match in re.finditer(called, text) for name in match.groups() if name}
+    assert found == VERBS - without.keys()

@@ -1,0 +1,47 @@
+"""The lines of the log as a test sees them: each a dict with its event, its level and its values."""
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rpc.log import ROOT
+
+Event = dict[str, Any]
+
+
+class LogCapture(logging.Handler):
+    """Hands each line to a function."""
+
+    def __init__(self, catch: Callable[[Event], None]) -> None:
+        super().__init__()
+        self._catch = catch
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Hand over a line."""
+        error = {"exc_info": record.exc_info[1]} if record.exc_info else {}
+        self._catch({"event": record.msg, "log_level": record.levelname.lower(), **getattr(record, "values", {}), **error})
+
+
+@contextmanager
+def log_caught(catch: Callable[[Event], None], level: int = logging.DEBUG) -> Iterator[None]:
+    """Hand each line of at least a level to `catch`, and write none."""
+    logger, handler = logging.getLogger(ROOT), LogCapture(catch)
+    before = logger.level, logger.propagate
+    logger.addHandler(handler)
+    logger.setLevel(level)
+    logger.propagate = False
+    try:
+        yield
+    finally:
+        level, logger.propagate = before
+        logger.setLevel(level)
+        logger.removeHandler(handler)
+
+
+@contextmanager
+def capture_logs() -> Iterator[list[Event]]:
+    """A list that gets all lines, in place of where they would be written."""
+    lines: list[Event] = []
+    with log_caught(lines.append):
+        yield lines

@@ -1,0 +1,70 @@
+"""Small worlds with a community, or with two accounts and a post, for the vectors of the social index."""
+
+from typing import Any
+
+from state.plugins.follow.plugin import FOLLOW
+from state.plugins.social.notifications.writer import Type
+from tests.helpers.social_scenario import SOCIAL, SocialScenario
+
+COMMUNITY = "coin-123456"
+NOW = "2020-01-10T00:00:00"
+
+
+def cases(name: str) -> Any:
+    """The recorded cases of a rule."""
+    return SOCIAL[name]["cases"]
+
+
+def last_error(world: SocialScenario, actor: str) -> str | None:
+    """The text of the newest notification, if it is an error; it must have reached whoever it should."""
+    rows = list(world.kept.notifications)
+    if not rows or rows[-1].type != Type.error:
+        return None
+    assert rows[-1].dst == actor
+    assert (rows[-1].score, rows[-1].community) == (35, "")
+    return rows[-1].payload
+
+
+def community_world() -> SocialScenario:
+    """The world that each payload of the vectors comes into."""
+    world = SocialScenario()
+    world.at(NOW)
+    roles = {"adam": "admin", "adam2": "admin", "mona": "mod", "mona2": "mod", "mike": "member", "mute1": "muted", "gina": "guest"}
+    for name in (COMMUNITY, *roles):
+        world.account(name)
+    world.comment(author="gina", permlink="post-1", parent_permlink=COMMUNITY, title="", body="text")
+    world.comment(author="gina", permlink="post-muted", parent_permlink=COMMUNITY, title="", body="text")
+    world.comment(author="gina", permlink="post-pinned", parent_permlink=COMMUNITY, title="", body="text")
+    world.comment(author="gina", permlink="elsewhere", parent_permlink="life", title="", body="text")
+    for name, role in roles.items():
+        if role != "guest":
+            world.act(COMMUNITY, ["setRole", {"community": COMMUNITY, "account": name, "role": role}])
+    gina = {"community": COMMUNITY, "account": "gina"}
+    world.act("adam", ["mutePost", {**gina, "permlink": "post-muted", "notes": "n"}])
+    world.act("adam", ["pinPost", {**gina, "permlink": "post-pinned"}])
+    world.act("mike", ["subscribe", {"community": COMMUNITY}])
+    world.comment(author="mike", permlink="re-muted", parent_author="gina", parent_permlink="post-muted", title="", body="text")
+    assert last_error(world, "") is None
+    return world
+
+
+def small_world() -> SocialScenario:
+    """Ann and Bob, and Bob's post with a reply."""
+    world = SocialScenario()
+    world.at(NOW)
+    for name in ("ann", "bob"):
+        world.account(name)
+    world.comment(author="bob", permlink="root", parent_permlink="life", title="", body="text")
+    world.comment(author="bob", permlink="re", parent_author="bob", parent_permlink="root", title="", body="text")
+    return world
+
+
+def follow_state(world: SocialScenario) -> int | None:
+    """What Ann is to Bob: 1 a follower, 2 one who ignores him."""
+    row = FOLLOW.of(world.state).follows.by_pair.get("ann", "bob")
+    return None if row is None else row.what >> 1
+
+
+def notified(world: SocialScenario, kind: Type) -> int:
+    """How many notifications of a type there are."""
+    return sum(row.type == kind for row in world.kept.notifications)

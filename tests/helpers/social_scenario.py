@@ -1,0 +1,243 @@
+"""The world of tests/vectors/social.json: its steps are put into a state as facts, told to the social index by its own functions, and
+its calls are asked through the JSON-RPC service, of which every reply must be of the declared shape.
+"""
+
+import json
+from calendar import timegm
+from time import strptime
+from typing import Any
+
+import rpc.api
+import state.operations
+from node.specs.builder import load_spec
+from rpc.declare.method import METHODS
+from rpc.jsonrpc.dispatch import Service
+from state.chain.genesis import new_state
+from state.chain.hardforks import set_hardfork
+from state.effects.interpreters import interpret
+from state.operations.content import Comment, DeleteComment, Vote
+from state.operations.custom import CustomJson
+from state.operations.transfers import Transfer
+from state.plugins.follow.plugin import FOLLOW
+from state.plugins.registry import enable
+from state.plugins.reputation import Reputation
+from state.plugins.social.chain_reader import ChainReader, Worth
+from state.plugins.social.communities.actions import on_custom_json
+from state.plugins.social.index import Social
+from state.plugins.social.plugin import COMMUNITIES, register
+from state.plugins.social.posts import placement as social_posts
+from state.protocol.constants import TIME_MAX
+from state.protocol.values.asset import SBD, Asset
+from state.protocol.virtual import CommentPayoutUpdate
+from state.tables import State
+from state.tables.accounts import Account, AccountMetadata
+from state.tables.content import Comment as CommentRow
+from state.tables.content import CommentContent, CommentVote
+from tests.conftest import VECTORS, read_json
+from tests.helpers.method_coverage import watched
+from tests.helpers.shapes import mismatches, shapes
+
+assert rpc.api
+assert state.operations
+
+SOCIAL = read_json(VECTORS / "social.json")
+SHAPES = shapes()
+PAYOUT_SECONDS = 7 * 86400
+NEWEST = 23
+
+
+def seconds(text: str) -> int:
+    """A point of time."""
+    return timegm(strptime(text, "%Y-%m-%dT%H:%M:%S"))
+
+
+def thousandths(text: str) -> int:
+    """An amount of SBD."""
+    return int(text.split()[0].replace(".", ""))
+
+
+class GivenChain(ChainReader):
+    """Ranks, reputations and pending payouts as a test gives them."""
+
+    def __init__(self) -> None:
+        self.ranks: dict[str, int | None] = {}
+        self.pending: dict[int, int] = {}
+
+    def rank(self, state: State, account: Account) -> int | None:
+        """The given rank."""
+        return self.ranks.get(account.name)
+
+    def earning(self, state: State, comment: CommentRow) -> int:
+        """The given payout."""
+        return self.pending.get(comment.id, 0)
+
+    def worth(self, state: State) -> Worth:
+        """Payouts are given as such."""
+        return lambda earning: earning
+
+
+class SocialScenario:
+    """A state with the index, and its service. Time is the head block's."""
+
+    def __init__(self, spec: str = "testnet") -> None:
+        self.state = new_state(load_spec(spec), prepare=lambda state: enable(state, (FOLLOW.name, COMMUNITIES.name)))
+        set_hardfork(self.state, NEWEST, apply_now=True)
+        self.kept: Social = COMMUNITIES.of(self.state)
+        self.facts = self.kept.facts = GivenChain()
+        names = [method for method in watched(METHODS.values()) if method.group == "bridge"]
+        self.service = Service(names, wire=self.state.wire, state=self.state)
+
+    # -------------------------------------------------------------- facts and events
+
+    def at(self, time: str) -> None:
+        """The time of the head block."""
+        self.state.set_props(time=seconds(time))
+
+    def account(self, name: str, rank: int | None = None, reputation: int = 0, vote_weight: float = 0, metadata: str = "") -> Account:
+        """An account that has just been created."""
+        state = self.state
+        shares = round(vote_weight * 10**6)
+        row = state.accounts.by_name.get(name)
+        if row is None:
+            row = state.accounts.insert(Account(name=name, created=state.head_time, mined=False))
+            state.account_metadata.insert(AccountMetadata(account=row.id, json_metadata=metadata))
+        state.accounts.modify(row, vesting_shares=shares, created=state.head_time)
+        self.facts.ranks[name] = rank
+        if reputation:
+            FOLLOW.of(state).reputations.insert(Reputation(account=name, reputation=reputation))
+        self.kept.dirty.author(name)
+        register(state, self.kept, name)
+        return row
+
+    def comment(self, **fields: str) -> CommentRow:
+        """A post or reply that has just been written or edited; the fields are those of the operation."""
+        state, operation = self.state, Comment(**fields)
+        row = state.comments.by_permlink.get(operation.author, operation.permlink)
+        texts: dict[str, Any] = {"title": operation.title, "body": operation.body, "json_metadata": operation.json_metadata}
+        now = state.head_time
+        if row is None:
+            parent = state.comments.by_permlink.get(operation.parent_author, operation.parent_permlink)
+            place: dict[str, Any] = {"category": operation.parent_permlink, "root_comment": state.comments.next_id}
+            if parent is not None:
+                place = {"category": parent.category, "root_comment": parent.root_comment, "depth": parent.depth + 1}
+                place |= {"parent_author": parent.author, "parent_permlink": parent.permlink}
+                self.count(parent, 1)
+            times: dict[str, Any] = {"created": now, "last_update": now, "cashout_time": now + PAYOUT_SECONDS}
+            row = state.comments.insert(CommentRow(author=operation.author, permlink=operation.permlink, **place, **times))
+            state.comment_contents.insert(CommentContent(comment=row.id, **texts))
+        else:
+            state.comments.modify(row, last_update=now)
+            state.comment_contents.modify(state.comment_contents.by_comment.find(row.id), **texts)
+        social_posts.on_comment(state, self.kept, operation)
+        return row
+
+    def count(self, parent: CommentRow | None, change: int) -> None:
+        """One descendant more or less for a comment and all above it."""
+        comments = self.state.comments
+        while parent is not None:
+            comments.modify(parent, children=parent.children + change)
+            parent = comments.by_permlink.get(parent.parent_author, parent.parent_permlink)
+
+    def delete(self, author: str, permlink: str) -> None:
+        """A comment that has just been deleted."""
+        comments = self.state.comments
+        row = comments.by_permlink.find(author, permlink)
+        self.count(comments.by_permlink.get(row.parent_author, row.parent_permlink), -1)
+        operation = DeleteComment(author=author, permlink=permlink)
+        social_posts.note_leaving(self.state, self.kept, operation)
+        comments.remove(row)
+        social_posts.mark_deleted(self.state, self.kept, operation)
+
+    def vote(self, voter: str, author: str, permlink: str, rshares: int, net_rshares: int, pending: int) -> None:
+        """A vote that has just been cast, with what the chain has made of it."""
+        state = self.state
+        row = state.comments.by_permlink.find(author, permlink)
+        account = state.accounts.by_name.find(voter)
+        state.comment_votes.insert(CommentVote(voter=account.id, comment=row.id, rshares=rshares, last_update=state.head_time))
+        state.comments.modify(row, net_rshares=net_rshares)
+        self.facts.pending[row.id] = pending
+        social_posts.on_vote(state, self.kept, Vote(voter=voter, author=author, permlink=permlink))
+
+    def pay(self, author: str, permlink: str, total: int, curators: int) -> None:
+        """A payout that has just been made."""
+        state = self.state
+        row = state.comments.by_permlink.find(author, permlink)
+        paid = {"net_rshares": 0, "cashout_time": TIME_MAX, "last_payout": state.head_time}
+        state.comments.modify(row, total_payout_value=total, curator_payout_value=curators, **paid)
+        self.facts.pending[row.id] = 0
+        social_posts.on_payout(state, self.kept, CommentPayoutUpdate(author=author, permlink=permlink))
+
+    def custom(self, **fields: Any) -> None:
+        """A custom operation in a block: what the chain's own readers make of it, and then the index."""
+        operation = CustomJson(**fields)
+        interpret(self.state, operation)
+        on_custom_json(self.state, self.kept, operation)
+
+    def act(self, actor: str, value: Any, custom_id: str = "community") -> None:
+        """A custom operation of an account."""
+        self.custom(id=custom_id, json=json.dumps(value), required_posting_auths=(actor,))
+
+    def transfer(self, sender: str, to: str, amount: Asset, memo: str) -> None:
+        """A transfer that has just been made."""
+        social_posts.promote(self.state, self.kept, Transfer(from_=sender, to=to, amount=amount, memo=memo))
+
+    def step(self, step: dict[str, Any]) -> None:
+        """One step of the scenario."""
+        self.at(step["block_time"])
+        after, op = step.get("after", {}), step.get("op", {})
+        match step["type"]:
+            case "account":
+                self.account(step["name"], step["rank"], int(step["reputation"]), step["vote_weight"])
+            case "comment":
+                self.comment(**op)
+            case "delete_comment":
+                self.delete(**op)
+            case "vote":
+                names = step["voter"], step["author"], step["permlink"]
+                self.vote(*names, step["rshares"], after["net_rshares"], thousandths(after["pending_payout_value"]))
+            case "payout":
+                totals = thousandths(after["total_payout_value"]), thousandths(after["curator_payout_value"])
+                self.pay(step["author"], step["permlink"], *totals)
+            case "transfer":
+                self.transfer(op["from"], op["to"], Asset(thousandths(op["amount"]), SBD), op["memo"])
+            case _:
+                self.custom(
+                    id=op["id"],
+                    json=op["json"],
+                    required_auths=tuple(op["required_auths"]),
+                    required_posting_auths=tuple(op["required_posting_auths"]),
+                )
+
+    # -------------------------------------------------------------- questions
+
+    def ask(self, method: str, params: Any) -> dict[str, Any]:
+        """The reply to a call; a result must have its shape."""
+        request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        answer = self.service.answer(json.dumps(request).encode())
+        assert isinstance(answer, bytes)
+        reply: dict[str, Any] = json.loads(answer)
+        if reply.get("result") is not None:
+            assert list(mismatches(SHAPES[method], reply["result"])) == []
+        return reply
+
+    def call(self, method: str, **params: Any) -> Any:
+        """The result of a call of the group."""
+        reply = self.ask(f"bridge.{method}", params)
+        assert "result" in reply, reply
+        return reply["result"]
+
+    def refused(self, method: str, params: Any) -> str:
+        """The text of a refused call."""
+        error = self.ask(f"bridge.{method}", params)["error"]
+        assert (error["code"], error["message"]) == (-32602, "Invalid parameters")
+        return str(error["data"])
+
+
+def scenario() -> SocialScenario:
+    """The world after all steps of the scenario, at the time of its calls."""
+    world, given = SocialScenario(), SOCIAL["scenario"]
+    for step in given["steps"]:
+        world.step(step)
+    world.at(given["head_time"])
+    world.state.set_props(total_vesting_fund_coin=round(given["coin_per_mvest"] * 1000), total_vesting_shares=10**12)
+    return world

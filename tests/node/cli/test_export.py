@@ -1,0 +1,39 @@
+"""The command `export`, from its words to what stands on the screen."""
+
+from pathlib import Path
+
+import pytest
+
+from node.runtime.errors import Status
+from tests.conftest import CASES
+from tests.helpers.commands import coind
+from tests.helpers.golden import same_as_golden
+
+LOG = str(CASES / "rewards" / "block_log")
+
+
+def test_an_export_by_its_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ("export", LOG, "--chain", "steem-testnet", "--to", ".", "--verify", "none", "--tables", "accounts@50,comments")
+    planned = coind(capsys, *words, "--dry")
+    assert (planned.status, planned.out) == (0, "blocks 1 to 105: to do\n")
+    assert not any(tmp_path.iterdir())
+    done = coind(capsys, *words)
+    assert done.status == 0
+    assert done.out.startswith("blocks 1 to 105: ")
+    assert sorted(path.name for path in tmp_path.glob("tables/*/*")) == ["at=0000000050", "at=0000000100", "at=0000000105", "at=0000000105"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--only", "vote,,transfer"),
+        ("--tables", "accounts@x"),
+        ("--chunk", "0"),
+        ("--blocks", "7"),
+    ],
+)
+def test_mistakes_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]) -> None:
+    done = coind(capsys, "export", LOG, "--chain", "steem-testnet", "--to", str(tmp_path), *words)
+    assert done.status == Status.REFUSED
+    same_as_golden(done.err)

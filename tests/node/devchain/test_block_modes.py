@@ -1,0 +1,40 @@
+"""Block modes as text, and what is said about texts that are none."""
+
+import pytest
+
+from node.devchain.block_modes import BlockMode, block_mode
+from node.runtime.errors import NodeError
+from tests.helpers.golden import fails
+
+
+@pytest.mark.parametrize("text", ["interval", "interval:0.1", "interval:3", "instant", "manual", "mixed:10", "mixed:86400"])
+def test_a_mode_is_shown_as_it_is_written(text: str) -> None:
+    assert str(block_mode(text)) == text
+
+
+def test_the_default_is_a_block_in_each_slot() -> None:
+    assert BlockMode() == block_mode("interval")
+    assert BlockMode().is_by_slots
+    assert not block_mode("interval:3").is_by_slots
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "x",
+        "mixed",
+        "mixed:",
+        "instant:1",
+        "manual:1",
+        "interval:",
+        "interval:0",
+        "interval:nan",
+        "mixed:inf",
+        "mixed:-1",
+        "mixed:1e9",
+    ],
+)
+def test_what_is_no_mode_is_said(text: str) -> None:
+    with fails(NodeError):
+        block_mode(text)

@@ -1,0 +1,186 @@
+"""The producer in the modes that don't go by slots, and after leaps of the chain's clock."""
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from node.devchain.producer import SlotOutcome
+from rpc.declare.errors import PushFailed
+from state.protocol.constants import COIN_BLOCK_INTERVAL
+from state.protocol.errors import Refused, TransactionExpired
+from state.protocol.transaction import SignedTransaction
+from tests.helpers.golden import same_as_golden
+from tests.helpers.nodes import START, make_block, transfer
+from tests.node.devchain.test_producer import Yard
+
+
+class Driven(Yard):
+    """A yard whose chain has first blocks, and whose processor makes blocks at once when the mode says so."""
+
+    def __init__(self, clock: MockClock, mode: str) -> None:
+        super().__init__(clock)
+        self.processor.before_accepting.append(self.devchain.require_lasting)
+        self.processor.on_accepted.append(self.devchain.automine)
+        self.devchain.make_first_blocks()
+        self.devchain.set_block_mode(mode)
+        self.made.clear()
+
+
+async def test_a_block_every_so_many_seconds_runs_ahead(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+    yard = Driven(autojump_clock, "interval:0.5")
+    yard.start(nursery)
+    await trio.sleep(2.1)
+    assert [round(at, 2) for at, _ in yard.made] == [0.5, 1.0, 1.5, 2.0]
+    assert [when for _, when in yard.made] == [3, 6, 9, 12]
+
+
+async def test_a_block_every_ten_seconds_misses_slots(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+    yard = Driven(autojump_clock, "interval:10")
+    yard.start(nursery)
+    await trio.sleep(31)
+    assert [when for _, when in yard.made] == [9, 18, 30]
+
+
+async def test_only_when_asked(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+    yard = Driven(autojump_clock, "manual")
+    yard.start(nursery)
+    await trio.sleep(3600)
+    assert yard.made == []
+    assert yard.producer.trouble() == ""
+    same_as_golden(yard.producer.idle())
+    assert yard.producer.seconds_until_next() is None
+    yard.devchain.set_block_mode("interval")
+    await trio.sleep(4)
+    assert [when for _, when in yard.made] == [3603]
+    assert yard.producer.outcome is SlotOutcome.PRODUCED
+
+
+async def test_at_once(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+    yard = Driven(autojump_clock, "instant")
+    yard.start(nursery)
+    await trio.sleep(100)
+    trx = transfer(yard.chain)
+    await yard.processor.push_transaction(trx)
+    head = yard.chain.head
+    assert head is not None
+    assert [each.id for each in head.transactions] == [trx.id]
+    # It has an earlier time than the chain's: a transaction that was accepted doesn't expire because nobody made a block.
+    assert head.timestamp == START + 60
+    inclusion = await yard.processor.wait_for(transfer(yard.chain, "again"))
+    assert inclusion.block_num == 27
+    with pytest.raises(PushFailed):
+        await yard.processor.push_transaction(trx)
+    assert yard.chain.state.props.head_block_number == 27
+
+
+@pytest.mark.parametrize("mode", ["instant", "mixed:60"])
+async def test_what_would_have_expired_in_the_promised_block_is_refused(
+    nursery: trio.Nursery, autojump_clock: MockClock, mode: str
+) -> None:
+    yard = Driven(autojump_clock, mode)
+    yard.start(nursery)
+    await yard.processor.push_transaction(transfer(yard.chain))
+    head, seconds = yard.chain.head, COIN_BLOCK_INTERVAL
+    with pytest.raises(PushFailed) as refused:
+        await yard.processor.push_transaction(transfer(yard.chain, "late", seconds - 1))
+    assert isinstance(refused.value.error, TransactionExpired)
+    assert (yard.chain.head, list(yard.chain.pending)) == (head, [])
+    await yard.processor.push_transaction(transfer(yard.chain, "in time", seconds))
+    assert not yard.chain.pending
+    yard.devchain.set_block_mode("manual")
+    await yard.processor.push_transaction(transfer(yard.chain, "late", seconds - 1))
+
+
+async def test_at_once_and_every_so_often(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+    yard = Driven(autojump_clock, "mixed:5")
+    yard.start(nursery)
+    await trio.sleep(3)
+    await yard.processor.push_transaction(transfer(yard.chain))
+    await trio.sleep(8)
+    assert [round(at, 2) for at, _ in yard.made] == [3, 8]
+
+
+async def test_a_failure_at_once_leaves_the_transaction_waiting(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+    yard = Driven(autojump_clock, "instant")
+    yard.devchain.secrets.clear()
+    yard.start(nursery)
+    await yard.processor.push_transaction(transfer(yard.chain))
+    assert (len(yard.chain.pending), yard.made) == (1, [])
+
+
+async def test_it_goes_on_after_a_leap(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+    yard = Driven(autojump_clock, "interval")
+    yard.start(nursery)
+    await trio.sleep(4)
+    await yard.processor.run_steps(yard.devchain.advance(86_400))
+    await trio.sleep(6)
+    assert [when for _, when in yard.made] == [3, 86_403, 86_406, 86_409]
+    assert yard.producer.trouble() == ""
+
+
+async def test_the_time_of_the_next_block_holds_for_the_clock_too(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+    yard = Driven(autojump_clock, "interval")
+    yard.start(nursery)
+    await trio.sleep(1)
+    yard.devchain.set_next_block_time(START + 1000)
+    await trio.sleep(6)
+    assert [when for _, when in yard.made] == [1002, 1005]
+
+
+async def test_what_would_have_expired_by_the_time_that_was_set_gets_a_block_before(
+    nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    yard = Driven(autojump_clock, "instant")
+    yard.start(nursery)
+    yard.devchain.set_next_block_time(START + 90_000)
+    trx = transfer(yard.chain)
+    await yard.processor.push_transaction(trx)
+    head = yard.chain.head
+    assert head is not None
+    before = yard.chain.block_by_number(head.number - 1)
+    assert before is not None
+    assert [one.id for one in before.transactions] == [trx.id]
+    assert before.timestamp <= trx.expiration < head.timestamp == START + 90_000
+
+
+async def test_a_block_from_outside_does_not_move_the_clock(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+    yard, other = Driven(autojump_clock, "manual"), Driven(autojump_clock, "manual")
+    yard.start(nursery)
+    before = yard.devchain.time
+    await yard.processor.push_block(make_block(other.chain))
+    assert yard.chain.state.head_time == before + 3
+    assert yard.devchain.time == before
+
+
+async def waited(yard: Yard, trx: SignedTransaction) -> str:
+    """Wait for a transaction; why it is refused."""
+    try:
+        await yard.processor.wait_for(trx)
+    except Refused as error:
+        return error.message()
+    return ""
+
+
+@pytest.mark.parametrize("how", ["revert", "reset", "drop"])
+async def test_who_waits_for_what_is_gone_is_refused(nursery: trio.Nursery, autojump_clock: MockClock, how: str) -> None:
+    yard = Driven(autojump_clock, "manual")
+    yard.start(nursery)
+    kept = yard.devchain.snapshot()
+    told: list[str] = []
+
+    async def wait() -> None:
+        told.append(await waited(yard, transfer(yard.chain)))
+
+    nursery.start_soon(wait)
+    await trio.sleep(1)
+    assert yard.processor.waiting == 1
+    work = {
+        "revert": lambda: yard.devchain.revert(kept),
+        "reset": yard.devchain.reset,
+        "drop": lambda: yard.devchain.drop_pending() and None,
+    }[how]
+    await yard.processor.in_turn(work)
+    await trio.sleep(0)
+    assert yard.processor.waiting == 0
+    await trio.sleep(1)
+    assert "the transaction is gone" in told[0]

@@ -1,0 +1,48 @@
+"""The room on the disk: looked at in the background, and warned of once each time it gets short."""
+
+import errno
+from pathlib import Path
+
+import pytest
+import trio
+
+import node.monitoring.disk_space
+from node.monitoring.disk_space import LOW_SPACE_BYTES, DiskSpace
+from tests.helpers.log_capture import capture_logs
+from tests.helpers.simulated_disk import SimulatedDisk
+
+
+def test_a_short_disk_is_warned_of_once() -> None:
+    room = DiskSpace(Path("data"), SimulatedDisk(1))
+    with capture_logs() as lines:
+        for free in (LOW_SPACE_BYTES, LOW_SPACE_BYTES - 1, 5, LOW_SPACE_BYTES, 7):
+            room.check(free)
+    assert [line["free_bytes"] for line in lines] == [LOW_SPACE_BYTES - 1, 7]
+    assert room.free == 7
+
+
+class Disk(SimulatedDisk):
+    """A disk that can be looked at in the first and the third attempt."""
+
+    asked = 0
+
+    def free(self, path: Path) -> int:
+        """Return the number of the attempt."""
+        self.asked += 1
+        if self.asked == 2:
+            raise OSError(errno.EIO, "Input/output error")
+        return LOW_SPACE_BYTES + self.asked
+
+
+async def test_a_disk_that_fails_is_asked_again(nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(node.monitoring.disk_space, "SECONDS", 0.01)
+    disk = Disk(1)
+    room = DiskSpace(Path("data"), disk)
+    with capture_logs() as lines, trio.fail_after(20):
+        nursery.start_soon(room.watch)
+        while disk.asked < 3:
+            await trio.sleep(0.001)
+        while room.free is None:
+            await trio.sleep(0.001)
+    assert (room.free or 0) > LOW_SPACE_BYTES
+    assert [line["why"] for line in lines] == ["Input/output error"]

@@ -1,0 +1,75 @@
+"""What clients ask for first is read ahead: after the start, and after each return to an earlier moment of the chain."""
+
+import logging
+from typing import Any, NoReturn
+
+import pytest
+import trio
+import trio.testing
+
+from bench.waits import Node, filled
+from node.monitoring import warm_up
+from rpc.jsonrpc.scheduler import ReadGate
+from state.operations.content import Vote
+from state.plugins.tags.plugin import TAGS
+from state.tables import State
+from tests.helpers.log_capture import log_caught
+
+
+@pytest.fixture
+def node() -> Node:
+    return filled(30)
+
+
+async def test_what_is_put_back_is_read_ahead_again(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[State] = []
+
+    async def note(state: State, _: ReadGate) -> None:
+        read.append(state)
+
+    monkeypatch.setattr(warm_up, "warm_up", note)
+    listeners = list(node.site.state.on_restored)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(warm_up.keep_warm, node.site.state)
+        await trio.testing.wait_all_tasks_blocked()
+        assert len(read) == 1
+        node.site.produce()
+        await trio.testing.wait_all_tasks_blocked()
+        assert len(read) == 1, "a block puts nothing back"
+        node.devchain.revert(node.devchain.snapshot())
+        await trio.testing.wait_all_tasks_blocked()
+        assert len(read) == 2
+        nursery.cancel_scope.cancel()
+    assert node.site.state.on_restored == listeners
+
+
+async def test_what_has_changed_is_read_again_before_somebody_asks(node: Node, autojump_clock: trio.testing.MockClock) -> None:
+    state = node.site.state
+    view = TAGS.of(state).view
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(warm_up.keep_warm, state)
+        await trio.sleep(1)
+        assert not any(order.dirty for order in view._entries.lazy_orders)
+        assert not any(order.dirty for order in state.accounts.lazy_orders)
+        node.site.apply(Vote("user-000001", "user-000002", "post", 5000))
+        assert TAGS.of(state).notes.comments
+        await trio.sleep(warm_up.PAUSE_SECONDS_MIN + 1)
+        assert not TAGS.of(state).notes.comments
+        assert not any(order.dirty for order in view._entries.lazy_orders)
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_read_that_fails_ends_reading_ahead_and_nothing_else(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    state, lines = node.site.state, list[dict[str, Any]]()
+
+    def fail(table: object) -> NoReturn:
+        raise TypeError("rows that can't be compared")
+
+    monkeypatch.setattr(warm_up, "reads_of", fail)
+    listeners = list(state.on_restored)
+    with log_caught(lines.append, logging.ERROR):
+        await warm_up.keep_warm(state)
+    assert [(line["event"], str(line["exc_info"])) for line in lines] == [
+        ("reading ahead failed, and has ended", "rows that can't be compared")
+    ]
+    assert state.on_restored == listeners

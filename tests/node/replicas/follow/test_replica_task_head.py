@@ -1,0 +1,127 @@
+"""What a follower says of a head that is old: it is well only while the followed node itself says that there is nothing newer."""
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from node.processor.processor import Processor
+from node.replicas.follow.replica_applier import ReplicaApplier
+from node.replicas.follow.replica_task import HEAD_SECONDS_MAX, SILENCE_SECONDS_MAX, ReplicaTask
+from node.replicas.follow.sources import SyncPosition
+from node.replicas.follow.stream_lines import read_packed
+from rpc.push.events import Event, Heartbeat, NewBlock, encode_line, new_block
+from state.protocol.transaction import SignedBlock
+from tests.helpers.golden import same_as_golden
+from tests.helpers.nodes import dev_chain, make_block, trio_clock
+
+LIFE_SECONDS = 5
+
+
+class Told:
+    """A source that gives what it is told to."""
+
+    def __init__(self) -> None:
+        self.say, self._said = trio.open_memory_channel[list[Event | Heartbeat]](100)
+
+    async def batches(self, place: SyncPosition) -> AsyncGenerator[list[Event | Heartbeat]]:
+        """Yield what was said."""
+        async for batch in self._said:
+            yield batch
+
+    async def head(self) -> int:
+        """Not asked."""
+        return 0
+
+    async def id_of(self, number: int) -> bytes | None:
+        """Not asked."""
+        return None
+
+
+class World:
+    """A followed chain of one block, and its follower."""
+
+    def __init__(self) -> None:
+        self.owner, self.own, self.source = dev_chain(), dev_chain(), Told()
+        self.processor = Processor(self.own)
+        applier = ReplicaApplier(self.own)
+        self.replica = ReplicaTask("there", self.source, applier, self.processor, lambda error: None, trio_clock)
+
+    def block(self) -> NewBlock:
+        """A new block of the followed chain, made now."""
+        block: SignedBlock = make_block(self.owner, missed=int(trio_clock() // 1000 - self._time()) // 3)
+        return new_block(self.owner, block)
+
+    def _time(self) -> int:
+        return max(self.owner.state.props.time, self.owner.state.spec.constants.COIN_GENESIS_TIME)
+
+    def say(self, *said: Event | Heartbeat) -> None:
+        """Have the source say something."""
+        self.source.say.send_nowait(list(said))
+
+    async def hear(self, said: Heartbeat, seconds: int) -> None:
+        """Have it give a sign of life every few seconds."""
+        for _ in range(seconds // LIFE_SECONDS):
+            await trio.sleep(LIFE_SECONDS)
+            self.say(said)
+        await trio.sleep(0.1)
+
+
+@asynccontextmanager
+async def following() -> AsyncIterator[World]:
+    """A follower that has taken a block."""
+    made = World()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(made.processor.run)
+        nursery.start_soon(made.replica.run)
+        made.say(Heartbeat(1), made.block())
+        await trio.sleep(0.1)
+        assert made.replica.trouble() == ""
+        yield made
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_chain_that_stands_still_is_none_as_long_as_its_node_says_so(autojump_clock: MockClock) -> None:
+    async with following() as world:
+        await world.hear(Heartbeat(1), 20 * HEAD_SECONDS_MAX)
+        assert world.replica.trouble() == ""
+        await trio.sleep(SILENCE_SECONDS_MAX + 1)
+        same_as_golden(world.replica.trouble())
+        world.say(Heartbeat(1))
+        await trio.sleep(0.1)
+        assert world.replica.trouble() == ""
+
+
+async def test_whoever_does_not_know_the_head_itself_does_not_vouch_for_it(autojump_clock: MockClock) -> None:
+    async with following() as world:
+        await world.hear(Heartbeat(1, is_stale=True), HEAD_SECONDS_MAX - LIFE_SECONDS)
+        assert world.replica.trouble() == ""
+        await world.hear(Heartbeat(1, is_stale=True), 3 * LIFE_SECONDS)
+        assert (world.replica.blocks_behind, "nobody knows" in world.replica.trouble()) == (0, True)
+
+
+async def test_a_few_blocks_are_many_for_an_old_head(autojump_clock: MockClock) -> None:
+    async with following() as world:
+        await world.hear(Heartbeat(2), HEAD_SECONDS_MAX - LIFE_SECONDS)
+        assert world.replica.trouble() == ""
+        await world.hear(Heartbeat(2), 3 * LIFE_SECONDS)
+        same_as_golden(world.replica.trouble())
+        world.say(world.block())
+        await trio.sleep(0.1)
+        assert world.replica.trouble() == ""
+
+
+async def test_a_stale_head_takes_nothing_back(autojump_clock: MockClock) -> None:
+    async with following() as world:
+        world.say(Heartbeat(9), Heartbeat(1, is_stale=True))
+        await trio.sleep(0.1)
+        assert world.replica.head == 9
+
+
+@pytest.mark.parametrize("is_stale", [False, True])
+def test_signs_of_life_say_whether_they_are_stale(is_stale: bool) -> None:
+    line = encode_line(Heartbeat(7, is_stale))
+    assert read_packed(line) == Heartbeat(7, is_stale)
+    assert (b"stale" in line) is is_stale

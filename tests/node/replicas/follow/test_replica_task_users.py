@@ -1,0 +1,189 @@
+"""What users of a replica do, over each way in: they broadcast, wait for blocks, read what they wrote, and hear of it."""
+
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+
+from node.client.errors import WrongChain
+from node.replicas.follow import forwarding
+from tests.helpers.followed import reply, until
+from tests.helpers.users import ASYNC, SYNC, balance, broadcasts, uses_each_way, waits
+from tests.helpers.ways import WAYS, InProcessNode, Open, Transport, call, http1, node_here, result, socket
+
+
+@asynccontextmanager
+async def pair(readers: int = 0) -> AsyncIterator[tuple[InProcessNode, InProcessNode]]:
+    """A node that makes blocks, and a replica of it that has caught up."""
+    async with node_here() as owner, node_here(follow=owner.url, readers=readers) as replica:
+        await until(lambda: is_like(replica, owner))
+        yield owner, replica
+
+
+def is_like(replica: InProcessNode, owner: InProcessNode) -> bool:
+    """Whether a replica is where its owner is."""
+    return replica.chain.state.props.head_block_id == owner.chain.state.props.head_block_id
+
+
+@pytest.mark.parametrize("readers", [0, 1])
+async def test_what_users_do(readers: int) -> None:
+    async with pair(readers) as (owner, replica):
+        await uses_each_way(owner, replica.port, 1 + readers)
+        for open_ in WAYS:
+            async with open_(replica.port) as way:
+                assert "error" in await call(way, "dev_api.mine")
+
+
+# ------------------------------------------------------------------ owners that are away, slow or strange
+
+
+async def refused(way: Transport, method: str, trx: Any) -> str:
+    """By which rule a broadcast is refused."""
+    rule: str = (await call(way, f"condenser_api.{method}", [trx]))["error"]["data"]["explain"]["rule"]
+    return rule
+
+
+@pytest.mark.parametrize("open_", WAYS)
+async def test_an_owner_that_ends_and_comes_back(open_: Open) -> None:
+    async with pair() as (owner, replica), open_(replica.port) as way:
+        trx_id, trx = owner.transfer()
+        async with trio.open_nursery() as nursery:
+
+            async def end() -> None:
+                await owner.pending(trx_id)
+                await owner.end()
+
+            nursery.start_soon(end)
+            assert await refused(way, SYNC, trx) == "owner_gives_no_answer"
+        for method in (ASYNC, SYNC):
+            assert await refused(way, method, trx) == "owner_gives_no_answer"
+        assert await balance(way) > 0
+        async with node_here(owner.port) as anew:
+            await until(lambda: is_like(replica, anew))
+            await broadcasts(anew, way)
+            await waits(anew, way)
+
+
+class Fake:
+    """What broadcasts of a replica go to: it gives the answers that are set, and tells who has left."""
+
+    def __init__(self) -> None:
+        self.answer = reply(b"")
+        self.asked = self.left = 0
+        self.may_answer = trio.Event()
+
+    async def talk(self, stream: trio.SocketStream) -> None:
+        """Answer when it may, unless the other end has gone."""
+        while b"\r\n\r\n" not in await stream.receive_some(1 << 20):
+            pass
+        self.asked += 1
+        async with trio.open_nursery() as nursery:
+
+            async def watch() -> None:
+                while await stream.receive_some(1 << 20):
+                    pass
+                self.left += 1
+                nursery.cancel_scope.cancel()
+
+            nursery.start_soon(watch)
+            await self.may_answer.wait()
+            nursery.cancel_scope.cancel()
+        if self.may_answer.is_set():
+            await stream.send_all(self.answer)
+        await stream.aclose()
+
+
+@asynccontextmanager
+async def faked() -> AsyncIterator[tuple[InProcessNode, InProcessNode, Fake]]:
+    """A node, a replica of it, and what that passes broadcasts on to."""
+    fake = Fake()
+    async with trio.open_nursery() as nursery:
+        listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
+        nursery.start_soon(trio.serve_listeners, fake.talk, listeners)
+        url = "http://127.0.0.1:{1}".format(*listeners[0].socket.getsockname())
+        async with node_here() as owner, node_here(follow=owner.url, broadcast_to=url) as replica:
+            await until(lambda: is_like(replica, owner))
+            yield owner, replica, fake
+        nursery.cancel_scope.cancel()
+
+
+async def test_an_owner_that_is_slow_keeps_nobody_else_waiting() -> None:
+    async with faked() as (owner, replica, fake):
+        for times, open_ in enumerate(WAYS, 1):
+            async with open_(replica.port) as leaving, trio.open_nursery() as nursery:
+                nursery.start_soon(call, leaving, f"condenser_api.{SYNC}", [owner.transfer()[1]])
+                await until(lambda times=times: fake.asked == times)  # type: ignore[misc]
+                async with open_(replica.port) as other:
+                    assert await balance(other) > 0
+                nursery.cancel_scope.cancel()
+            await until(lambda times=times: fake.left == times)  # type: ignore[misc]
+        fake.answer = answered({"result": {"id": "ab" * 20, "block_num": 1, "trx_num": 2, "expired": True}})
+        async with http1(replica.port) as way, trio.open_nursery() as nursery:
+            nursery.start_soon(set_once, fake.may_answer, lambda: fake.asked > len(WAYS))
+            found = await result(way, f"condenser_api.{SYNC}", [owner.transfer()[1]])
+        assert found == {"id": "ab" * 20, "block_num": 1, "trx_num": 2, "expired": True}
+
+
+async def set_once(event: trio.Event, holds: Callable[[], bool]) -> None:
+    """Set an event when something holds."""
+    await until(holds)
+    event.set()
+
+
+def answered(members: dict[str, Any]) -> bytes:
+    """A reply of JSON-RPC."""
+    return reply(json.dumps({"jsonrpc": "2.0", "id": 1, **members}).encode())
+
+
+ERRORS: list[dict[str, Any]] = [
+    {"code": -32000, "message": "no", "data": {"code": 10, "name": "assert_exception", "stack": []}},
+    {"code": 10**30, "message": None},
+    {"strange": [[[[]]]], "text": "\ud800"},
+]
+NO_INCLUSIONS: list[Any] = [{}, [], None, {"id": 5}, {"id": "zz"}, {"id": "", "block_num": float("inf"), "trx_num": 0, "expired": False}]
+
+
+async def test_whatever_the_owner_answers_is_passed_on_or_said() -> None:
+    async with faked() as (owner, replica, fake), AsyncExitStack() as stack:
+        fake.may_answer.set()
+        ways = [await stack.enter_async_context(open_(replica.port)) for open_ in WAYS]
+        for way in ways:
+            for error in ERRORS:
+                fake.answer = answered({"error": error})
+                for method in (ASYNC, SYNC):
+                    said = (await call(way, f"condenser_api.{method}", [owner.transfer()[1]]))["error"]
+                    assert said == json.loads(json.dumps(error).replace("\\ud800", "\\ufffd"))
+            for answer in (reply(b"busy", "503 Service Unavailable"), reply(b"[" * 1000), b"220 smtp.example.org\r\n\r\n", b""):
+                fake.answer = answer
+                for method in (ASYNC, SYNC):
+                    assert await refused(way, method, owner.transfer()[1]) == "owner_gives_no_answer"
+            for found in NO_INCLUSIONS:
+                fake.answer = answered({"result": found})
+                assert await refused(way, SYNC, owner.transfer()[1]) == "owner_gives_no_answer"
+
+
+async def test_more_calls_than_may_wait_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forwarding, "WAITING_CALLS_MAX", 1)
+    async with (
+        faked() as (owner, replica, fake),
+        socket(replica.port) as one,
+        http1(replica.port) as two,
+        trio.open_nursery() as nursery,
+    ):
+        nursery.start_soon(call, one, f"condenser_api.{SYNC}", [owner.transfer()[1]])
+        await until(lambda: fake.asked == 1)
+        assert await refused(two, SYNC, owner.transfer()[1]) == "too_many_waiting"
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_replica_that_is_refused_for_its_witnesses_leaves_a_folder_that_others_can_use(tmp_path: Path) -> None:
+    async with node_here(witnesses=3) as owner:
+        async with node_here(follow=owner.url, data=tmp_path) as refused:
+            await refused.context.stop.wait()
+            assert isinstance(refused.context.failure, WrongChain)
+        async with node_here(follow=owner.url, data=tmp_path, witnesses=3) as replica:
+            await until(lambda: is_like(replica, owner))

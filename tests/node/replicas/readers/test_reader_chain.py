@@ -1,0 +1,140 @@
+"""A chain that is kept as a reader keeps it: whatever happens on the owner's, both come to the same state, what waits included."""
+
+import random
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from node.devchain.devchain import DevChain
+from node.ipc.channel import HEAD, framed
+from node.replicas.readers.messages import Changes, FromOwner, Sync
+from node.replicas.readers.publisher import Publisher
+from node.replicas.readers.reader_chain import ReaderChain
+from rpc.push.header import edits_fingerprint
+from state.chain.chain import Chain
+from state.chain.digest import state_digest
+from tests.helpers.followed import new_site
+from tests.helpers.nodes import transfer
+from tests.node.replicas.follow.test_replica_applier import step
+
+STEPS = 60
+
+
+class Line:
+    """A link that applies what is sent at once, as often as messages are encoded and read in between."""
+
+    def __init__(self, replica: ReaderChain) -> None:
+        self.replica = replica
+        self.is_closed = False
+        self.kinds = Counter[str]()
+
+    def send(self, message: object) -> None:
+        """Send a message."""
+        self.send_framed(framed(message))
+
+    def send_framed(self, data: bytes) -> None:
+        """Send a message that is framed."""
+        said: Any = msgspec.msgpack.decode(data[HEAD.size :], type=FromOwner)
+        self.kinds[type(said).__name__] += 1
+        if isinstance(said, Sync):
+            self.replica.load(said)
+            assert not Path(said.path).parent.exists()
+        else:
+            assert isinstance(said, Changes)
+            assert self.replica.apply(said) == ""
+
+    def close(self) -> None:
+        """End it."""
+        self.is_closed = True
+
+
+class Pair:
+    """A chain that is driven by hand, and a reader's."""
+
+    def __init__(self) -> None:
+        self.owner, self.reader = new_site(is_producing=True), new_site()
+        self.chain: Chain = self.owner.chain
+        self.devchain: DevChain = self.owner.devchain
+        self.devchain.make_first_blocks()
+        self.publisher = Publisher(self.chain, self.devchain)
+        self.replica = ReaderChain(self.reader.chain, self.reader.devchain, self.reader.time_limit)
+        self.line = Line(self.replica)
+        self.publisher.add(self.line)  # type: ignore[arg-type]
+
+    def compare(self) -> None:
+        """Send what has changed, and compare."""
+        self.publisher.flush()
+        mine, other = self.chain, self.reader.chain
+        assert not self.line.is_closed
+        assert [trx.id for trx in other.pending] == [trx.id for trx in mine.pending]
+        assert other.state.props.head_block_id == mine.state.props.head_block_id
+        assert other.irreversible == mine.irreversible
+        assert state_digest(other.state) == state_digest(mine.state)
+        assert self.reader.devchain.seconds_ahead == self.devchain.seconds_ahead
+        head = mine.state.props.head_block_number
+        assert edits_fingerprint(other, head) == edits_fingerprint(mine, head)
+
+
+@pytest.fixture
+def pair() -> Pair:
+    """A chain with its first blocks, and a reader of it."""
+    return Pair()
+
+
+def test_transactions_that_wait_are_sent_once(pair: Pair) -> None:
+    for memo in ("one", "two"):
+        pair.chain.push_transaction(transfer(pair.chain, memo))
+        pair.compare()
+    list(pair.devchain.mine(2))
+    pair.compare()
+    pair.chain.pop_blocks(2)
+    pair.compare()
+    list(pair.devchain.mine(1))
+    pair.compare()
+    assert pair.line.kinds == {"Sync": 1, "Changes": 5}
+
+
+def test_dropped_and_impersonated(pair: Pair) -> None:
+    pair.chain.impersonate(is_everyone=True)
+    trx = transfer(pair.chain)
+    trx.signatures = ()
+    pair.chain.push_transaction(pair.chain.state.wire.seal(trx))
+    pair.compare()
+    assert pair.reader.chain.state.impersonated.is_everyone
+    list(pair.devchain.mine(1))
+    pair.compare()
+    pair.chain.push_transaction(transfer(pair.chain))
+    pair.compare()
+    pair.devchain.drop_pending()
+    pair.compare()
+    list(pair.devchain.advance(1000))
+    pair.compare()
+
+
+def test_a_reader_that_has_lost_the_chain_waits_for_all_of_it(pair: Pair) -> None:
+    pair.reader.chain.pop_blocks(3)
+    list(pair.devchain.mine(1))
+    with pytest.raises(AssertionError):
+        pair.publisher.flush()
+    assert pair.replica.is_out_of_sync
+    list(pair.devchain.mine(1))
+    pair.publisher.flush()
+    assert pair.reader.chain.state.props.head_block_number == 22
+    pair.publisher.add(pair.line)  # type: ignore[arg-type]
+    pair.compare()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_whatever_happens(pair: Pair, seed: int) -> None:
+    draw, kinds = random.Random(seed), Counter[str]()
+    for _ in range(STEPS):
+        step(pair, draw, kinds)  # type: ignore[arg-type]
+        if draw.random() < 0.1:
+            pair.devchain.drop_pending()
+        if draw.random() < 0.6:
+            pair.compare()
+    pair.compare()
+    assert {"edit", "send", "broadcast", "pop"} <= kinds.keys()

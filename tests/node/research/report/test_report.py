@@ -1,0 +1,152 @@
+"""Reports: their numbers beside the state's own, what a page may hold, and what is said where something isn't there."""
+
+import json
+import os
+import re
+from decimal import Decimal
+from html import unescape
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from node.research.export.run import Export
+from node.research.report.page import page, part_text, script_text
+from node.research.report.pictures import PICTURES, Picture
+from node.research.report.queries import PictureData, answers, facts_of, filled, number, span_of, spread, time_text
+from node.research.report.report import report
+from node.research.sql.connection import open_export, read_manifest
+from node.runtime.errors import NodeError
+from node.specs.builder import load_spec
+from state.chain.skip import TRUSTED
+from state.protocol.spec import ChainSpec
+from tests.helpers.exported import CHAIN, WORKLOAD, exported
+from tests.helpers.golden import fails
+
+
+@pytest.fixture(scope="session")
+def spec() -> ChainSpec:
+    """The spec of the workload."""
+    return load_spec(CHAIN)
+
+
+@pytest.fixture(scope="session")
+def workload(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Export]:
+    """The workload exported, and the chain that it leads to."""
+    folder = tmp_path_factory.mktemp("report")
+    return folder, exported(folder)
+
+
+@pytest.fixture(scope="session")
+def parts(workload: tuple[Path, Export]) -> dict[str, PictureData]:
+    """The parts of its report."""
+    connection = open_export(workload[0])
+    return {part.picture.key: part for part in answers(connection, read_manifest(workload[0]), span_of(connection, None))}
+
+
+def column(part: PictureData, title: str) -> list[Any]:
+    """The values of a column."""
+    return [row[part.titles.index(title)] for row in part.rows]
+
+
+def test_the_numbers_are_those_of_the_state(workload: tuple[Path, Export], parts: dict[str, PictureData]) -> None:
+    state = workload[1].chain.state
+    props = state.props
+    assert column(parts["supply"], "COIN")[-1] == Decimal(props.current_supply).scaleb(-3)
+    assert column(parts["supply"], "of it vested")[-1] == Decimal(props.total_vesting_fund_coin).scaleb(-3)
+    assert column(parts["debt"], "SBD")[-1] == Decimal(props.current_sbd_supply).scaleb(-3)
+    assert column(parts["supply"], "Block")[-1] == props.head_block_number
+    assert sum(column(parts["witnesses"], "Blocks")) == sum(column(parts["missed"], "Blocks")) == props.head_block_number
+    missed = {row.owner: row.total_missed for row in state.witnesses}
+    assert column(parts["witnesses"], "Missed") == [missed[name] for name in column(parts["witnesses"], "Witness")]
+    richest = sorted(state.accounts, key=lambda row: (-row.vesting_shares, row.name))[:20]
+    assert column(parts["richest"], "Account") == [row.name for row in richest]
+    assert column(parts["richest"], "VESTS") == [Decimal(row.vesting_shares).scaleb(-6) for row in richest]
+    assert column(parts["richest"], "COIN") == [Decimal(row.balance + row.savings_balance).scaleb(-3) for row in richest]
+    assert parts["distribution"].rows[0] == (0, 0, 0)
+    assert parts["distribution"].rows[-1] == (100, 100, 100)
+
+
+def test_operations_and_transactions_are_all_counted(workload: tuple[Path, Export], parts: dict[str, PictureData]) -> None:
+    connection = open_export(workload[0])
+    facts = dict(facts_of(connection, span_of(connection, None)))
+    assert sum(sum(row[2:]) for row in parts["operations"].rows) == int(facts["Operations"].replace(",", ""))
+    assert sum(column(parts["payouts"], "SBD")) == Decimal(
+        connection.execute("SELECT sum(payout) FROM comment_reward").fetchone()[0]
+    ).scaleb(-3)
+    assert sum(column(parts["trades"], "Trades")) == connection.execute("SELECT count(*) FROM fill_order").fetchone()[0]
+
+
+def test_a_report_up_to_a_block_says_nothing_of_later_ones(workload: tuple[Path, Export], tmp_path: Path) -> None:
+    connection = open_export(workload[0])
+    span = span_of(connection, 100)
+    found = {part.picture.key: part for part in answers(connection, read_manifest(workload[0]), span)}
+    assert sum(column(found["missed"], "Blocks")) == 100
+    assert max(block for part in found.values() if part.picture.is_by_block for block in column(part, "Block")) <= 100
+    for at in (0, 100_000):
+        with fails(NodeError):
+            span_of(connection, at)
+
+
+def test_a_file_is_reported_as_its_export_is(spec: ChainSpec, tmp_path: Path) -> None:
+    pages = []
+    for name in ("first.html", "second.html"):
+        assert report(WORKLOAD, spec, tmp_path / name, at=60, skip_flags=TRUSTED) == 0
+        pages.append((tmp_path / name).read_text())
+    assert pages[0] == pages[1]
+    assert "steem-testnet up to block 60" in pages[0]
+    assert "Not in this export" not in pages[0]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["first.html", "second.html"]
+    # No address but those of the standards, and nothing that loads.
+    assert not re.search(r"<(script|link|img|iframe)[^>]*(src|href)=", pages[0])
+    assert "default-src 'none'" in unescape(pages[0])
+    numbers = json.loads(re.findall(r'<script type="application/json" id="numbers">(.*?)</script>', pages[0])[0])
+    assert {picture.key for picture in PICTURES if picture.series or picture.is_spread} >= set(numbers)
+    assert all(f'<div id="{key}">' in pages[0] for key in numbers)
+
+
+def test_a_pipe_is_reported_as_the_file_in_it(spec: ChainSpec, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = Thread(target=lambda: pipe.write_bytes(WORKLOAD.read_bytes()))
+    writer.start()
+    assert report(pipe, spec, tmp_path / "piped.html", at=None, skip_flags=TRUSTED) == 0
+    writer.join()
+    assert report(WORKLOAD, spec, tmp_path / "read.html", at=None, skip_flags=TRUSTED) == 0
+    assert (tmp_path / "piped.html").read_bytes() == (tmp_path / "read.html").read_bytes()
+
+
+def test_what_an_export_has_not_is_said(workload: tuple[Path, Export], spec: ChainSpec, tmp_path: Path) -> None:
+    picture = PICTURES[-1]
+    assert "Not in this export: accounts." in part_text(PictureData(picture, missing="accounts"))
+    assert "There was nothing of this." in part_text(PictureData(picture))
+    with fails(NodeError):
+        report(WORKLOAD, spec, tmp_path / "no" / "report.html", at=1)
+
+
+def test_texts_of_strangers_stay_texts() -> None:
+    evil = "</script><script>alert(1)</script>"
+    picture = Picture(
+        key="x", title=evil, text=evil, needs=(), query="", titles=(evil, "n"), series=PICTURES[0].series[:0], is_by_block=False
+    )
+    text = part_text(PictureData(picture, (evil, "n"), [(evil, 1)]))
+    assert "<script>" not in text
+    assert "&lt;script&gt;" in text
+
+
+def test_the_script_holds_all_that_it_needs() -> None:
+    text = script_text()
+    assert not re.search(r'(?:from|import\() ?"/', text)
+    assert not re.search(r"\bfetch\(|WebSocket", text)
+
+
+def test_periods_without_anything_are_zero() -> None:
+    from node.research.report.queries import Span
+
+    span = Span(first=1, last=9, begin=0, end=0, width=3)
+    assert filled([(4, 7, 8)], span, 3) == [(1, 0, 0), (4, 7, 8), (7, 0, 0)]
+    rows = [(1, "a", 9), (1, "b", 5), (4, "c", 4), (4, "d", 3), (4, "e", 2)]
+    assert spread(rows) == (["a", "b", "c", "others"], [(1, 9, 5, 0, 0), (4, 0, 0, 4, 5)])
+    assert (number(Decimal("1.5")), number(3), number("x"), time_text(0)) == (1.5, 3, None, "1970-01-01 00:00:00")
+    assert page("t", [], [], span, "f").startswith("<!doctype html>")

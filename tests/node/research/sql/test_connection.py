@@ -1,0 +1,151 @@
+"""An export in DuckDB: every view and macro is there, nothing outside is read, nothing is written."""
+
+import shutil
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from node.research.export.manifest import NAME
+from node.research.sql.connection import open_export, read_manifest
+from node.research.sql.macros import MACROS
+from node.research.sql.shell import answer
+from node.runtime.errors import NodeError
+from state.plugins.social.scores import shown_reputation
+from tests.helpers.golden import fails
+from tests.node.research.sql.conftest import Exported
+
+WRITES = [
+    "COPY (SELECT 1) TO '{}/x.csv'",
+    "EXPLAIN ANALYZE COPY (SELECT 1) TO '{}/x.csv'",
+    "PREPARE p AS COPY (SELECT 1) TO '{}/x.csv'",
+    "EXPORT DATABASE '{}/x'",
+    "ATTACH '{}/x.db'",
+    "INSTALL httpfs",
+    "SET memory_limit = '1GB'",
+]
+
+
+def test_every_kind_and_table_is_a_view_with_the_columns_of_the_manifest(workload: Exported) -> None:
+    for folder, columns in read_manifest(workload.folder).schema.items():
+        name = folder.rpartition("=")[2]
+        shown = workload.connection.sql(f'SELECT * FROM "{name}" LIMIT 1').columns
+        assert shown == list(columns), name
+    assert workload.rows("SELECT count(*) AS n FROM pow2") == [{"n": 0}]  # of this chain there is none
+
+
+def test_all_operations_are_one_view(workload: Exported) -> None:
+    counted = workload.rows("SELECT count(*) AS n FROM operations WHERE virtual_op = 0")
+    assert counted == [{"n": sum(len(transaction.operations) for block in workload.blocks for transaction in block.transactions)}]
+
+
+def test_tables_are_those_of_the_end_and_with_at_of_each_block(workload: Exported) -> None:
+    assert workload.rows("SELECT count(*) AS n FROM accounts") == [{"n": len(workload.state.accounts)}]
+    assert [row["at_block"] for row in workload.rows("SELECT at_block FROM global_properties_at ORDER BY 1")] == [50, 100, 150, 155]
+
+
+def test_the_chain_is_named(workload: Exported) -> None:
+    (row,) = workload.rows("SELECT * FROM chain")
+    assert (row["name"], row["coin"], row["sbd"], row["vests"]) == ("steem-testnet", "TESTS", "TBD", "VESTS")
+    assert (row["first_block"], row["last_block"]) == (1, 155)
+
+
+@pytest.mark.parametrize("raw", [0, 1, 999, 10**9, 123_456_789_012, 95_832_978_796_820, -1, -5_000_000_000, -(10**15), 2**63 - 1])
+def test_reputations_are_those_that_people_know(workload: Exported, raw: int) -> None:
+    assert workload.rows(f"SELECT reputation(CAST({raw} AS BIGINT)) AS n") == [{"n": shown_reputation(raw)}]
+
+
+def test_vests_are_worth_what_the_newest_price_up_to_a_block_says(workload: Exported) -> None:
+    props = workload.state.props
+    worth = 10**12 * props.total_vesting_fund_coin // props.total_vesting_shares
+    rows = workload.rows("SELECT coin_of_vests(1000000000000, 155) AS last, coin_of_vests(1, 49) AS early")
+    assert rows == [{"last": worth, "early": None}]
+    largest = workload.rows("SELECT coin_of_vests(9000000000000000000, 155) AS n")
+    assert largest == [{"n": 9 * 10**18 * props.total_vesting_fund_coin // props.total_vesting_shares}]
+
+
+@pytest.mark.parametrize(
+    ("expression", "text"),
+    [
+        ("amount_text(-1234, 'TBD')", "-1.234 TBD"),
+        ("amount_text(9223372036854775807, 'VESTS')", "9223372036854.775807 VESTS"),
+        ("amount_text(5, '@@000000021')", "5 @@000000021"),
+        ("percent(1, 3)", "33.33"),
+        ("percent(2, 3)", "66.67"),
+        ("percent(1, 0)", None),
+        ("json_text('[1, {\"a\": \"b\"}]', '$[1].a')", "b"),
+        ("json_text('no json', '$.a')", None),
+        ("first_of(['x', 'y'])", "x"),
+        ("seconds_between(TIMESTAMP '2020-01-01 00:00:00', TIMESTAMP '2020-01-01 00:01:30')", "90"),
+    ],
+)
+def test_macros(workload: Exported, expression: str, text: str | None) -> None:
+    assert workload.rows(f"SELECT CAST({expression} AS STRING) AS n") == [{"n": text}]
+
+
+def test_every_macro_is_there(workload: Exported) -> None:
+    known = {row["function_name"] for row in workload.rows("SELECT function_name FROM duckdb_functions() WHERE NOT internal")}
+    assert {each.name for each in MACROS} <= known
+
+
+@pytest.mark.parametrize("sql", WRITES)
+def test_nothing_is_written(workload: Exported, sql: str, tmp_path: Path) -> None:
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises((NodeError, duckdb.Error)):
+        answer(workload.connection, sql.format(tmp_path), "csv")
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_other_files_are_not_read(workload: Exported) -> None:
+    with fails(duckdb.Error):
+        workload.connection.sql("SELECT * FROM read_text('/etc/passwd')").fetchall()
+
+
+def test_a_folder_without_an_export_is_refused(tmp_path: Path) -> None:
+    with fails(NodeError):
+        open_export(tmp_path)
+
+
+def test_memory_is_an_amount(workload: Exported) -> None:
+    with fails(NodeError):
+        open_export(workload.folder, memory="much")
+
+
+def test_what_does_not_fit_goes_into_temporary_files(workload: Exported, tmp_path: Path) -> None:
+    connection = open_export(workload.folder, memory="40MB", threads=1, temporary=tmp_path)
+    assert connection.sql("SELECT count(*) FROM (SELECT DISTINCT range, range * 7 FROM range(1000000))").fetchall() == [(1_000_000,)]
+    connection.close()
+
+
+TRANSFERS, CHUNK = "operations/kind=transfer", "operations/kind=transfer/blocks=0000000000/transfer.parquet"
+HOSTILE = [
+    (f'"{CHUNK}"', '"../../etc/blocks=0000000000/x.parquet"'),
+    (f'"{CHUNK}"', f'"{TRANSFERS}/blocks=0000000000/../x.parquet"'),
+    (f'"{CHUNK}"', '"/etc/passwd"'),
+    (f'"{CHUNK}"', f'"{TRANSFERS}/*/*.parquet"'),
+    (f'"{CHUNK}"', f'"{CHUNK}\\u0000"'),
+    (f'"{CHUNK}"', '"operations/kind=x/blocks=0000000000/x.parquet"'),
+    (f'"{TRANSFERS}": {{', '"/etc": {'),
+    ('"memo": "string"', '"me\\" --": "string"'),
+    ('"memo": "string"', f'"memo": "{"list<item: " * 5000}"'),
+    ('"COIN": ', '"COIN, (SELECT 1) AS x": '),
+    ('"last": 155', f'"last": {10**30}'),
+]
+
+
+@pytest.mark.parametrize(("part", "hostile"), HOSTILE)
+def test_a_hostile_manifest_is_refused(workload: Exported, tmp_path: Path, part: str, hostile: str) -> None:
+    text = (workload.folder / NAME).read_text()
+    assert part in text
+    (tmp_path / NAME).write_text(text.replace(part, hostile))
+    with fails(NodeError):
+        open_export(tmp_path)
+
+
+def test_a_link_out_of_the_export_is_not_followed(workload: Exported, tmp_path: Path) -> None:
+    shutil.copytree(workload.folder, tmp_path / "export")
+    chunk = tmp_path / "export" / CHUNK
+    chunk.rename(tmp_path / "secret.parquet")
+    chunk.symlink_to(tmp_path / "secret.parquet")
+    with fails(NodeError):
+        open_export(tmp_path / "export")

@@ -1,0 +1,71 @@
+"""The prompt: statements over several lines, errors that don't end it, commands, and queries that Ctrl-C ends."""
+
+import os
+import signal
+import threading
+from collections.abc import Iterable
+
+import pytest
+
+from node.research.sql.shell import Shell, answer, is_whole
+from tests.node.research.sql.conftest import Exported
+
+
+def typed(workload: Exported, *lines: str) -> int:
+    """Type lines at a prompt, and end the input."""
+    rest: Iterable[str] = iter(lines)
+
+    def read(prompt: str) -> str:
+        for line in rest:
+            return line
+        raise EOFError
+
+    return Shell(workload.connection, read=read).run()
+
+
+def test_a_statement_may_have_several_lines(workload: Exported, capsys: pytest.CaptureFixture[str]) -> None:
+    assert typed(workload, "SELECT count(*) AS n", "", "FROM vote;") == 0
+    assert capsys.readouterr().out.split() == ["n", "876"]
+
+
+def test_an_error_does_not_end_it(workload: Exported, capsys: pytest.CaptureFixture[str]) -> None:
+    typed(workload, "SELEC 1;", "SELECT * FROM nothing;", "COPY vote TO 'x';", ".nothing", ".mode xml", "SELECT 7 AS n;")
+    done = capsys.readouterr()
+    assert done.out.split() == ["n", "7"]
+    assert "syntax error" in done.err
+    assert "Table with name nothing does not exist" in done.err
+    assert "COPY isn't done here" in done.err
+    assert "there is no .nothing; there are .tables" in done.err
+
+
+def test_commands(workload: Exported, capsys: pytest.CaptureFixture[str]) -> None:
+    typed(workload, ".tables global", ".schema chain", ".macros", ".help", ".mode csv", "SELECT 1 AS a, 'x,y' AS b;", ".quit", "SELECT 99;")
+    out = capsys.readouterr().out
+    assert "global_properties_at" in out
+    assert "last_block" in out
+    assert "coin_of_vests(shares, number)" in out
+    assert out.endswith('a,b\n1,"x,y"\n')
+
+
+@pytest.mark.parametrize("what", ["count(*)", "a.range"])
+def test_ctrl_c_ends_the_query_and_not_the_prompt(workload: Exported, capsys: pytest.CaptureFixture[str], what: str) -> None:
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    endless = f"SELECT {what} FROM range(1000000) a, range(1000000) b WHERE a.range * b.range % 1000000007 = 3;"
+    assert typed(workload, endless, "SELECT 5 AS n;") == 0
+    signal.signal(signal.SIGINT, before)
+    assert capsys.readouterr().out.split() == ["n", "5"]
+
+
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [("SELECT 1;", True), ("SELECT 1", False), ("SELECT ';", False), ("SELECT 'a;b'; ", True), ("SELECT 1 -- it;", False), ("", False)],
+)
+def test_where_a_statement_ends(text: str, whole: bool) -> None:
+    assert is_whole(text) is whole
+
+
+def test_a_long_answer_says_that_there_is_more(workload: Exported, capsys: pytest.CaptureFixture[str]) -> None:
+    answer(workload.connection, "SELECT block FROM vote", "table", 3)
+    assert capsys.readouterr().out.splitlines()[-1] == "the first 3 rows; all of them: --rows 0, --csv or --json"

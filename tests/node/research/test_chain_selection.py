@@ -1,0 +1,70 @@
+"""The chain of blocks: what folders and first blocks say of it, and chains that contradict them."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from node.research.chain_selection import chosen_chain
+from node.research.errors import UnknownChain
+from node.specs.builder import load_spec
+from node.storage.blocklog import LOG_NAME
+from node.storage.datafolder import CHAIN_NAME, DataFolder
+from tests.helpers.commands import coind
+from tests.helpers.nodes import DEV, case_log, dev_chain, make_block
+
+LOG = case_log("rewards")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A data folder of the chain dev, whose blocks have no transaction that tells it from dev-tests."""
+    chain = dev_chain()
+    data = DataFolder(tmp_path / "data", DEV, chain.state.wire)
+    data.log.switch((), [make_block(chain) for _ in range(3)])
+    data.close()
+    return data.path
+
+
+@pytest.mark.parametrize("name", ["dev", "dev-tests", "steem-mainnet"])
+def test_a_chain_that_the_first_blocks_contradict_is_refused(name: str) -> None:
+    assert chosen_chain(LOG, None).name == chosen_chain(LOG, "steem-testnet").name == "steem-testnet"
+    for given in (name, load_spec(name)):
+        with pytest.raises(UnknownChain):
+            chosen_chain(LOG, given)
+
+
+def test_a_data_folder_says_its_chain(folder: Path, tmp_path: Path) -> None:
+    for path in (folder, folder / LOG_NAME):
+        assert chosen_chain(path, None).name == "dev"
+        with pytest.raises(UnknownChain):
+            chosen_chain(path, "dev-tests")
+    alone = tmp_path / "alone"
+    alone.write_bytes((folder / LOG_NAME).read_bytes())
+    assert chosen_chain(alone, "dev-tests").name == "dev-tests"
+    with pytest.raises(UnknownChain):
+        chosen_chain(alone, None)
+
+
+def test_a_folder_whose_chain_cannot_be_read_says_so(folder: Path) -> None:
+    (folder / CHAIN_NAME).unlink()
+    os.mkfifo(folder / CHAIN_NAME)
+    with pytest.raises(UnknownChain):
+        chosen_chain(folder, None)
+    assert chosen_chain(folder, "dev").name == "dev"
+
+
+def test_commands_find_the_chain_and_refuse_another(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("node.cli.run_options.configure_logs", lambda *_, **__: None)
+    commands = (
+        ("export", str(LOG), "--to", "export", "--verify", "none", "--only", "blocks"),
+        ("report", "export", "--to", "report.html"),
+        ("report", str(LOG), "--at", "9", "--to", "report.html", "--verify", "none"),
+        ("replay", str(LOG), "--until", "9", "--workers", "0"),
+    )
+    for words in commands:
+        assert coind(capsys, *words, "--chain", "dev-tests").status == 1
+        assert coind(capsys, *words).status == 0

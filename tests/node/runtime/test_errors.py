@@ -1,0 +1,35 @@
+"""The statuses of the process are a promise: scripts rely on the numbers, and the documentation names them."""
+
+import re
+
+import pytest
+
+from node.history.apply import BlockRefused
+from node.runtime.errors import DiskError, FileError, NodeError, StateError, Status, last_line
+from tests.conftest import ROOT
+from tests.helpers.golden import same_as_golden
+
+NUMBERS = {
+    "DONE": 0, "REFUSED": 1, "USAGE": 2, "DAMAGED": 3, "DISK": 4, "BROKEN_INVARIANT": 5, "BUG": 70, "INTERRUPTED": 130, "PIPE_CLOSED": 141,
+}  # fmt: skip
+
+
+def test_the_numbers_stay() -> None:
+    assert {status.name: status.value for status in Status} == NUMBERS
+
+
+def test_each_kind_of_error_has_its_own() -> None:
+    kinds = (NodeError, FileError, BlockRefused, DiskError, StateError)
+    assert [int(kind.STATUS) for kind in kinds] == [1, 3, 3, 4, 5]
+
+
+def test_the_documentation_names_all() -> None:
+    pages = [ROOT / "docs" / "reliability.md", *(ROOT / "docs" / "reliability").glob("*.md")]
+    text = "".join(page.read_text("utf-8") for page in pages if page.is_file())
+    rows = re.findall(r"^\| (\d+) \|", text.partition("## Ends and exit statuses")[2], re.MULTILINE)
+    assert sorted(map(int, rows)) == sorted(NUMBERS.values())
+
+
+def test_what_a_file_says_is_no_command_for_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    last_line("coind: data holds the chain \x1b]0;owned\x07évil\ncoind: all is well")
+    same_as_golden(capsys.readouterr().err)

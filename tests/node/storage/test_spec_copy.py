@@ -1,0 +1,139 @@
+"""What a folder keeps of its spec: a refusal names what differs, also in snapshots; what isn't kept is not made up."""
+
+import time
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from node.runtime.errors import NodeError
+from node.snapshots.file import IncompatibleSnapshot
+from node.snapshots.folder import load
+from node.specs.builder import load_spec, with_accounts, with_witnesses
+from node.storage.datafolder import DataFolder, mark_of, require_chain
+from node.storage.disk import SystemDisk
+from node.storage.spec_copy import NAMED_MAX, SPEC_NAME, decisive, difference, digest_of
+from state.chain.chain import Chain
+from state.chain.genesis import new_state
+from state.protocol.spec import ChainSpec
+from state.protocol.transaction import Wire
+from tests.helpers.golden import fails, same_as_golden
+from tests.helpers.nodes import DEV
+from tests.node.snapshots.test_folder import saved
+
+WAYS_OUT = ". Start with the spec, --witnesses and --accounts as they were, or give --data a fresh folder"
+
+
+def opened(folder: Path, spec: ChainSpec) -> None:
+    DataFolder(folder, spec, Wire(spec)).close()
+
+
+def refusal(folder: Path, spec: ChainSpec) -> str:
+    with pytest.raises(NodeError) as refused:
+        opened(folder, spec)
+    return str(refused.value)
+
+
+def told(spec: ChainSpec, other: ChainSpec) -> str:
+    return difference(decisive(spec), mark_of(spec).genesis, other)
+
+
+def test_the_kept_bytes_are_those_of_the_mark(tmp_path: Path) -> None:
+    opened(tmp_path, DEV)
+    assert digest_of((tmp_path / SPEC_NAME).read_bytes()) == mark_of(DEV).genesis
+
+
+def test_a_refusal_names_the_constants_and_the_ways_out(tmp_path: Path) -> None:
+    opened(tmp_path, DEV)
+    other = replace(DEV, constants=replace(DEV.constants, COIN_GENESIS_TIME=1_735_689_600, COIN_CASHOUT_WINDOW_SECONDS=60), block_limit=5)
+    same_as_golden(refusal(tmp_path, other))
+    opened(tmp_path, DEV)
+
+
+def test_values_of_the_genesis_are_named_as_in_a_file() -> None:
+    assert told(DEV, with_witnesses(DEV, 2)) == 'genesis.witnesses: there none, here ["initminer2"]'
+    assert told(DEV, with_accounts(DEV, 11)) == (
+        "genesis.accounts: there 10, here 11; genesis.accounts.user11: there none, here an account"
+    )
+    first = DEV.genesis.accounts[0]
+    richer = replace(DEV, genesis=replace(DEV.genesis, accounts=(replace(first, coin=1), *DEV.genesis.accounts[1:])))
+    assert told(DEV, richer) == "genesis.accounts.alice.coin: there 100000.000, here 0.001"
+    assert told(DEV, replace(DEV, coin_symbol="OTHER", smt=not DEV.smt)) == (
+        f"smt: there {str(DEV.smt).lower()}, here {str(not DEV.smt).lower()}; symbols.coin: there COIN, here OTHER"
+    )
+    keyed = replace(DEV, genesis=replace(DEV.genesis, witness_key=first.owner))
+    assert told(DEV, keyed) == (
+        "genesis.witness_key: there TST6LLegbAgLAy28EHrffBVuANFWcFgmqRMW13wBmTExqFE9SCkg4,"
+        " here TST5DhoqwH4Udxf7mRikHXhSasmy8XJaiUT3gsvgFdCL8RAi8rmke"
+    )
+
+
+def test_of_many_only_the_first_are_named() -> None:
+    text = told(DEV, with_accounts(DEV, 30))
+    assert text.count("there") == NAMED_MAX
+    same_as_golden(text)
+
+
+def test_a_folder_of_before_says_that_it_is_not_known_and_keeps_it_from_its_next_start_on(tmp_path: Path) -> None:
+    opened(tmp_path, DEV)
+    (tmp_path / SPEC_NAME).unlink()
+    other = replace(DEV, block_limit=5)
+    same_as_golden(refusal(tmp_path, other))
+    assert not (tmp_path / SPEC_NAME).exists()
+    opened(tmp_path, DEV)
+    same_as_golden(refusal(tmp_path, other))
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"\xff", decisive(load_spec("testnet"))])
+def test_what_is_not_of_the_folder_is_left_out(tmp_path: Path, content: bytes) -> None:
+    opened(tmp_path, DEV)
+    (tmp_path / SPEC_NAME).write_bytes(content)
+    same_as_golden(refusal(tmp_path, replace(DEV, block_limit=5)))
+    opened(tmp_path, DEV)
+    assert (tmp_path / SPEC_NAME).read_bytes() == decisive(DEV)
+
+
+def test_tools_refuse_alike(tmp_path: Path) -> None:
+    opened(tmp_path, DEV)
+    with fails(NodeError):
+        require_chain(tmp_path, mark_of(DEV), replace(DEV, block_limit=5))
+
+
+def test_a_snapshot_names_them_too(tmp_path: Path) -> None:
+    (path,) = saved(tmp_path, 25)
+    other = Chain(new_state(replace(DEV, block_limit=5)))
+    with fails(IncompatibleSnapshot):
+        load(other, path, SystemDisk())
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        b"",
+        b"[",
+        b"\xff",
+        b'{"genesis":{"accounts":5}}',
+        b'{"genesis":{"accounts":[1]}}',
+        b'{"genesis":{"accounts":[{"name":"x"},{"name":[]}],"x":[' + b"[" * 100_000,
+        b'{"AAA_TIME":' + b"9" * 18 + b"}",
+        b'{"0":"' + b"9" * 5000 + b'","genesis":{"accounts":{}}}',
+    ],
+)
+def test_a_kept_spec_that_a_stranger_made_up_is_an_unknown_one(kept: bytes, tmp_path: Path) -> None:
+    """Its digest fits, since the mark with it is made up as well."""
+    opened(tmp_path, DEV)
+    (tmp_path / SPEC_NAME).write_bytes(kept)
+    made_up = replace(mark_of(DEV), genesis=digest_of(kept))
+    with fails(NodeError):
+        require_chain(tmp_path, made_up, DEV)
+    assert len(difference(kept, digest_of(kept), DEV)) < 1000
+
+
+def test_names_of_a_kept_spec_are_shown_in_part_and_many_cost_little() -> None:
+    """With a comparison of each name to all others this took hours."""
+    long = b'{"' + b"0" * 100_000 + b'":1}'
+    assert len(difference(long, digest_of(long), DEV)) < 1000
+    many = b"{" + b",".join(b'"0%d":1' % number for number in range(100_000)) + b"}"
+    start = time.process_time()
+    assert difference(many, digest_of(many), DEV).startswith("00: there 1, here none; 01: ")
+    assert time.process_time() - start < 5

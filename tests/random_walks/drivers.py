@@ -1,0 +1,161 @@
+"""The ways in which a chain comes to the end of a walk. Each must lead to the same state, plugins' data and replies."""
+
+from collections.abc import Callable
+from functools import cache
+
+import pytest
+
+from node.key_recovery import block_prefetcher
+from node.key_recovery.pool import Pool
+from state.chain import production
+from state.chain.chain import Chain
+from state.chain.skip import TRUSTED, Skip
+from state.protocol.transaction import SignedBlock
+from tests.helpers.restored import image_of, put
+from tests.node.key_recovery.test_block_prefetcher import warm_pool
+from tests.node.key_recovery.test_pool import PATIENCE
+from tests.random_walks.observation import replies
+from tests.random_walks.walk import Event, Walk, happen, new_chain, the_block
+
+Driver = Callable[[Walk], Chain]
+
+
+def made_by_itself(walk: Walk) -> Chain:
+    """The chain of the walk, which has made its blocks from transactions that waited."""
+    return walk.chain
+
+
+def pushed(walk: Walk) -> Chain:
+    """A chain that gets everything from outside, with every check."""
+    chain = new_chain()
+    for event in walk.events:
+        expect(event, happen(chain, event))
+    return chain
+
+
+def made_by_trial(walk: Walk) -> Chain:
+    """A chain that makes the same blocks again, and tries each transaction anew for it."""
+    chain = new_chain()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(production, "all_selectable", lambda *arguments: False)
+        for event in walk.events:
+            if event.kind == "made":
+                block = chain.state.wire.unpack_block(event.data)[0]
+                again = chain.generate_block(block.timestamp, block.witness, event.secret)
+                assert chain.state.wire.pack_block(again) == event.data, f"block {block.number} is another when its transactions are tried"
+            else:
+                expect(event, happen(chain, event))
+    return chain
+
+
+def trusted(walk: Walk) -> Chain:
+    """A chain that replays the main branch, and trusts it."""
+    return replayed(new_chain(), walk, TRUSTED)
+
+
+def checked(walk: Walk) -> Chain:
+    """A chain that replays the main branch with every check."""
+    return replayed(new_chain(), walk, Skip.NOTHING)
+
+
+def recovered_ahead(walk: Walk) -> Chain:
+    """A chain that replays the main branch with every check, and with keys that another process has recovered."""
+    chain, main = new_chain(), walk.chain
+    wire, head = main.state.wire, main.state.props.head_block_number
+    blocks = [wire.unpack_block(wire.pack_block(the_block(main, number)))[0] for number in range(1, head + 1)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(block_prefetcher, "RECORDS_BEFORE_START", 1)
+        patch.setattr(block_prefetcher, "WAIT_SECONDS", PATIENCE)
+        coming = block_prefetcher.BlockPrefetcher(blocks, wire, 1, new_pool=lambda _: one_pool())
+        for block in coming:
+            assert all(trx.signers is not None for trx in block.transactions if trx.signatures), "keys have not come"
+            coming.push(chain, block, Skip.NOTHING)
+    return chain
+
+
+@cache
+def one_pool() -> Pool:
+    """Return a process that recovers keys for all walks of this one."""
+    return warm_pool()(1)
+
+
+def from_a_snapshot(walk: Walk) -> Chain:
+    """A chain that starts from a snapshot of the middle of the main branch."""
+    wire = walk.chain.state.wire
+    middle = replayed(new_chain(), walk, TRUSTED, walk.chain.state.props.head_block_number * 3 // 4)
+    image = image_of(middle)
+    packed = {number: wire.pack_block(the_block(walk.chain, number)) for number in range(1, middle.state.props.head_block_number + 1)}
+    chain = new_chain()
+    put(chain, image, packed)
+    return replayed(chain, walk, TRUSTED)
+
+
+def undone_and_applied_again(walk: Walk) -> Chain:
+    """A chain that undoes all that can be undone, and applies it again."""
+    chain = pushed(walk)
+    chain.clear_pending()
+    chain.pop_blocks(chain.poppable)
+    chain.clear_pending()
+    return replayed(chain, walk, Skip.NOTHING)
+
+
+def returned(walk: Walk) -> Chain:
+    """A chain that returns to a checkpoint in the middle, and lets the second half happen once more."""
+    chain, middle = new_chain(), len(walk.events) // 2
+    for event in walk.events[:middle]:
+        happen(chain, event)
+    moment = chain.savepoint()
+    for _ in range(2):
+        chain.restore(moment)
+        for event in walk.events[middle:]:
+            expect(event, happen(chain, event))
+    return chain
+
+
+def read_all_along(walk: Walk) -> Chain:
+    """A chain that returns to a checkpoint, too, and is read before all that is taken back: what is derived for replies must follow."""
+    chain, middle = new_chain(), len(walk.events) // 2
+
+    def go_on(events: list[Event]) -> None:
+        for event in events:
+            if event.kind == "pop":
+                replies(chain)
+            expect(event, happen(chain, event))
+        replies(chain)
+
+    go_on(walk.events[:middle])
+    moment = chain.savepoint()
+    go_on(walk.events[middle:])
+    chain.restore(moment)
+    go_on(walk.events[middle:])
+    return chain
+
+
+# A new way is a function and a line here; the first is the one that the others are compared with.
+DRIVERS: dict[str, Driver] = {
+    "pushed": pushed,
+    "made by itself": made_by_itself,
+    "made by trial": made_by_trial,
+    "checked": checked,
+    "recovered ahead": recovered_ahead,
+    "trusted": trusted,
+    "from a snapshot": from_a_snapshot,
+    "undone and applied again": undone_and_applied_again,
+    "returned": returned,
+    "read all along": read_all_along,
+}
+
+
+def replayed(chain: Chain, walk: Walk, skip_flags: int, until: int | None = None) -> Chain:
+    """Apply the blocks of the main branch that a chain doesn't have yet, as bytes."""
+    wire = chain.state.wire
+    last = walk.chain.state.props.head_block_number if until is None else until
+    for number in range(chain.state.props.head_block_number + 1, last + 1):
+        block: SignedBlock = wire.unpack_block(wire.pack_block(the_block(walk.chain, number)))[0]
+        chain.push_block(block, skip_flags)
+    return chain
+
+
+def expect(event: Event, refusal: str) -> None:
+    """Demand that an event ends as it did in the walk."""
+    assert refusal == event.refusal, f"a {event.kind} ends in {refusal!r}, and in the walk in {event.refusal!r}"

@@ -1,0 +1,39 @@
+"""A seed from its number to its result: the walk, each way in which it is driven, and what differs."""
+
+import traceback
+from collections import Counter
+from collections.abc import Mapping
+
+from msgspec import Struct, field
+
+from tests.random_walks.drivers import DRIVERS, Driver
+from tests.random_walks.observation import differences, sight
+from tests.random_walks.walk import STEPS, Walk
+
+SHOWN_MAX = 5  # differences of a failure
+
+
+class Result(Struct, frozen=True):
+    """What became of a seed: what happened in the walk, and what went wrong, if something did."""
+
+    seed: int
+    counts: dict[str, int] = field(default_factory=dict)
+    failure: str = ""
+
+
+def run_seed(seed: int, drivers: Mapping[str, Driver] = DRIVERS, steps: int = STEPS) -> Result:
+    """Walk from a seed, and compare all ways with the first."""
+    counts: Counter[str] = Counter()
+    try:
+        walk = Walk(seed).run(steps)
+        counts = walk.counts
+        counts["blocks at the end"] = walk.chain.state.props.head_block_number
+        seen = {name: sight(drive(walk)) for name, drive in drivers.items()}
+    except Exception as error:
+        return Result(seed, dict(counts), "".join(traceback.format_exception(error)))
+    first, *others = seen
+    for name in others:
+        if found := differences(seen[first], seen[name]):
+            shown = "\n    ".join(found[:SHOWN_MAX])
+            return Result(seed, dict(counts), f"{name!r} differs from {first!r} in {len(found)} places:\n    {shown}")
+    return Result(seed, dict(counts))

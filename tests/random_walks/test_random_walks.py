@@ -1,0 +1,59 @@
+"""Random walks: a few seeds, and that ways which differ are seen. `bin/test walks --count 1000` runs many."""
+
+from collections import Counter
+
+import pytest
+
+from state.chain import production
+from state.chain.chain import Chain
+from state.chain.skip import TRUSTED
+from tests.random_walks.drivers import Driver, made_by_itself, made_by_trial, pushed, replayed
+from tests.random_walks.seeds import run_seed
+from tests.random_walks.walk import Walk, new_chain
+
+SEEDS = range(1, 3)
+
+
+def test_all_ways_lead_to_the_same_state() -> None:
+    counts: Counter[str] = Counter()
+    for seed in SEEDS:
+        result = run_seed(seed)
+        assert not result.failure, result.failure
+        counts.update(result.counts)
+    assert counts["transactions in blocks"] > 50
+    assert counts["transactions refused"] > 100
+    assert counts["blocks popped"] > 5
+    assert counts["blocks refused"] > 5
+    assert counts["switches"] > 3
+
+
+def ways(**others: Driver) -> dict[str, Driver]:
+    """The first way, and others."""
+    return {"pushed": pushed, **others}
+
+
+def test_a_state_that_differs_is_seen() -> None:
+    def drifting(walk: Walk) -> Chain:
+        chain = replayed(new_chain(), walk, TRUSTED)
+        chain.state.witnesses.modify(next(iter(chain.state.witnesses)), total_missed=7)
+        return chain
+
+    assert "'drifting' differs from 'pushed'" in run_seed(1, ways(drifting=drifting)).failure
+
+
+def test_data_of_plugins_that_differ_are_seen() -> None:
+    def forgetful(walk: Walk) -> Chain:
+        chain = replayed(new_chain(), walk, TRUSTED)
+        history = chain.state.plugins["account_history"]
+        history.accounts.drop_front("alice", 1)
+        return chain
+
+    failure = run_seed(1, ways(forgetful=forgetful)).failure
+    assert "'forgetful' differs from 'pushed'" in failure
+    assert "account_history" in failure
+
+
+def test_a_block_of_transactions_that_should_have_been_tried_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(production, "all_selectable", lambda *arguments: True)
+    several = ways(itself=made_by_itself, trial=made_by_trial)
+    assert any(run_seed(seed, several).failure for seed in range(1, 4))

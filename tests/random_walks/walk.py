@@ -1,0 +1,233 @@
+"""A walk: a chain and its rival make blocks of random transactions, part, meet and pop blocks; what happens to the chain is noted."""
+
+from collections import Counter
+from random import Random
+
+from msgspec import Struct, structs
+
+from node.specs.builder import load_spec
+from state.chain.chain import Chain
+from state.chain.genesis import new_state
+from state.chain.slots import scheduled_witness, slot_time
+from state.plugins.registry import PLUGINS, enable
+from state.protocol.errors import ChainError
+from state.protocol.keys.keys import derive_secret, secret_from_wif
+from state.protocol.keys.signatures import Canonical, sign
+from state.protocol.transaction import SignedBlock, SignedTransaction
+from tests.random_walks.operations import PASSWORD, key_of, operations
+
+DEV = load_spec("dev")
+GENESIS_KEY = secret_from_wif(DEV.witness_keys[0])
+BLOCKS_FIRST = 24  # the first of them is irreversible then
+STEPS = 100
+POPPED_MAX = 4
+APART_MAX = 18  # blocks after which a rival that has not met the chain is made anew
+LIFETIMES = (6, 60, 3600)
+# Slots that are missed before a block, and how often: none, some, a round, an hour, a day, and what payouts and power-downs wait for.
+GAPS = ((0, 60), (1, 10), (20, 4), (25, 2), (1200, 4), (28_800, 2), (201_700, 1))
+
+
+class Event(Struct, frozen=True):
+    """What happened to the chain: a transaction or a block as bytes, a number of blocks that were popped.
+
+    A block that the chain has made has the secret that it was made with. `refusal` is the text with which it was refused, if it was.
+    """
+
+    kind: str
+    data: bytes = b""
+    secret: bytes = b""
+    count: int = 0
+    refusal: str = ""
+
+
+def new_chain() -> Chain:
+    """A chain at genesis with all plugins."""
+    return Chain(new_state(DEV, prepare=lambda state: enable(state, PLUGINS)))
+
+
+class Walk:
+    """A chain, the events that have made it, and the rival that gives it blocks of another branch."""
+
+    def __init__(self, seed: int) -> None:
+        self.draw = Random(seed)
+        self.chain, self.rival = new_chain(), new_chain()
+        self.events: list[Event] = []
+        self.counts: Counter[str] = Counter()
+        self.is_apart = False
+
+    def run(self, steps: int = STEPS) -> "Walk":
+        """Walk so many steps, and meet the rival at the end."""
+        for number in range(BLOCKS_FIRST):
+            if number > BLOCKS_FIRST // 2:
+                self.send()
+            self.make()
+        todo = {self.send: 40, self.make: 22, self.make_rival: 12, self.part: 5, self.meet: 4, self.pop: 3, self.disturb: 3}
+        for _ in range(steps):
+            self.draw.choices(list(todo), list(todo.values()))[0]()
+        self.meet()
+        self.make()
+        return self
+
+    # -------------------------------------------------------------- steps
+
+    def send(self) -> None:
+        """A few transactions, to both or to the rival alone."""
+        for _ in range(self.draw.randint(1, 4)):
+            chain = self.draw.choice((self.chain, self.chain, self.rival))
+            trx = self.transaction(chain)
+            if chain is self.chain or not self.is_apart:
+                self._note("transaction", self.chain.state.wire.pack_transaction(trx))
+            attempt(self.rival, lambda trx=trx: self.rival.push_transaction(trx))
+
+    def transaction(self, chain: Chain) -> SignedTransaction:
+        """A signed transaction on the head of a chain, or on a block before it."""
+        state, draw = chain.state, self.draw
+        found, name, role = operations(state, draw)
+        head = chain.head
+        assert head is not None
+        block = draw.choice([head, head, head, chain.forks.on_main_branch(head.number - 1) or head])
+        trx = SignedTransaction(
+            ref_block_num=block.number & 0xFFFF,
+            ref_block_prefix=int.from_bytes(block.id[4:8], "little"),
+            expiration=state.head_time + draw.choice(LIFETIMES),
+            operations=tuple(found),
+        )
+        wire = state.wire
+        secret = derive_secret(draw.choice((name,) * 30 + ("nobody",)), role, PASSWORD)
+        trx.signatures = (sign(secret, wire.signature_digest(wire.seal(trx)), Canonical.bip_0062),)
+        return wire.seal(trx)
+
+    def make(self) -> None:
+        """A block of the chain, which the rival gets unless they are apart."""
+        block, secret = made(self.chain, self.draw)
+        self.counts["transactions in blocks"] += len(block.transactions)
+        self.events.append(Event("made", self.chain.state.wire.pack_block(block), secret))
+        if not self.is_apart:
+            give(self.rival, block)
+
+    def make_rival(self) -> None:
+        """A block of the rival, which the chain gets unless they are apart."""
+        block, _ = made(self.rival, self.draw)
+        if not self.is_apart:
+            self._push(block)
+
+    def part(self) -> None:
+        """Let neither hear of the other's blocks."""
+        self.is_apart = True
+
+    def meet(self) -> None:
+        """Let each have the other's branch; a rival that is too far away is made anew."""
+        self.is_apart = False
+        for block in branch(self.rival, self.chain):
+            self._push(block)
+        for block in branch(self.chain, self.rival):
+            give(self.rival, block)
+        if self.chain.state.props.head_block_number - common(self.chain, self.rival) > APART_MAX:
+            self.rival = new_chain()
+            for number in range(1, self.chain.state.props.head_block_number + 1):
+                give(self.rival, the_block(self.chain, number))
+
+    def pop(self) -> None:
+        """Pop some blocks."""
+        count = min(self.draw.randint(1, POPPED_MAX), self.chain.poppable)
+        if count:
+            self.events.append(Event("pop", count=count))
+            self.chain.pop_blocks(count)
+            self.counts["blocks popped"] += count
+
+    def disturb(self) -> None:
+        """Push a block that is known, or one with damage."""
+        last = self.chain.state.props.head_block_number
+        source = self.draw.choice((self.chain, self.rival))
+        block = the_block(source, self.draw.randint(max(1, last - 25), source.state.props.head_block_number))
+        copy = structs.replace(block)
+        damage = self.draw.randrange(4)
+        if damage == 1:
+            copy.witness_signature = bytes(65)
+        elif damage == 2:
+            copy.transaction_merkle_root = bytes(range(20))
+        elif damage == 3:
+            copy.timestamp += 3
+        self._push(source.state.wire.seal_block(copy))
+
+    # -------------------------------------------------------------- notes
+
+    def _push(self, block: SignedBlock) -> None:
+        before = self.chain.state.props.head_block_id
+        self._note("block", self.chain.state.wire.pack_block(block))
+        after = self.chain.state.props.head_block_id
+        self.counts["switches"] += before not in (after, block.previous)
+
+    def _note(self, kind: str, data: bytes) -> None:
+        """Let an event happen to the chain, and write it down."""
+        refusal = happen(self.chain, Event(kind, data))
+        self.counts[f"{kind}s"] += 1
+        self.counts[f"{kind}s refused"] += bool(refusal)
+        self.events.append(Event(kind, data, refusal=refusal))
+
+
+def made(chain: Chain, draw: Random) -> tuple[SignedBlock, bytes]:
+    """A block that a chain makes, after a gap that is drawn, and the secret that it was made with."""
+    gaps, weights = zip(*GAPS, strict=True)
+    slot = draw.choices(gaps, weights)[0] + 1
+    state = chain.state
+    name, when = scheduled_witness(state, slot), slot_time(state, slot)
+    key = key_at_head(chain, name)
+    found = [role for role in ("active", "posting") if key_of(name, role) == key]
+    secret = derive_secret(name, found[0], PASSWORD) if found else GENESIS_KEY
+    return chain.generate_block(when, name, secret), secret
+
+
+def key_at_head(chain: Chain, name: str) -> bytes:
+    """The signing key of a witness without the pending transactions, which may give it another one."""
+    table, row = chain.state.witnesses, chain.state.witness(name)
+    writes = [] if chain.pending_position is None else table.writes_since(chain.pending_position)
+    earlier = (old["signing_key"] for _, changed, old in writes if changed is row and old is not None and "signing_key" in old)
+    return next(earlier, row.signing_key)
+
+
+def happen(chain: Chain, event: Event) -> str:
+    """Let an event happen to a chain as it happens to one that gets everything from outside; returns the text of a refusal."""
+    wire = chain.state.wire
+    if event.kind == "transaction":
+        return attempt(chain, lambda: chain.push_transaction(wire.unpack_transaction(event.data)))
+    if event.kind == "pop":
+        chain.pop_blocks(event.count)
+        return ""
+    return attempt(chain, lambda: chain.push_block(wire.unpack_block(event.data)[0]))
+
+
+def attempt(chain: Chain, work: object) -> str:
+    """Do it, and return the text of a refusal."""
+    assert callable(work)
+    try:
+        work()
+    except ChainError as error:
+        return error.message(chain.state.spec.spell)
+    return ""
+
+
+def give(chain: Chain, block: SignedBlock) -> None:
+    """Push a block as another node would, which may be refused."""
+    wire = chain.state.wire
+    attempt(chain, lambda: chain.push_block(wire.unpack_block(wire.pack_block(block))[0]))
+
+
+def the_block(chain: Chain, number: int) -> SignedBlock:
+    """A block of the main branch."""
+    block = chain.block_by_number(number)
+    assert block is not None
+    return block
+
+
+def common(one: Chain, other: Chain) -> int:
+    """The number of the last block that is on the main branches of both."""
+    number = min(one.state.props.head_block_number, other.state.props.head_block_number)
+    while number and the_block(one, number).id != the_block(other, number).id:
+        number -= 1
+    return number
+
+
+def branch(source: Chain, target: Chain) -> list[SignedBlock]:
+    """The blocks of one chain's main branch that another's doesn't have."""
+    return [the_block(source, number) for number in range(common(source, target) + 1, source.state.props.head_block_number + 1)]

@@ -1,0 +1,129 @@
+"""What a text stands for."""
+
+from typing import Any
+
+import pytest
+
+from state.operations.content import Comment
+from state.plugins.social.plugin import COMMUNITIES
+from state.plugins.social.rows import Community
+from state.protocol.keys.keys import public_key, public_key_text
+from state.protocol.values.asset import nai_text, symbol_from_digits
+from state.tables.smt import SmtToken
+from tests.helpers.api import ApiChain, secret
+
+METHOD = "explorer_api.find"
+
+
+@pytest.fixture(scope="module")
+def api() -> ApiChain:
+    made = ApiChain("dev", plugins=("account_by_key", "account_history", "communities", "debug_node_api"))
+    made.generate(3)
+    made.account("alicia")
+    made.account("zoe.the-first")
+    made.chain.push_transaction(
+        made.transaction(Comment("", "news", "alicia", "hello", "Hello", "text", "{}"), signers=(secret("alicia"),))
+    )
+    made.generate()
+    return made
+
+
+def found(api: ApiChain, text: str) -> list[dict[str, Any]]:
+    hits: list[dict[str, Any]] = api.call(METHOD, text=text)
+    return hits
+
+
+def account(name: str, is_exact: bool = True) -> dict[str, Any]:
+    return {"kind": "account", "is_exact": is_exact, "account": name}
+
+
+@pytest.mark.parametrize("text", ["3", " 3 ", "#3", "0,003"])
+def test_blocks_by_number(api: ApiChain, text: str) -> None:
+    assert found(api, text) == [{"kind": "block", "is_exact": True, "block_num": 3}]
+
+
+def test_numbers_of_no_block(api: ApiChain) -> None:
+    assert found(api, "1,000") == found(api, "0") == found(api, "9" * 300) == []
+
+
+def test_blocks_and_transactions_by_id(api: ApiChain) -> None:
+    block = api.chain.block_by_number(4)
+    assert block is not None
+    assert found(api, block.id.hex().upper()) == [{"kind": "block", "is_exact": True, "block_num": 4, "id": block.id.hex()}]
+    trx = block.transactions[0].id.hex()
+    assert found(api, trx) == [{"kind": "transaction", "is_exact": True, "block_num": 4, "id": trx}]
+    assert found(api, block.id.hex()[:-1] + "x") == found(api, "00" * 20) == []
+
+
+def test_accounts(api: ApiChain) -> None:
+    assert found(api, "@alicia") == found(api, "ALICIA") == [account("alicia")]
+    assert found(api, "ali") == [account("alice", False), account("alicia", False)]
+    assert found(api, "alice") == [account("alice")]
+    assert found(api, "zoe.the") == [account("zoe.the-first", False)]
+    assert found(api, "nobody") == found(api, "") == found(api, "@") == found(api, "a b") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "alicia/hello",
+        "@alicia/hello",
+        "/@alicia/hello",
+        "https://example.com/news/@alicia/hello?sort=new#comments",
+        "https://example.com/@alicia/hello",
+        "example.com/news/@alicia/hello",
+        "https://example.com/news/@bob/other#@alicia/hello",
+    ],
+)
+def test_posts(api: ApiChain, text: str) -> None:
+    assert found(api, text) == [{"kind": "post", "is_exact": True, "account": "alicia", "permlink": "hello"}]
+
+
+def test_the_author_of_a_post_that_is_not_there(api: ApiChain) -> None:
+    assert found(api, "alicia/bye") == [account("alicia", False)]
+    assert found(api, "https://example.com/@alicia") == [account("alicia")]
+    assert found(api, "https://example.com/alicia/hello") == found(api, "nobody/hello") == []
+
+
+def test_public_keys(api: ApiChain) -> None:
+    key = api.state.authority("alice").owner.key_auths[0][0]
+    own = public_key_text(key, "TST")
+    wanted = [{"kind": "key", "is_exact": True, "key": own, "accounts": ["alice"]}]
+    assert found(api, own) == found(api, public_key_text(key, "STM")) == wanted
+    unknown = public_key_text(public_key(secret("nobody")), "TST")
+    assert found(api, unknown) == [{"kind": "key", "is_exact": True, "key": unknown, "accounts": []}]
+    assert found(api, own[:-1] + ("1" if own[-1] != "1" else "2")) == []
+    assert found(ApiChain("dev", plugins=()), own)[0]["accounts"] is None
+
+
+def test_tokens(api: ApiChain) -> None:
+    coin = [{"kind": "token", "is_exact": True, "nai": "@@000000021", "symbol": "COIN"}]
+    assert found(api, "@@000000021") == found(api, "000000021") == coin
+    assert found(api, "coin") == [*coin, account("coin.dao", False)]
+    assert found(api, "VESTS")[0]["nai"] == "@@000000037"
+    assert found(api, "@@000000022") == found(api, "@@123456789") == []
+
+
+def test_communities_and_made_tokens() -> None:
+    api = ApiChain("dev", plugins=("communities", "debug_node_api"))
+    api.generate(2)
+    api.account("coin-100001")
+    COMMUNITIES.of(api.state).communities.insert(Community(name="coin-100001"))
+    assert found(api, "coin-100001") == [account("coin-100001"), {"kind": "community", "is_exact": True, "name": "coin-100001"}]
+    symbol = symbol_from_digits(12_345_678, 3)
+    api.state.smt_tokens.insert(SmtToken(liquid_symbol=symbol, control_account="alice"))
+    wanted = [{"kind": "token", "is_exact": True, "nai": nai_text(symbol), "symbol": None}]
+    assert found(api, nai_text(symbol)) == found(api, nai_text(symbol)[2:]) == wanted
+    assert found(api, nai_text(symbol)[:-1] + str((int(nai_text(symbol)[-1]) + 1) % 10)) == []
+
+
+def test_at_most_twenty(api: ApiChain) -> None:
+    for i in range(30):
+        api.account(f"many{i:02}")
+    assert [hit["account"] for hit in found(api, "many")] == [f"many{i:02}" for i in range(20)]
+
+
+@pytest.mark.parametrize("piece", ["#@", "#@a/", "/@", "%40", "@@", "://", "#", "?", "%", "\u0660", "9,", "\ud7ff", "a/"])
+def test_odd_texts_name_nothing(api: ApiChain, piece: str) -> None:
+    for count in (1, 7, 400, 2000):
+        assert all(hit["kind"] in ("account", "block") for hit in found(api, piece * count))

@@ -1,0 +1,122 @@
+"""Declaring methods: what `@method` reads from a function, and the reply that is only a value under its name."""
+
+import json
+from typing import Any
+
+import pytest
+
+from node.specs.builder import load_spec
+from rpc.caller import Caller
+from rpc.declare.arguments import APPBASE, UInt32
+from rpc.declare.method import VALUES_MAX, Method, bind, method
+from rpc.declare.record_encoder import FIELDS_OF_UNIT, RecordEncoder
+from rpc.describe.openrpc import document
+from rpc.describe.signature import signature
+from rpc.jsonrpc.dispatch import Service
+from rpc.records.vesting import DelegationRecord
+from state.chain.genesis import new_state
+from state.protocol.work import TooMuchWork
+from state.tables.accounts import VestingDelegation
+from tests.helpers.fakes import fake_wire
+from tests.helpers.golden import fails
+
+
+def declared() -> dict[str, Method]:
+    """Two methods whose replies have a key; one of them waits."""
+    registry: dict[str, Method] = {}
+
+    @method("a_api.now", key="numbers", registry=registry)
+    @method("condenser_api.now", registry=registry)
+    def now(state: None, number: UInt32) -> list[UInt32]:
+        """At once."""
+        return [number]
+
+    @method("a_api.later", key="number", registry=registry)
+    async def later(state: None, number: UInt32) -> UInt32:
+        """Later."""
+        return number
+
+    return registry
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "result"),
+    [
+        ("a_api.now", {"number": 7}, {"numbers": [7]}),
+        ("condenser_api.now", [7], [7]),
+        ("a_api.later", {"number": 7}, {"number": 7}),
+    ],
+)
+async def test_a_reply_under_its_key(name: str, params: Any, result: Any) -> None:
+    service = Service(declared().values(), wire=fake_wire(), state=None)
+    reply = service.answer(json.dumps({"jsonrpc": "2.0", "id": 1, "method": name, "params": params}).encode())
+    answer = json.loads(reply if isinstance(reply, bytes) else await reply)
+    assert answer["result"] == result
+
+
+async def test_a_method_is_told_who_calls() -> None:
+    registry: dict[str, Method] = {}
+
+    @method("a_api.who", registry=registry)
+    async def who(state: None, caller: Caller, /, number: UInt32) -> list[Any]:
+        """Say who."""
+        return [caller.address, caller.is_local, number]
+
+    service = Service(registry.values(), wire=fake_wire(), state=None)
+    reply = service.answer(b'{"jsonrpc":"2.0","id":1,"method":"a_api.who","params":{"number":7}}', Caller("10.0.0.1", "because"))
+    assert not isinstance(reply, bytes)
+    assert json.loads(await reply)["result"] == ["10.0.0.1", False, 7]
+    assert [parameter.name for parameter in registry["a_api.who"].parameters] == ["number"]
+
+
+def test_the_key_stands_in_signature_and_schema() -> None:
+    registry = declared()
+    assert signature(registry["a_api.now"], fake_wire())["ret"] == {"numbers": []}
+    assert signature(registry["condenser_api.now"], fake_wire())["ret"] == []
+    schemas = {entry["name"]: entry["result"]["schema"] for entry in document(registry.values(), fake_wire())["methods"]}
+    number = {"type": "integer", "minimum": 0, "maximum": 2**32 - 1}
+    assert schemas["a_api.later"] == {"type": "object", "properties": {"number": number}, "required": ["number"]}
+    assert schemas["condenser_api.now"] == {"type": "array", "items": number}
+
+
+def test_a_method_is_declared_once_and_says_what_it_does() -> None:
+    registry = declared()
+    with fails(AssertionError):
+
+        @method("a_api.now", registry=registry)
+        def again(state: None) -> None:
+            """Once more."""
+
+    with fails(AssertionError):
+
+        @method("a_api.silent", registry=registry)
+        def silent(state: None) -> None:
+            pass
+
+
+def test_the_arguments_of_clients_without_local_rights_have_a_bounded_number_of_values() -> None:
+    registry: dict[str, Method] = {}
+
+    @method("test_api.count", registry=registry)
+    def count(_state: object, names: Any) -> int:
+        """Return the number of names."""
+        return len(names)
+
+    call = bind(registry["test_api.count"], fake_wire(), {"state": None})
+    far = Caller("192.0.2.1", "it is far away")
+    assert call({"names": ["a"] * VALUES_MAX}, Caller()) == VALUES_MAX
+    assert call({"names": ["a"] * (VALUES_MAX - 1)}, far) == VALUES_MAX - 1
+    for names in (["a"] * VALUES_MAX, [["a"] * 100] * (VALUES_MAX // 100)):
+        with pytest.raises(TooMuchWork):
+            call({"names": names}, far)
+
+
+def test_the_records_that_a_method_shows_are_counted() -> None:
+    state = new_state(load_spec("dev"))
+    show = RecordEncoder(state.wire, APPBASE, state.work)
+    before = state.work.spent
+    show.each(DelegationRecord, state.vesting_delegations)
+    assert state.work.spent == before
+    row = VestingDelegation(delegator="alice", delegatee="bob")
+    show.each(DelegationRecord, [row] * 10)
+    assert state.work.spent == before + 10 * (1 + len(DelegationRecord.__struct_fields__) // FIELDS_OF_UNIT)

@@ -1,0 +1,13 @@
+"""What the tests of the transport share."""
+
+import pytest
+
+from rpc.http.asgi_app import serve
+
+
+@pytest.fixture(params=[True, False], ids=["lanes", "hypercorn"])
+def lanes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Whether servers have lanes: a test that uses this runs with them, and with hypercorn alone."""
+    assert serve.__kwdefaults__ is not None
+    monkeypatch.setitem(serve.__kwdefaults__, "has_lanes", request.param)
+    return bool(request.param)

@@ -1,0 +1,69 @@
+"""Which heads are read here, and what they say: nothing that another reader could take for something else."""
+
+import pytest
+
+from rpc.http.http1.heads import HEAD_SIZE_MAX, RequestHead, may_begin, read_head
+
+HOST = b"Host: x"
+SIZED = b"Content-Length: 5"
+
+
+def head(*lines: bytes, start: bytes = b"POST / HTTP/1.1") -> bytes:
+    """Return the bytes of a head."""
+    return b"\r\n".join([start, *lines, b"", b""])
+
+
+def test_what_a_head_says() -> None:
+    read = read_head(head(b"hOST: a b ", b"X:", b"X:\t1  2\t", SIZED, start=b"POST /a?b HTTP/1.1"))
+    assert read == RequestHead([(b"host", b"a b"), (b"x", b""), (b"x", b"1  2"), (b"content-length", b"5")], 5, is_last=False, waits=False)
+    read = read_head(head(HOST, b"Transfer-Encoding: Chunked", b"Connection: Close", b"Expect: 100-Continue"))
+    assert read is not None
+    assert (read.size, read.is_last, read.waits) == (None, True, True)
+    kept = read_head(head(HOST, b"Content-Length: 0", b"connection: keep-alive"))
+    assert kept is not None
+    assert (kept.size, kept.is_last) == (0, False)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [HOST], [SIZED], [HOST, HOST, SIZED], [HOST, SIZED, SIZED], [HOST, SIZED, b"Transfer-Encoding: chunked"],
+        [HOST, b"Transfer-Encoding: chunked", b"Transfer-Encoding: chunked"], [HOST, b"Transfer-Encoding: gzip, chunked"],
+        [HOST, b"Transfer-Encoding: identity"], [HOST, b"Content-Length: 05"], [HOST, b"Content-Length: +5"],
+        [HOST, b"Content-Length: 5, 5"],
+        [HOST, b"Content-Length: "], [HOST, b"Content-Length: -5"], [HOST, b"Content-Length: 0x5"], [HOST, b"Content-Length: " + b"9" * 20],
+        [HOST, SIZED, b"Upgrade: h2c"], [HOST, SIZED, b"Connection: upgrade"], [HOST, SIZED, b"Connection: close, x"],
+        [HOST, SIZED, b"Connection: close", b"Connection: close"], [HOST, SIZED, b"Expect: x"], [HOST, SIZED, b"X : 1"],
+        [HOST, SIZED, b" X: 1"],
+        [HOST, SIZED, b"X: 1", b" 2"], [HOST, SIZED, b"X"], [HOST, SIZED, b": 1"], [HOST, SIZED, b"X: \x00"], [HOST, SIZED, b"X: \x0b"],
+        [HOST, SIZED, b"X: a\rb"], [HOST, SIZED, b"X: a\nb: c"], [HOST, SIZED, b"X\xe9: 1"], [HOST, SIZED, b"X: " + b"1" * HEAD_SIZE_MAX],
+    ],
+)  # fmt: skip
+def test_what_is_left_for_hypercorn(lines: list[bytes]) -> None:
+    assert read_head(head(*lines)) is None
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        b"GET / HTTP/1.1", b"post / HTTP/1.1", b"POST  / HTTP/1.1", b"POST /  HTTP/1.1", b"POST / HTTP/1.0", b"POST / HTTP/1.1 ", b"POST /",
+        b"POST /a b HTTP/1.1", b"POST /\xe9 HTTP/1.1", b"POST / http/1.1", b"\r\nPOST / HTTP/1.1", b"POST\t/ HTTP/1.1", b"PRI * HTTP/2.0",
+    ],
+)  # fmt: skip
+def test_other_first_lines_are_left_for_hypercorn(start: bytes) -> None:
+    assert read_head(head(HOST, SIZED, start=start)) is None
+
+
+def test_beginnings_are_waited_for_only_while_they_may_become_a_head() -> None:
+    whole = head(HOST, SIZED)
+    assert all(may_begin(whole[:size]) for size in range(1, len(whole) - 1))
+    for data in (
+        b"G",
+        b"POSTS",
+        b"\r",
+        b"\x16",
+        b"POST / HTTP/1.1\nHost: x\n\n",
+        b"POST / HTTP/1.1\n\r\n",
+        b"POST /" + b"a" * HEAD_SIZE_MAX,
+    ):
+        assert not may_begin(data)

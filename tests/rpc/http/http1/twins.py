@@ -1,0 +1,113 @@
+"""The same bytes on two connections, of which one has lanes and the other hypercorn alone: what each gets, and whether it stays open."""
+
+import re
+import socket
+
+import trio
+import trio.testing
+from msgspec import Struct
+
+from rpc.declare.arguments import Text
+from rpc.declare.method import Method, method
+from rpc.http.access import AccessPolicy
+from rpc.http.asgi_app import IDLE_SECONDS_MAX, AsgiApp, HypercornFallback, PageReply
+from rpc.http.connection import Connection, ErrorLog, ProtocolHandler
+from rpc.http.connection_limits import ConnectionLimiter, limits_for
+from rpc.http.http1.fast_path import Http1FastPath
+from rpc.http.input_scheduler import FairInputScheduler
+from rpc.http.websocket.rpc_session import RpcSession
+from rpc.jsonrpc.dispatch import Service
+from tests.helpers.fake_connection import FakeConnection
+from tests.helpers.fakes import fake_wire
+
+CLIENT, SERVER = ("127.0.0.1", 40000), ("127.0.0.1", 8090)
+SECONDS_MAX = 20
+_DATE = re.compile(rb"date: [^\r]+")
+
+
+class Outcome(Struct, frozen=True):
+    """What a client got until it had sent everything, whether the connection was open then, and what it got after it had left."""
+
+    sent: bytes
+    is_open: bool
+    sent_in_the_end: bytes
+
+
+class Twins:
+    """A server of both kinds of connections."""
+
+    def __init__(self, access: AccessPolicy) -> None:
+        self._limiter = ConnectionLimiter(limits_for())
+        self._input_scheduler = FairInputScheduler()
+        service = _service()
+        self._asgi_app = AsgiApp(service, {"/health": lambda: PageReply(b"{}")}, self._limiter, access)
+        self._outer = HypercornFallback(
+            self._asgi_app, RpcSession(service, self._limiter, None, self._input_scheduler.wait), self._input_scheduler, is_http2=False
+        )
+        # A thread would come between two pieces.
+        self._outer.load_now()
+        self._lane = Http1FastPath(self._asgi_app, self._input_scheduler)
+        self._error_log = ErrorLog()
+        self._unused = socket.socket()
+
+    async def run(self) -> None:
+        """Let in what waits, and look after who does."""
+        with self._unused:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._input_scheduler.run)
+                nursery.start_soon(self._lane.run)
+
+    async def outcome(self, pieces: list[bytes], *, has_lane: bool, is_slow: bool = False) -> Outcome:
+        """Send pieces over a new connection; slowly: each when what the one before asked for is done."""
+        lanes: list[ProtocolHandler] = [self._lane, self._outer] if has_lane else [self._outer]
+        connection = Connection(self._unused.dup(), CLIENT, IDLE_SECONDS_MAX, self._limiter, self._input_scheduler, lanes)
+        line = FakeConnection(pieces[1:], SERVER, is_patient=True, is_slow=is_slow)
+        line.plug(connection)
+        usage = self._limiter.register(CLIENT[0], connection.abort)
+        assert usage is not None
+        with trio.fail_after(SECONDS_MAX):
+            async with trio.open_nursery() as nursery:
+
+                async def serve() -> None:
+                    await connection.run(usage, pieces[0], self._error_log)
+
+                nursery.start_soon(serve)
+                await trio.testing.wait_all_tasks_blocked()
+                sent, is_open = bytes(line.sent), not line.is_closed
+                line.leave()
+        assert all(now == 0 for kind, (now, _) in self._limiter.used().items()), self._limiter.used()
+        return Outcome(_dateless(sent), is_open, _dateless(bytes(line.sent[len(sent) :])))
+
+
+def _dateless(data: bytes) -> bytes:
+    return _DATE.sub(b"date: X", data)
+
+
+def _service() -> Service:
+    registry: dict[str, Method] = {}
+
+    @method("a_api.echo", registry=registry)
+    def echo(state: None, text: Text) -> str:
+        """Its argument."""
+        return text
+
+    @method("a_api.long", registry=registry)
+    def long(state: None) -> str:
+        """A long text."""
+        return "x" * 100_000
+
+    @method("debug_node_api.local", loopback_only=True, registry=registry)
+    def local(state: None) -> bool:
+        """Only here."""
+        return True
+
+    @method("a_api.wait", registry=registry)
+    async def wait(processor: None) -> str:
+        """It waits, in scopes of its own."""
+        with trio.fail_after(SECONDS_MAX):
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(trio.lowlevel.checkpoint)
+                await trio.lowlevel.checkpoint()
+        return "done"
+
+    return Service(registry.values(), wire=fake_wire(), state=None, processor=None, clock=lambda: 0)

@@ -1,0 +1,231 @@
+"""WebSockets over real connections: how they begin and end, what waits within bounds, and that tiny frames hold up nobody."""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+import pytest
+import trio
+
+from rpc.http import connection
+from rpc.http.access import AccessPolicy
+from rpc.http.connection_limits import ConnectionLimits
+from rpc.http.websocket import rpc_session
+from rpc.jsonrpc.dispatch import Service
+from tests.helpers.attackers import head, upgrade, ws_frame
+from tests.helpers.log_capture import capture_logs
+from tests.rpc.http.test_asgi_app import PING, PONG, Waiting, ask, server
+
+ANSWER = json.dumps(PONG, separators=(",", ":")).encode()
+CLOSED = b"\x88\x02\x03\xe8"  # 1000
+WAIT = b'{"jsonrpc":"2.0","method":"a_api.wait","id":"w"}'
+
+
+async def until_end(stream: trio.SocketStream) -> bytes:
+    """All that comes until the end."""
+    data = b""
+    with trio.fail_after(20), suppress(trio.BrokenResourceError):
+        while more := await stream.receive_some(65536):
+            data += more
+    return data
+
+
+@asynccontextmanager
+async def opened(port: int) -> AsyncIterator[trio.SocketStream]:
+    """An open WebSocket, as bytes."""
+    async with await trio.open_tcp_stream("127.0.0.1", port) as stream:
+        await stream.send_all(upgrade())
+        assert (await stream.receive_some(4096)).endswith(b"\r\n\r\n")
+        yield stream
+
+
+async def receive(stream: trio.SocketStream, size: int) -> bytes:
+    """So many bytes."""
+    data = b""
+    with trio.fail_after(20):
+        while len(data) < size:
+            data += await stream.receive_some(size - len(data))
+    return data
+
+
+def framed(text: bytes) -> bytes:
+    """The frame of a short text of the node."""
+    return bytes([0x81, len(text)]) + text
+
+
+# ------------------------------------------------------------------ beginning
+
+
+async def test_a_handshake_may_come_in_pieces_and_after_other_requests() -> None:
+    call = head("POST / HTTP/1.1", "Host: x", f"Content-Length: {len(PING)}") + PING
+    async with server() as port, await trio.open_tcp_stream("127.0.0.1", port) as stream:
+        await stream.send_all(call)
+        assert (await stream.receive_some(4096)).endswith(ANSWER)
+        for piece in (upgrade()[:30], upgrade()[30:100], upgrade()[100:]):
+            await stream.send_all(piece)
+            await trio.sleep(0.02)
+        answer = await stream.receive_some(4096)
+        assert answer.startswith(b"HTTP/1.1 101 \r\n")
+        assert b"sec-websocket-accept: ICX+Yqv66kxgM0FcWaLWlFLwTAI=\r\n" in answer
+        await stream.send_all(ws_frame(PING))
+        assert await receive(stream, len(ANSWER) + 2) == framed(ANSWER)
+
+
+async def test_a_handshake_right_after_a_request_is_answered_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "CLOSE_SECONDS_MAX", 0.2)
+    call = head("POST / HTTP/1.1", "Host: x", f"Content-Length: {len(PING)}") + PING
+    async with server() as port, await trio.open_tcp_stream("127.0.0.1", port) as stream:
+        await stream.send_all(call + upgrade())
+        answer = b""
+        while b"HTTP/1.1 101" not in answer:
+            answer += await stream.receive_some(4096)
+        assert answer.index(ANSWER) < answer.index(b"HTTP/1.1 101")
+        # It stays, although a connection that was left for a WebSocket has little time to end what it did before.
+        await trio.sleep(0.4)
+        await stream.send_all(ws_frame(PING))
+        assert await receive(stream, len(ANSWER) + 2) == framed(ANSWER)
+
+
+async def test_compression_is_not_taken() -> None:
+    async with server() as port, await trio.open_tcp_stream("127.0.0.1", port) as stream:
+        await stream.send_all(upgrade("Sec-WebSocket-Extensions: permessage-deflate"))
+        assert b"sec-websocket-extensions" not in (await stream.receive_some(4096)).lower()
+        await stream.send_all(b"\xc1" + ws_frame(b"x")[1:])
+        assert (await until_end(stream))[2:4] == (1002).to_bytes(2, "big")
+
+
+async def test_pages_that_are_not_let_in_get_no_socket() -> None:
+    async with server(access=AccessPolicy(origins=())) as port, await trio.open_tcp_stream("127.0.0.1", port) as stream:
+        await stream.send_all(upgrade("Origin: http://example.com"))
+        answer = await until_end(stream)
+        assert answer.startswith(b"HTTP/1.1 403 \r\ncontent-length: 0\r\nconnection: close\r\n")
+
+
+# ------------------------------------------------------------------ end
+
+
+async def test_what_was_asked_before_the_end_is_answered() -> None:
+    async with server() as port:
+        async with opened(port) as stream:
+            await stream.send_all(ws_frame(PING) * 3 + ws_frame(b"\x03\xe8", 8) + ws_frame(PING))
+            assert await until_end(stream) == framed(ANSWER) * 3 + CLOSED
+        async with opened(port) as stream:
+            await stream.send_all(ws_frame(PING) * 3)
+            await stream.send_eof()
+            assert await until_end(stream) == framed(ANSWER) * 3
+
+
+@pytest.mark.parametrize(
+    ("broken", "code"),
+    [(ws_frame(b"\xed\xa0\x80"), 1007), (b"\x81\x01x", 1002), (b"\xc1" + ws_frame(b"x")[1:], 1002), (ws_frame(b"x", 0), 1002)],
+)
+async def test_broken_frames_end_the_connection(broken: bytes, code: int) -> None:
+    async with server() as port, opened(port) as stream:
+        await stream.send_all(ws_frame(PING) + broken + ws_frame(PING))
+        said = (await until_end(stream)).removeprefix(framed(ANSWER))
+        assert (said[:1], said[2:4], len(said)) == (b"\x88", code.to_bytes(2, "big"), 2 + said[1])
+
+
+async def test_a_message_that_is_too_large_is_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rpc.http.asgi_app.BODY_SIZE_MAX", 1000)
+    async with server() as port, opened(port) as stream:
+        with capture_logs() as lines:
+            await stream.send_all(ws_frame(b" " * 500, is_last=False) + ws_frame(b" " * 501, 0))
+            assert await until_end(stream) == b"\x88\x02\x03\xf1"  # 1009
+        assert [line["error"] for line in lines] == ["ClientEnded: a message was too large"]
+
+
+async def test_a_bug_ends_the_socket_and_is_logged(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def broken(self: Service, *_: Any) -> bytes:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(Service, "answer_in_turn", broken)
+    async with server() as port, opened(port) as stream:
+        with capture_logs() as lines:
+            await stream.send_all(ws_frame(PING))
+            assert await until_end(stream) == b"\x88\x02\x03\xf3"  # 1011
+        assert [(line["event"], line["client"]) for line in lines] == [("request failed", "127.0.0.1")]
+
+
+async def test_sockets_end_with_the_node(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rpc.http.listener.GRACE_SECONDS_MAX", 0.2)
+    stop = trio.Event()
+    async with server(shutdown=stop.wait) as port, opened(port) as stream:
+        stop.set()
+        assert await until_end(stream) == b""
+
+
+# ------------------------------------------------------------------ what waits
+
+
+async def test_pings_are_answered_while_a_broadcast_waits() -> None:
+    waiting = Waiting()
+    async with server(waiting) as port, opened(port) as stream:
+        await stream.send_all(ws_frame(WAIT))
+        await waiting.begun.wait()
+        await stream.send_all(ws_frame(b"here?", 9))
+        assert await receive(stream, 7) == b"\x8a\x05here?"
+
+
+async def test_a_socket_waits_for_so_many_broadcasts_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rpc_session, "WAITING_PER_SOCKET_MAX", 2)
+    waiting = Waiting()
+    async with server(waiting) as port, opened(port) as stream:
+        await stream.send_all(ws_frame(WAIT) + ws_frame(PING) + ws_frame(WAIT) + ws_frame(PING))
+        assert await receive(stream, len(ANSWER) + 2) == framed(ANSWER)
+        with trio.move_on_after(0.2) as silent:
+            await stream.receive_some(1)
+        assert silent.cancelled_caught
+        waiting.go_on.set()
+        answers = await receive(stream, len(ANSWER) + 2 + 2 * len(framed(b'{"jsonrpc":"2.0","result":"done","id":"w"}')))
+        assert answers.count(b'"done"') == 2
+        assert framed(ANSWER) in answers
+
+
+async def test_messages_that_have_not_arrived_as_a_whole_are_counted() -> None:
+    async with server(bounds=ConnectionLimits(100, 100, 100, 200_000)) as port:
+        async with opened(port) as stream:
+            await stream.send_all(ws_frame(b"x" * 90_000, is_last=False))
+            await stream.send_all(ws_frame(b"x" * 20_000, 0, is_last=False))
+            assert await until_end(stream) == b""  # an address may hold half of it
+        async with opened(port) as stream:
+            for _ in range(3):
+                await stream.send_all(ws_frame(PING + b" " * 40_000, is_last=False) + ws_frame(b" " * 40_000, 0))
+                assert await receive(stream, len(ANSWER) + 2) == framed(ANSWER)
+
+
+async def test_answers_hold_a_bounded_number_of_bytes() -> None:
+    """What an address may hold is 1 MB: an answer of 900 KB fits, since its request counts no longer; one of 2 MB doesn't."""
+    async with server(bounds=ConnectionLimits(100, 100, 100, 2_000_000)) as port:
+        async with opened(port) as stream:
+            await stream.send_all(ws_frame(PING.replace(b'"x"', b'"%s"' % (b"x" * 900_000))))
+            assert len(await receive(stream, 900_000)) == 900_000
+        async with opened(port) as stream:
+            await stream.send_all(ws_frame(b"[" + b"1," * 4_999 + b"1]"))
+            # What the system took at once is all that comes.
+            assert len(await until_end(stream)) < 100_000
+
+
+async def test_tiny_frames_hold_up_nobody() -> None:
+    floods = {
+        "messages": ws_frame(b"x") * 100_000,
+        "pongs": ws_frame(b"", 10) * 100_000,
+        "fragments": ws_frame(b"", is_last=False) + ws_frame(b"", 0, is_last=False) * 100_000,
+    }
+    async with server() as port:
+        for flood in floods.values():
+            async with opened(port) as stream, trio.open_nursery() as nursery:
+                nursery.start_soon(stream.send_all, flood)
+                nursery.start_soon(rest_of, stream)
+                for _ in range(3):
+                    with trio.fail_after(20):
+                        assert (await ask(port, "GET", "/health", None))[0] == 200
+                nursery.cancel_scope.cancel()
+
+
+async def rest_of(stream: trio.SocketStream) -> None:
+    """Take everything."""
+    with suppress(trio.BrokenResourceError, trio.ClosedResourceError):
+        while await stream.receive_some(1 << 16):
+            pass

@@ -1,0 +1,226 @@
+"""The lane of WebSockets against hypercorn, which served them before: streams of frames and handshakes from seeds, most of them unusual,
+many of them mutated, cut at random, come to the same.
+
+Run: .venv/bin/python -m tests.rpc.http.websocket.test_websocket_differences [COUNT] [FIRST_SEED]
+
+Allowed are these differences:
+- Whoever breaks a rule of frames gets a frame with the code 1002 or 1007. Hypercorn ended the connection without a word.
+- A request for a WebSocket by HTTP/1.2 to 1.9 is refused (400). Hypercorn asked for no key there, and accepted it with the status 200.
+"""
+
+import re
+import sys
+from functools import partial
+from random import Random
+from typing import Any
+from unittest.mock import patch
+
+import trio
+import trio.testing
+from hypercorn.events import Closed, Event, RawData
+from hypercorn.protocol.events import Data, EndData, StreamClosed
+from hypercorn.protocol.events import Event as StreamEvent
+from hypercorn.protocol.h11 import H11Protocol
+from hypercorn.protocol.ws_stream import ASGIWebsocketState, Handshake, WSStream
+from hypercorn.trio.worker_context import WorkerContext
+from hypercorn.typing import ConnectionState, LifespanState
+from wsproto.connection import Connection, ConnectionType
+from wsproto.extensions import PerMessageDeflate
+
+from rpc.http import hypercorn_protocols
+from rpc.http.connection import ClientEnded
+from rpc.http.hypercorn_protocols import HypercornProtocol
+from rpc.http.hypercorn_server import server_config
+from rpc.http.input_scheduler import FairInputScheduler
+from rpc.http.tasks import ConnectionTasks, bugs_logged
+from rpc.http.websocket.frames import FrameEvent, Frames
+from rpc.http.websocket.handshake import UpgradeRequest
+from tests.helpers.socket_streams import frames, handshake, pieces
+
+SIZE_MAX = 1000
+COUNT = 400  # in a run of all tests
+CLIENT, SERVER = ("127.0.0.1", 40000), ("127.0.0.1", 8090)
+
+# What has happened, in its order: texts, other messages, frames that were sent, and the end; and what waited after each piece.
+BROKEN = [("SENT", b"\x88", code.to_bytes(2, "big")) for code in (1002, 1007)]
+Outcome = tuple[list[tuple[str, bytes]], list[int]]
+
+
+# ------------------------------------------------------------------ frames
+
+
+def in_lane(data: list[bytes]) -> Outcome:
+    """What our frames make of a stream."""
+    read = Frames(SIZE_MAX)
+    happened: list[tuple[str, bytes]] = []
+    waiting: list[int] = []
+    for piece in data:
+        read.feed(piece)
+        while (found := read.next())[0] is not FrameEvent.MORE:
+            if found[0] is FrameEvent.NOTHING:
+                continue
+            if found[0] in (FrameEvent.TEXT, FrameEvent.BYTES):
+                happened.append((found[0].name, found[1]))
+                continue
+            if found[1]:
+                happened.append(("SENT", found[1]))
+            if found[0] is not FrameEvent.ANSWER:
+                return [*happened, ("END", b"")], waiting
+        waiting.append(read.waiting_size)
+    return happened, waiting
+
+
+async def in_hypercorn(data: list[bytes]) -> Outcome:
+    """What hypercorn makes of it."""
+    happened: list[tuple[str, bytes]] = []
+    waiting: list[int] = []
+
+    async def send(event: StreamEvent) -> None:
+        if isinstance(event, Data):
+            happened.append(("SENT", event.data))
+        elif isinstance(event, StreamClosed | EndData):
+            stream.closed = True
+
+    async def take(message: dict[str, Any]) -> None:
+        happened.append(("BYTES", b"") if message["text"] is None else ("TEXT", message["text"].encode()))
+
+    config = server_config(75, SIZE_MAX)
+    given: Any = (None, config, WorkerContext(None), None, False, CLIENT, SERVER, send, 1)
+    stream = WSStream(*given)
+    stream.handshake = Handshake([], "1.1")
+    stream.handshake.accepted = True
+    stream.connection = Connection(ConnectionType.SERVER, [PerMessageDeflate()])
+    stream.state = ASGIWebsocketState.CONNECTED
+    stream.app_put = take
+    for piece in data:
+        await stream.handle(Data(stream_id=1, data=piece))
+        if stream.closed or stream.buffer.length > SIZE_MAX:
+            return [*happened, ("END", b"")], waiting
+        waiting.append(stream.buffer.length)
+    return happened, waiting
+
+
+def now(coroutine: Any) -> Any:
+    """What a coroutine returns that waits for nothing."""
+    try:
+        coroutine.send(None)
+    except StopIteration as stop:
+        return stop.value
+    raise AssertionError("it waits")
+
+
+def compare_frames(seed: int) -> None:
+    """Let both read one stream."""
+    random = Random(seed)
+    data = pieces(random, frames(random))
+    ours, theirs = in_lane(data), now(in_hypercorn(data))
+    if ours != theirs:
+        *before, (kind, frame), end = ours[0]
+        assert (kind, frame[:1], frame[2:4]) in BROKEN, (seed, data)
+        ours = [*before, end], ours[1]
+    assert ours == theirs, (seed, data)
+
+
+# ------------------------------------------------------------------ handshakes
+
+
+async def serve(scope: Any, receive: Any, send: Any, *_: Any) -> None:
+    """Accept every WebSocket, and answer every request."""
+    if scope["type"] == "websocket":
+        await receive()
+        await send({"type": "websocket.accept"})
+        await trio.sleep_forever()
+    while (await receive()).get("more_body"):
+        pass
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def answer(data: list[bytes], *, is_lane: bool) -> tuple[bytes, bool]:
+    """What is sent up to the end of the handshake, without dates, and whether the connection has ended."""
+    config = server_config(75, SIZE_MAX)
+    sent: list[bytes] = []
+    ended = trio.Event()
+
+    async def send(event: Event) -> None:
+        if isinstance(event, RawData):
+            sent.append(event.data)
+        elif isinstance(event, Closed):
+            ended.set()
+
+    input_scheduler = FairInputScheduler()
+    app: Any = serve
+    protocol = HypercornProtocol(app, config, WorkerContext(None), partial(input_scheduler.wait, ""), is_http2=False)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(input_scheduler.run)
+        state = ConnectionState(LifespanState({}))
+        protocol.begin(ConnectionTasks(nursery, "", input_scheduler, bugs_logged()), state, CLIENT, SERVER, send)
+        for piece in data:
+            try:
+                with trio.move_on_after(1):
+                    await protocol.handle(RawData(piece))
+            except UpgradeRequest as asked:
+                assert is_lane
+                sent.append(asked.accept(config.response_headers("h11")))
+            except ClientEnded:
+                ended.set()
+            await trio.testing.wait_all_tasks_blocked()
+            stream: Any = protocol._spoken.stream if isinstance(protocol._spoken, H11Protocol) else None
+            if isinstance(stream, WSStream) and stream.closed:
+                ended.set()  # by whoever drove hypercorn
+            if ended.is_set() or any(each.startswith(b"HTTP/1.1 101") for each in sent):
+                break
+        answered = re.sub(rb"date: [^\r]*\r\n", b"", b"".join(sent)), ended.is_set()
+        nursery.cancel_scope.cancel()
+    return answered
+
+
+async def compare_handshakes(seed: int) -> None:
+    """Let both answer one handshake."""
+    random = Random(seed)
+    data = pieces(random, handshake(random))
+    ours = await answer(data, is_lane=True)
+    with patch.object(hypercorn_protocols, "asks", lambda request: False):
+        theirs = await answer(data, is_lane=False)
+    if b"upgrade: WebSocket" in theirs[0] and last_status(theirs[0]) == 200:
+        assert re.search(rb"HTTP/1\.[2-9]\r\n", b"".join(data)), (seed, data)
+        assert last_status(ours[0]) == 400, (seed, data)
+        return
+    assert ours == theirs, (seed, data)
+
+
+def last_status(sent: bytes) -> int:
+    """The status of the last answer."""
+    return int(sent.rpartition(b"HTTP/1.1 ")[2][:3])
+
+
+# ------------------------------------------------------------------ runs
+
+
+def test_frames_come_to_the_same() -> None:
+    for seed in range(COUNT):
+        compare_frames(seed)
+
+
+async def test_handshakes_come_to_the_same(autojump_clock: trio.testing.MockClock) -> None:
+    for seed in range(COUNT // 6):
+        await compare_handshakes(seed)
+
+
+def main() -> None:
+    """Compare many."""
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
+    first = int(sys.argv[2]) if len(sys.argv) > 2 else 0
+
+    async def compare_all_handshakes() -> None:
+        for seed in range(first, first + count):
+            await compare_handshakes(seed)
+
+    for seed in range(first, first + count):
+        compare_frames(seed)
+    trio.run(compare_all_handshakes, clock=trio.testing.MockClock(autojump_threshold=0))
+    print(f"{count:,} streams of frames and {count:,} handshakes came to the same")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,94 @@
+"""The limit of work of a call: what goes beyond is refused with what used it up, and counts against the client."""
+
+import json
+from typing import Any
+
+import pytest
+
+from rpc.caller import LOCAL, Caller
+from rpc.declare.arguments import UInt32
+from rpc.declare.method import VALUES_MAX, Method, method
+from rpc.jsonrpc.allowance import ALLOWANCE_UNITS, CALL_UNITS_MIN, Allowances
+from rpc.jsonrpc.dispatch import Service
+from state.protocol.work import LOCAL_UNITS_MAX, UNITS_MAX, TooMuchWork, Work
+from tests.helpers.api import ApiChain
+from tests.helpers.fakes import fake_wire
+
+ONE, OTHER = Caller("10.0.0.1", "it is far away"), Caller("10.0.0.2", "it is far away")
+
+
+class Site:
+    """A service with a method that takes as much work as it is told."""
+
+    def __init__(self) -> None:
+        registry: dict[str, Method] = {}
+
+        @method("a_api.work", registry=registry)
+        def work(state: Work, rows: UInt32, keys: UInt32) -> int:
+            """Work."""
+            state.spend(rows, "rows")
+            state.spend(keys, "keys")
+            return rows + keys
+
+        self.allowances = Allowances(lambda: 0.0)
+        self.work = Work()
+        self.service = Service(registry.values(), wire=fake_wire(), state=self.work, work=self.work, allowances=self.allowances)
+
+    def call(self, caller: Caller, rows: int, keys: int = 0) -> Any:
+        """The answer."""
+        body = {"jsonrpc": "2.0", "id": 1, "method": "a_api.work", "params": {"rows": rows, "keys": keys}}
+        reply = self.service.answer(json.dumps(body).encode(), caller, True)
+        assert isinstance(reply, bytes)
+        return json.loads(reply)
+
+
+def test_a_call_may_take_so_much_and_one_with_local_rights_more() -> None:
+    site = Site()
+    assert site.call(ONE, UNITS_MAX - 1, 1)["result"] == UNITS_MAX
+    assert site.call(LOCAL, LOCAL_UNITS_MAX)["result"] == LOCAL_UNITS_MAX
+    assert "error" in site.call(LOCAL, LOCAL_UNITS_MAX + 1)
+    assert site.allowances.limited == 0
+
+
+def test_what_goes_beyond_is_refused_with_what_used_it_up() -> None:
+    site = Site()
+    data = site.call(ONE, 1000, UNITS_MAX)["error"]["data"]
+    assert (data["units"], data["limit"]) == (UNITS_MAX + 1000, UNITS_MAX)
+    assert data["kinds"] == {"keys": UNITS_MAX, "rows": 1000}
+    assert site.allowances.refused == {("keys", "TooMuchWork"): UNITS_MAX, ("rows", "TooMuchWork"): 1000, ("any", "TooMuchWork"): 0}
+    assert site.call(ONE, 1)["result"] == 1
+
+
+def test_who_goes_on_has_less_and_still_reads() -> None:
+    site = Site()
+    for _ in range(ALLOWANCE_UNITS // UNITS_MAX + 1):
+        site.call(ONE, UNITS_MAX + 1)
+    assert site.call(ONE, CALL_UNITS_MIN)["result"] == CALL_UNITS_MIN
+    assert site.call(ONE, CALL_UNITS_MIN + 1)["error"]["data"]["limit"] == CALL_UNITS_MIN
+    assert site.call(OTHER, UNITS_MAX)["result"] == UNITS_MAX
+
+
+@pytest.mark.parametrize("caller", [ONE, LOCAL])
+def test_no_limit_is_left_after_a_call(caller: Caller) -> None:
+    site = Site()
+    site.call(caller, LOCAL_UNITS_MAX + 1)
+    site.work.spend(10 * LOCAL_UNITS_MAX, "something else")
+
+
+def test_other_refusals_of_calls_cost_nothing() -> None:
+    site = Site()
+    body = b'{"jsonrpc":"2.0","id":1,"method":"a_api.work","params":{"rows":"x"}}'
+    assert b"error" in site.service.answer(body, ONE)  # type: ignore[operator]
+    assert not site.allowances.refused
+
+
+def test_a_transaction_of_too_many_values_is_not_read_to_explain_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    api = ApiChain()
+
+    def read(*_given: Any) -> Any:
+        raise AssertionError("it was read")
+
+    monkeypatch.setattr(api.wire, "transaction_from_json", read)
+    body = {"jsonrpc": "2.0", "id": 1, "method": "condenser_api.broadcast_transaction", "params": [{"operations": [0] * VALUES_MAX}]}
+    error = json.loads(api.answer(json.dumps(body).encode(), local=False))["error"]
+    assert error["data"]["name"] == TooMuchWork.NAME

@@ -1,0 +1,129 @@
+"""How the JSON-RPC service answers refusals and bugs: code, text and data of an error, and nothing of what is inside."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+
+from rpc.declare.arguments import Text
+from rpc.declare.errors import PushFailed, error_object
+from rpc.declare.method import Method, method
+from rpc.jsonrpc import dispatch
+from state.protocol.errors import MissingPostingAuthority, Refused, UnknownKey
+from state.protocol.values.asset import Asset
+from tests.helpers.fakes import Results, ask, call, fake_service, fake_wire, serving
+from tests.helpers.log_capture import capture_logs
+
+WIRE = fake_wire()
+
+
+@pytest.mark.parametrize(
+    ("refuse", "code", "message"),
+    [
+        (lambda: Refused("no ${n} COIN", condition="a > b", n=3), -32003, "Assert Exception:a > b: no 3 STEEM"),
+        (UnknownKey, -32000, "unknown key:unknown key: "),
+        (
+            lambda: MissingPostingAuthority("Missing Posting Authority ${a}", a="alice"),
+            -32000,
+            "missing required posting authority:Missing Posting Authority alice",
+        ),
+        (lambda: PushFailed(Refused("no", condition="false")), -32000, "Assert Exception:false: no"),
+    ],
+)
+async def test_refusals_are_answered_with_code_text_and_context(refuse: Callable[[], Exception], code: int, message: str) -> None:
+    registry: dict[str, Method] = {}
+
+    @method("a_api.at_once", registry=registry)
+    def at_once(state: str) -> None:
+        """It refuses."""
+        raise refuse()
+
+    @method("a_api.later", registry=registry)
+    async def later(state: str) -> None:
+        """It refuses later."""
+        raise refuse()
+
+    service = serving(registry)
+    for name in registry:
+        told = (await call(service, name))["error"]
+        assert (told["code"], told["message"]) == (code, message)
+        assert told["data"]["stack"][0]["context"]["hostname"] == ""
+        if refuse is UnknownKey:
+            assert told["data"]["stack"][0]["context"]["file"] == "test_dispatch_errors.py"
+            assert told["data"]["stack"][0]["context"]["method"] == name.split(".")[1]
+
+
+def test_values_and_context_of_a_refusal_are_in_its_data() -> None:
+    nested = Refused("${c} Coin", condition="x", c="COIN")
+    values: dict[str, Any] = {
+        "asset": Asset(5),
+        "big": 2**40,
+        "key": b"\1\2",
+        "names": ("a", None),
+        "why": nested,
+        "kind": int,
+        "m": {1: True},
+    }
+    error = Refused("${asset}", condition="c", **values)
+    error.context = " near coin"
+    told = error_object(error, -32003, WIRE, lambda: 1577836800.5)
+    assert told["message"] == 'Assert Exception:c: {"amount":"5","precision":3,"nai":"@@000000021"} near steem'
+    first, second = told["data"]["stack"]
+    assert first["data"]["asset"] == {"amount": "5", "precision": 3, "nai": "@@000000021"}
+    assert first["data"]["big"] == str(2**40)
+    assert first["data"]["key"] == "0102"
+    assert first["data"]["names"] == ["a", None]
+    assert first["data"]["why"] == "Assert Exception:x: COIN Steem"
+    assert first["data"]["m"] == {"1": True}
+    assert first["context"]["timestamp"] == "2020-01-01T00:00:00"
+    assert (second["format"], second["data"]) == (" near steem", {})
+    assert json.loads(msgspec.json.encode(told)) == told
+
+
+async def test_bugs_are_logged_and_not_shown() -> None:
+    registry: dict[str, Method] = {}
+
+    @method("a_api.broken", registry=registry)
+    def broken(state: str, text: Text = "") -> None:
+        """It has a bug."""
+        raise KeyError("a secret")
+
+    @method("a_api.unshowable", registry=registry)
+    def unshowable(state: str) -> Any:
+        """It returns what is no JSON."""
+        return object()
+
+    @method("a_api.later", registry=registry)
+    async def later(state: str) -> None:
+        """It has a bug later."""
+        raise ZeroDivisionError
+
+    service = serving(registry)
+    with capture_logs() as logs:
+        for name in registry:
+            error = (await call(service, name))["error"]
+            assert (error["code"], error["message"]) == (-32000, "Unknown error - parsing rpc message failed")
+            assert "secret" not in json.dumps(error)
+        await call(service, "a_api.broken", {"text": "x" * 1_000_000})
+    assert [log["event"] for log in logs] == ["request failed"] * 4
+    assert "a_api.broken" in logs[0]["request"]
+    assert isinstance(logs[0]["exc_info"], KeyError)
+    assert len(logs[3]["request"]) == dispatch.REQUEST_LOGGED_MAX
+
+
+async def test_a_bug_of_the_reader_is_answered_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(body: bytes, is_local: bool) -> Any:
+        raise MemoryError
+
+    monkeypatch.setattr(dispatch, "read_json", broken)
+    with capture_logs() as logs:
+        assert (await ask(fake_service(Results()), "{}"))["error"]["code"] == -32000
+    assert logs[0]["request"] == "{}"
+
+
+async def test_invalid_utf8_is_replaced_in_a_reply() -> None:
+    stored = b"caf\xe9 \xed\xa0\x80".decode("utf-8", "surrogateescape")
+    service = fake_service(Results({stored: [stored, ("é", 5)]}))
+    assert (await call(service, "database_api.get_version"))["result"] == {"caf� ���": ["caf� ���", ["é", 5]]}

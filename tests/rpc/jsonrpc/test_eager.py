@@ -1,0 +1,86 @@
+"""Work that is begun at once: it goes on as if it had been awaited."""
+
+import pytest
+import trio
+import trio.testing
+
+from rpc.jsonrpc.eager import Completed, start_eagerly
+
+
+async def waiting(event: trio.Event, times: int) -> str:
+    """Wait several times, for an event and for others."""
+    await event.wait()
+    for _ in range(times):
+        await trio.lowlevel.checkpoint()
+    return "done"
+
+
+async def refused() -> str:
+    raise ValueError("refused")
+
+
+def test_work_that_does_not_wait_is_done() -> None:
+    async def work() -> int:
+        return 1
+
+    assert start_eagerly(work()) == Completed(1)
+    with pytest.raises(ValueError, match="refused"):
+        start_eagerly(refused())
+
+
+async def test_work_that_waits_goes_on_when_it_is_awaited() -> None:
+    event = trio.Event()
+    begun = start_eagerly(waiting(event, 3))
+    assert not isinstance(begun, Completed)
+    trio.lowlevel.current_trio_token().run_sync_soon(event.set)
+    with trio.CancelScope():
+        assert await begun == "done"
+
+
+async def test_work_that_waits_is_cancelled_by_a_scope_that_is_entered_after_its_beginning() -> None:
+    event = trio.Event()
+    begun = start_eagerly(waiting(event, 0))
+    assert not isinstance(begun, Completed)
+    with trio.CancelScope() as scope:
+        scope.cancel()
+        await begun
+    assert scope.cancelled_caught
+    assert not event.statistics().tasks_waiting
+
+
+async def test_an_error_after_a_wait_is_raised_where_it_is_awaited() -> None:
+    async def work() -> str:
+        await trio.lowlevel.checkpoint()
+        return await refused()
+
+    begun = start_eagerly(work())
+    assert not isinstance(begun, Completed)
+    with pytest.raises(ValueError, match="refused"):
+        await begun
+
+
+async def test_work_that_waits_is_cancelled_with_the_task_that_has_begun_it() -> None:
+    with trio.CancelScope() as outer:
+        outer.cancel()
+        begun = start_eagerly(trio.to_thread.run_sync(str, abandon_on_cancel=True))
+        assert not isinstance(begun, Completed)
+        with trio.CancelScope() as inner:
+            await begun
+    assert outer.cancelled_caught
+    assert not inner.cancelled_caught
+
+
+async def test_work_may_wait_in_scopes_of_its_own() -> None:
+    async def work(seconds: float) -> str:
+        with trio.move_on_after(seconds):
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(trio.sleep, 0)
+                await trio.sleep_forever() if seconds == 0 else await trio.lowlevel.checkpoint()
+        return "done"
+
+    for seconds in (0, 60):
+        with trio.CancelScope() as scope:
+            begun = start_eagerly(work(seconds))
+            assert not isinstance(begun, Completed)
+            assert await begun == "done"
+        assert not scope.cancelled_caught

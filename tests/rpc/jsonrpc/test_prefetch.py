@@ -1,0 +1,141 @@
+"""Transactions of batches that are read ahead: the same replies as without, whatever the members are like."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from rpc.declare.arguments import PreparsedTransaction
+from rpc.declare.method import METHODS
+from rpc.explain.explainer import Explainer
+from rpc.explorer.supply_history import SupplyHistory
+from rpc.jsonrpc import prefetch
+from rpc.jsonrpc.dispatch import Service
+from rpc.jsonrpc.prefetch import MEMBERS_MAX, BroadcastPrefetcher
+from state.operations.transfers import Transfer
+from state.protocol.transaction import SignedTransaction
+from state.protocol.values.asset import COIN, Asset
+from tests.helpers.api import INIT_SECRET, ApiChain, secret
+
+Body = list[Any]
+
+
+def site_of(seen: list[SignedTransaction] | None) -> ApiChain:
+    """Two blocks and an account; with a list, transactions of batches are read ahead into it."""
+    api = ApiChain()
+    api.start(2)
+    api.account("alice")
+    if seen is not None:
+        api.service = Service(
+            METHODS.values(),
+            wire=api.wire,
+            clock=lambda: api.now,
+            foresee=seen.extend,
+            state=api.state,
+            chain=api.chain,
+            processor=api.processor,
+            devchain=api.devchain,
+            explainer=Explainer(api.chain, lambda: api.now, lambda: ()),
+            series=SupplyHistory(api.chain),
+        )
+    return api
+
+
+def requests(api: ApiChain) -> Iterator[dict[str, Any]]:
+    """Broadcasts in every form, good and bad, and other calls."""
+
+    def trx(amount: int, legacy: bool, signer: bytes = INIT_SECRET, **fields: Any) -> Any:
+        operation = Transfer(from_="initminer", to="alice", amount=Asset(amount, COIN), memo="")
+        return api.wire.transaction_to_json(api.transaction(operation, signers=(signer,), **fields), legacy)
+
+    condenser, plain = "condenser_api.broadcast_transaction", "network_broadcast_api.broadcast_transaction"
+    yield {"method": condenser, "params": [trx(1, True)]}
+    yield {"method": plain, "params": {"trx": trx(2, False)}}
+    yield {"method": plain, "params": {"trx": trx(3, False), "max_block_age": 1}}
+    yield {"method": plain, "params": [trx(4, False)]}
+    yield {"method": "call", "params": ["condenser_api", "broadcast_transaction", [trx(5, True)]]}
+    yield {"method": "call", "params": ["network_broadcast_api", "broadcast_transaction", {"trx": trx(6, False)}]}
+    yield {"method": "call", "params": [0, "broadcast_transaction", [trx(7, True)]]}
+    yield {"method": "condenser_api.get_accounts", "params": [["alice"]]}
+    yield {"method": condenser, "params": [trx(8, True, secret("alice"))]}
+    yield {"method": condenser, "params": [trx(1, True)]}  # a duplicate
+    yield {"method": condenser, "params": [trx(9, True, expiration=1)]}
+    yield {"method": condenser, "params": [trx(10, True), 1]}
+    yield {"method": condenser, "params": []}
+    yield {"method": condenser, "params": {}}
+    yield {"method": plain, "params": {}}
+    yield {"method": plain, "params": {"trx": None}}
+    yield {"method": condenser, "params": [{"operations": [["transfer", {"amount": "much"}]]}]}
+    yield {"method": condenser, "params": [{"operations": 7}]}
+    yield {"method": plain, "params": [trx(11, True)]}  # the other form
+    yield {"method": condenser}
+    yield {"method": "call", "params": ["condenser_api", "broadcast_transaction"]}
+    yield {"method": "call", "params": [["condenser_api"], {}, []]}
+    yield {"method": 5, "params": [trx(12, True)]}
+    yield {"method": "network_broadcast_api.broadcast_transaction_synchronous", "params": {"trx": trx(13, False), "max_block_age": 0}}
+    yield {"method": "condenser_api.get_accounts", "params": [["alice"]]}
+
+
+def body_of(api: ApiChain) -> Body:
+    """A batch with all these, and with members that are no calls."""
+    members = [{"jsonrpc": "2.0", "id": number, **request} for number, request in enumerate(requests(api))]
+    return [*members, 5, [], {}, {"jsonrpc": "1.0"}, None]
+
+
+def replies(api: ApiChain) -> Any:
+    """The replies to the batch, without times and lines of the code."""
+    text = api.answer(json.dumps(body_of(api)).encode()).decode()
+    return json.loads(text)
+
+
+def without_places(value: Any) -> Any:
+    """Leave out where in our code an error was raised."""
+    if isinstance(value, dict):
+        return {key: without_places(member) for key, member in value.items() if key not in ("line", "timestamp")}
+    return [without_places(member) for member in value] if isinstance(value, list) else value
+
+
+def test_the_replies_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[SignedTransaction] = []
+    expected, found = site_of([]), site_of(seen)
+    monkeypatch.setattr(prefetch.BroadcastPrefetcher, "prefetch", lambda self, requests: None)
+    plain = replies(expected)
+    monkeypatch.undo()
+    assert without_places(replies(found)) == without_places(plain)
+    assert [trx.id for trx in found.chain.pending] == [trx.id for trx in expected.chain.pending]
+    # Each was read once: what is pending is what was seen.
+    assert len(found.chain.pending) == 7
+    assert {id(trx) for trx in found.chain.pending} <= {id(trx) for trx in seen}
+
+
+def test_small_batches_are_left_alone() -> None:
+    seen: list[SignedTransaction] = []
+    api = site_of(seen)
+    members = [{"jsonrpc": "2.0", "id": 1, **request} for request in list(requests(api))[:7]]
+    api.answer(json.dumps(members).encode())
+    api.answer(json.dumps(members[0]).encode())
+    assert seen == []
+
+
+def test_only_so_many_are_read_at_once() -> None:
+    looks: list[int] = []
+    api = site_of([])
+    assert api.service._prefetcher is not None
+    api.service._prefetcher._recover = lambda found: looks.append(len(found))
+    trx = next(requests(api))
+    members = [{"jsonrpc": "2.0", "id": 1, **trx}] * (2 * MEMBERS_MAX + 1)
+    api.answer(json.dumps(members).encode())
+    assert looks == [MEMBERS_MAX, MEMBERS_MAX, 1]
+
+
+def test_what_was_read_ahead_is_the_same_json() -> None:
+    seen: list[SignedTransaction] = []
+    api = site_of(None)
+    request = next(requests(api))
+    given = dict(request["params"][0])
+    BroadcastPrefetcher(METHODS.values(), api.wire, seen.extend).prefetch([request])
+    (made,) = request["params"]
+    assert type(made) is PreparsedTransaction
+    assert json.loads(json.dumps(made)) == json.loads(json.dumps(given))
+    assert made.transaction is seen[0]

@@ -1,0 +1,148 @@
+"""Transactions that have just been applied on the head aren't tried once more for a block; all others are."""
+
+import ast
+import re
+from typing import Any
+
+import pytest
+
+from state.chain import production, transactions
+from state.chain.chain import Chain
+from state.chain.genesis import new_state
+from state.chain.production import BY_PRODUCER, all_selectable
+from state.chain.skip import Skip
+from state.protocol.transaction import SignedTransaction
+from tests.helpers.chains import chain_at, transaction
+from tests.helpers.nodes import DEV, dev_chain, make_block, transfer
+from tests.helpers.sources import sources
+
+Tried = list[SignedTransaction]
+
+
+@pytest.fixture
+def tried(monkeypatch: pytest.MonkeyPatch) -> Tried:
+    """The transactions that assembling a block has tried."""
+    found: Tried = []
+    apply_transaction = transactions.apply_transaction
+
+    def note(state: Any, trx: SignedTransaction, skip: int) -> None:
+        found.append(trx)
+        apply_transaction(state, trx, skip)
+
+    monkeypatch.setattr(production, "apply_transaction", note)
+    return found
+
+
+def started() -> Chain:
+    """A chain with a few blocks."""
+    chain = dev_chain()
+    for _ in range(3):
+        make_block(chain)
+    return chain
+
+
+def test_what_has_been_applied_on_the_head_is_taken_as_it_is(tried: Tried) -> None:
+    chain = started()
+    sent = [transfer(chain, str(number)) for number in range(3)]
+    for trx in sent:
+        chain.push_transaction(trx)
+    assert make_block(chain).transactions == tuple(sent)
+    # After a block of somebody else the rest is applied again.
+    other, trx = dev_chain(), transfer(chain)
+    for number in range(1, chain.state.props.head_block_number + 1):
+        block = chain.block_by_number(number)
+        assert block is not None
+        other.push_block(block)
+    chain.push_transaction(trx)
+    chain.push_block(make_block(other))
+    assert make_block(chain).transactions == (trx,)
+    assert tried == []
+
+
+def test_what_waits_unapplied_is_tried(tried: Tried) -> None:
+    chain = started()
+    trx = transfer(chain)
+    chain.push_transaction(trx)
+    chain.pop_block()
+    assert list(chain.pending) == [trx]
+    # The block that it refers to is gone.
+    assert make_block(chain).transactions == ()
+    assert tried == [trx]
+
+
+def test_what_waits_because_time_was_up_is_tried(tried: Tried) -> None:
+    late = [False]
+    chain = Chain(new_state(DEV), lambda: late[0])
+    make_block(chain)
+    for number in range(2):
+        chain.push_transaction(transfer(chain, str(number)))
+    late[0] = True
+    chain.push_block(other_block(chain))
+    late[0] = False
+    waiting = list(chain.pending)
+    assert make_block(chain).transactions == tuple(waiting)
+    assert tried == waiting
+
+
+def other_block(chain: Chain) -> Any:
+    """An empty block for a chain's next slot."""
+    other = dev_chain()
+    first = chain.block_by_number(1)
+    assert first is not None
+    other.push_block(first)
+    return make_block(other)
+
+
+def test_what_came_with_fewer_checks_is_tried(tried: Tried) -> None:
+    chain = started()
+    trx = transfer(chain)
+    chain.push_transaction(trx, Skip.TAPOS_CHECK)
+    assert make_block(chain).transactions == (trx,)
+    assert tried == [trx]
+
+
+def test_what_a_moment_was_returned_to_with_is_tried(tried: Tried) -> None:
+    chain = started()
+    trx = transfer(chain)
+    chain.push_transaction(trx)
+    moment = chain.savepoint()
+    make_block(chain)
+    chain.restore(moment)
+    assert make_block(chain).transactions == (trx,)
+    assert tried == [trx]
+
+
+def test_what_expires_or_does_not_fit_or_asks_for_the_producer_is_tried() -> None:
+    chain = chain_at()
+    state = chain.state
+    trx = transaction(chain)
+    assert all_selectable(state, [trx], trx.expiration, 100)
+    assert not all_selectable(state, [trx], trx.expiration + 1, 100)
+    assert all_selectable(state, [trx], trx.expiration, state.props.maximum_block_size - trx.size - 1)
+    assert not all_selectable(state, [trx], trx.expiration, state.props.maximum_block_size - trx.size)
+    for cls in BY_PRODUCER:
+        trx.operations = (cls(),)
+        assert not all_selectable(state, [trx], trx.expiration, 100)
+    assert not all_selectable(chain_at(20).state, [], 0, 100)
+    assert not all_selectable(chain_at(number=0).state, [], 0, 100)
+    state.impersonated.set((), is_everyone=True)
+    trx.operations = ()
+    assert not all_selectable(state, [trx], trx.expiration, 100)
+
+
+def test_every_rule_that_asks_for_the_producer_or_does_less_while_entering_is_known() -> None:
+    # Whoever adds one here adds the operations that reach it to BY_PRODUCER.
+    asks = re.compile(r"if not state\.is_pushing:|props\.current_witness")
+    found = set()
+    for source in sources("state"):
+        if source.path.startswith(("state/operations/", "state/effects/")):
+            functions = [node for node in source.nodes if isinstance(node, ast.FunctionDef)]
+            for number, line in enumerate(source.text.splitlines(), 1):
+                if asks.search(line):
+                    inside = [each for each in functions if each.lineno <= number <= (each.end_lineno or 0)]
+                    found.add((source.path.removeprefix("state/"), inside[-1].name if inside else ""))
+    assert found == {
+        ("operations/accounts.py", "use_subsidy"),
+        ("operations/mining.py", "pay_producer"),
+        ("operations/smt/tokens.py", "apply"),
+    }

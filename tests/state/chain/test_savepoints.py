@@ -1,0 +1,467 @@
+"""A chain returns to a checkpoint whatever has happened since: state, plugins, blocks, answers, and what can be undone are those of then.
+
+`python -m tests.state.chain.test_savepoints FIRST COUNT` takes more random walks.
+"""
+
+import sys
+from collections import defaultdict
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import pytest
+from msgspec import structs
+
+from state.chain.chain import Chain
+from state.chain.digest import state_digest
+from state.chain.genesis import new_state
+from state.chain.head_change import HeadChange
+from state.chain.invariants import validate_invariants
+from state.chain.savepoints import Savepoint
+from state.chain.skip import Skip
+from state.chain.slots import scheduled_witness, slot_time
+from state.chain.state_edits import ScheduleHardfork, SetBalance
+from state.operations.content import Comment, DeleteComment
+from state.operations.custom import CustomJson
+from state.plugins.registry import PLUGINS, enable
+from state.plugins.social.plugin import COMMUNITIES
+from state.plugins.tags.plugin import TAGS
+from state.protocol.errors import ChainError
+from state.protocol.keys.keys import derive_secret
+from state.protocol.keys.signatures import Canonical, sign
+from state.protocol.transaction import SignedBlock, SignedTransaction
+from state.protocol.values.asset import COIN, Asset
+from tests.conformance.play import Play, Player
+from tests.conftest import CASES
+from tests.helpers.chains import UNSIGNED, chain_at, push
+from tests.helpers.edits import ByFunction
+from tests.helpers.model_state import SECRET, as_sent, edited
+from tests.helpers.nodes import DEV, dev_chain, make_block, transfer
+from tests.helpers.nodes import SECRET as SECRET_OF_DEV
+from tests.helpers.savepoints import all_of, deep
+from tests.state.chain.test_branches import NEW_KEY, rekey
+from tests.state.chain.test_chain_moves import branches, moves_of
+from tests.state.chain.test_chain_random import Walk
+
+STEPS, LONG = 60, 120
+# Cases in which plugins hold all that they can hold.
+CASES_OF_PLUGINS = ("communities", "discussions", "follows", "market_days", "rc_limits", "rewards")
+
+
+def full_chain() -> Chain:
+    """A chain dev at genesis, with all plugins."""
+    return Chain(new_state(DEV, prepare=lambda state: enable(state, PLUGINS)))
+
+
+# ------------------------------------------------------------------ back and forth
+
+
+def test_a_return_goes_behind_irreversible_blocks_any_number_of_times() -> None:
+    chain = full_chain()
+    for _ in range(25):
+        make_block(chain)
+    chain.push_transaction(transfer(chain, "waits"))
+    before, now = deep(chain), chain.savepoint()
+    for _ in range(3):
+        for i in range(40):
+            chain.push_transaction(transfer(chain, str(i)))
+            make_block(chain)
+        assert chain.irreversible > 25
+        chain.restore(now)
+        assert deep(chain) == before
+    validate_invariants(chain.state)
+
+
+def test_what_is_tried_between_the_steps_of_a_checkpoint_is_not_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("state.store.rows", "state.store.lists", "state.plugins.operation_log", "state.plugins.tags.uses"):
+        monkeypatch.setattr(f"{module}.COPY_CHUNK", 1)
+    chain = full_chain()
+    for i in range(25):
+        chain.push_transaction(transfer(chain, str(i)))
+        make_block(chain)
+    tried = transfer(chain, "tried")
+    assert chain.refusal_of(tried) is None  # leaves the coordinates of its last operation
+    before, steps, trials = deep(chain), chain.savepoint_in_steps(), 0
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            kept = end.value
+            break
+        assert chain.refusal_of(tried) is None
+        trials += 1
+    assert trials > 100
+    assert deep(chain) == before
+    chain.push_transaction(transfer(chain, "more"))
+    make_block(chain)
+    chain.restore(kept)
+    assert deep(chain) == before
+
+
+def test_a_return_to_genesis() -> None:
+    chain = full_chain()
+    genesis, before = chain.savepoint(), deep(chain)
+    blocks = [make_block(chain, missed) for missed in (0, 3, 1)] + [make_block(chain) for _ in range(30)]
+    moves = moves_of(chain)
+    chain.restore(genesis)
+    assert deep(chain) == before
+    [change] = moves
+    assert [block.id for block in change.popped] == [block.id for block in blocks[::-1]]
+    assert change.popped[-1].number == 1
+    assert [block.number for block in change.popped[-2:]] == [2, 1]
+    assert not change.applied
+    # The very same blocks can be applied again.
+    for block in blocks:
+        chain.push_block(block)
+    assert chain.head is blocks[-1]
+
+
+def test_the_state_is_the_same_objects() -> None:
+    """Rules, plugins and caches hold rows and bound functions of dictionaries."""
+    chain = full_chain()
+    make_block(chain)
+    state = chain.state
+    alice, get, by_name, props = state.account("alice"), state.accounts.get, state.accounts.by_name.get, state.props
+    now, balance = chain.savepoint(), alice.balance
+    for _ in range(30):
+        chain.push_transaction(transfer(chain, str(_)))
+        make_block(chain)
+    assert alice.balance != balance
+    chain.restore(now)
+    assert alice.balance == balance
+    assert state.account("alice") is alice is get(alice.id) is by_name("alice")
+    assert state.props is props
+
+
+def test_pending_custom_operations_are_counted_as_then() -> None:
+    """The counters are in the journal and in no part of a snapshot; without them the chain could make no block after a return."""
+    chain = dev_chain()
+    make_block(chain)
+    for number in range(2):
+        chain.push_transaction(custom(chain, number))
+    kept = chain.savepoint()
+    for _ in range(2):
+        make_block(chain)
+        for number in range(2, 7):
+            chain.push_transaction(custom(chain, number))
+        chain.restore(kept)
+        for number in range(2, 5):
+            chain.push_transaction(custom(chain, number))
+        with pytest.raises(ChainError, match="already submitted 5 custom json"):
+            chain.push_transaction(custom(chain, 5))
+    assert len(make_block(chain).transactions) == 5
+
+
+def custom(chain: Chain, number: int) -> SignedTransaction:
+    """A signed custom operation of alice."""
+    trx = transfer(chain)
+    trx.operations = (CustomJson((), ("alice",), "checkpoint", str(number)),)
+    chain.state.wire.seal(trx)
+    secret = derive_secret("alice", "posting", "dev")
+    trx.signatures = (sign(secret, chain.state.wire.signature_digest(trx), Canonical.bip_0062),)
+    return chain.state.wire.seal(trx)
+
+
+def test_blocks_that_were_popped_after_the_checkpoint_come_back_as_applied() -> None:
+    chain = dev_chain()
+    blocks = [make_block(chain) for _ in range(5)]
+    now, before = chain.savepoint(), deep(chain)
+    chain.pop_blocks(2)
+    other = make_block(chain, 1)
+    moves = moves_of(chain)
+    chain.restore(now)
+    assert moves == [HeadChange(moves[0].popped, moves[0].applied)]
+    assert [block.id for block in moves[0].popped] == [other.id]
+    assert [block.id for block in moves[0].applied] == [block.id for block in blocks[3:]]
+    assert deep(chain) == before
+
+
+def test_a_return_without_a_move_calls_nobody() -> None:
+    chain = dev_chain()
+    for _ in range(3):
+        make_block(chain)
+    now, moves = chain.savepoint(), moves_of(chain)
+    chain.push_transaction(transfer(chain))
+    chain.edit(SetBalance("alice", Asset(7, COIN)))
+    chain.restore(now)
+    assert moves == []
+    assert not chain.pending
+
+
+def test_rows_that_only_the_journal_knows_come_back_as_they_were() -> None:
+    """A removed row is in no table; after the return, undoing must bring it back with the values that it had."""
+    chain = full_chain()
+    make_block(chain)
+    post = Comment(parent_permlink="life", author="alice", permlink="first", title="t", body="b")
+    push(chain, post)
+    chain.generate_block(slot_time(chain.state, 1), scheduled_witness(chain.state, 1), SECRET_OF_DEV, UNSIGNED)
+    push(chain, DeleteComment(author="alice", permlink="first"))
+    chain.generate_block(slot_time(chain.state, 1), scheduled_witness(chain.state, 1), SECRET_OF_DEV, UNSIGNED)
+    now = chain.savepoint()
+    chain.pop_blocks(1)
+    chain.clear_pending()
+    before = all_of(chain)
+    row = chain.state.comments.by_permlink.find("alice", "first")
+    # The row changes while it is there again, and the return takes it out of the table.
+    chain.edit(ByFunction(lambda state: state.comments.modify(row, reward_weight=1234)))
+    chain.restore(now)
+    chain.pop_blocks(1)
+    chain.clear_pending()
+    assert all_of(chain) == before
+    assert row.reward_weight != 1234
+
+
+def test_undoing_is_the_same_after_a_return() -> None:
+    """Undoing changes rows, and would change the values in the records of the journal, which checkpoints share."""
+    chain = dev_chain()
+    for i in range(8):
+        chain.push_transaction(transfer(chain, str(i)))
+        make_block(chain, i % 3)
+    now = chain.savepoint()
+    chain.pop_blocks(4)
+    chain.clear_pending()
+    popped = all_of(chain)
+    for _ in range(2):
+        chain.restore(now)
+        chain.pop_blocks(4)
+        chain.clear_pending()
+        assert {name: value for name, value in all_of(chain).items() if name != "branches"} == {
+            name: value for name, value in popped.items() if name != "branches"
+        }
+
+
+def test_a_checkpoint_outlives_a_return_to_an_earlier_one() -> None:
+    chain = full_chain()
+    early = chain.savepoint()
+    for i in range(30):
+        chain.push_transaction(transfer(chain, str(i)))
+        make_block(chain)
+    late, before = chain.savepoint(), deep(chain)
+    chain.restore(early)
+    for _ in range(40):
+        make_block(chain, 2)
+    chain.restore(late)
+    assert deep(chain) == before
+    for number in range(1, 31):
+        assert chain.block_by_number(number) is not None
+
+
+def test_branches_and_what_was_refused_come_back() -> None:
+    chain, first, second = branches()
+    chain.push_block(second[0])
+    now, before = chain.savepoint(), all_of(chain)
+    for block in second[1:]:
+        chain.push_block(block)
+    assert chain.head is not None
+    assert chain.head.id == second[-1].id
+    moves = moves_of(chain)
+    chain.restore(now)
+    assert all_of(chain) == before
+    assert [block.id for block in moves[0].popped] == [block.id for block in second[::-1]]
+    assert [block.id for block in moves[0].applied] == [block.id for block in first]
+    for block in second[1:]:
+        chain.push_block(block)
+    assert chain.head.id == second[-1].id
+
+
+def test_what_plugins_derive_is_that_of_then() -> None:
+    """Views are made from rows when they are read, and follow changes of rows, of which a return notes none."""
+    chain = full_chain()
+    make_block(chain)
+    tags, social = TAGS.of(chain.state), COMMUNITIES.of(chain.state)
+    now = chain.savepoint()
+    for permlink in ("first", "second"):
+        tagged = '{"tags":["life"]}'
+        push(chain, Comment(parent_permlink="life", author="alice", permlink=permlink, title="t", body="b", json_metadata=tagged))
+        assert len(tags.view.entries) > 0
+        assert len(social.view.ranked(social.facts)) == 1
+        chain.restore(now)
+        assert len(tags.view.entries) == 0
+        assert len(social.view.ranked(social.facts)) == 0
+
+
+def test_keys_of_witnesses_are_read_anew() -> None:
+    """What is known of the keys that signed earlier blocks is kept by position in the journal, and positions repeat."""
+    chain, other = dev_chain(), dev_chain()
+    for _ in range(3):
+        other.push_block(make_block(chain))
+    now = chain.savepoint()
+    for i in range(8):
+        chain.push_transaction(transfer(chain, str(i)))
+        make_block(chain)
+    branch = make_block(other, 1)
+    assert not chain.push_block(structs.replace(branch))
+    chain.restore(now)
+    chain.push_transaction(rekey(chain, NEW_KEY))
+    make_block(chain)
+    assert chain.state.witness("initminer").signing_key == NEW_KEY
+    # Its witness has signed it with the key that he had where the branch begins.
+    assert not chain.push_block(structs.replace(branch))
+
+
+def test_times_of_hardforks_come_back() -> None:
+    chain = chain_at(0)
+    now, times = chain.savepoint(), list(chain.state.hardfork_times)
+    ScheduleHardfork(5).make(chain.state)
+    assert chain.state.hardfork_times != times
+    chain.restore(now)
+    assert chain.state.hardfork_times == times
+
+
+# ------------------------------------------------------------------ recorded cases
+
+
+@pytest.mark.parametrize("case", CASES_OF_PLUGINS)
+def test_a_case_is_answered_the_same_after_a_return(case: str) -> None:
+    """Plays a case with all queries, returns to genesis and to a moment in its middle, and plays it again: numbers and times repeat."""
+    played = Play(CASES / case, ("",))
+    player = played.player
+    player.looks = False
+    middle = len(player.places) // 2
+    genesis = player.chain.savepoint()
+    player.advance(middle)
+    halfway, before = player.chain.savepoint(), deep(player.chain)
+    player.chain.restore(genesis)
+    played.run()
+    wrong = list(played.wrong)
+    digest = state_digest(player.chain.state)
+    player.chain.restore(halfway)
+    assert deep(player.chain) == before
+    for moment in (halfway, genesis):
+        player.chain.restore(moment)
+        player.fed = False
+        played.wrong.clear()
+        if moment is genesis:
+            played.run()
+            assert played.wrong == wrong
+        else:
+            player.advance(len(player.places))
+        if not player.fed:
+            assert state_digest(player.chain.state) == digest
+
+
+# ------------------------------------------------------------------ random walks
+
+
+class Returning(Walk):
+    """A walk that returns to earlier moments now and then; what it knows of blocks is that of then."""
+
+    def __init__(self, seed: int) -> None:
+        self.kept: list[tuple[Savepoint, Any, Any]] = []
+        self.returns = 0
+        super().__init__(seed)
+
+    def steps(self) -> dict[Callable[[], None], int]:
+        return super().steps() | {self.keep: 3, self.go_back: 3}
+
+    def keep(self) -> None:
+        """Keep this moment, with what the walk knows."""
+        self.kept.append((self.chain.savepoint(), deep(self.chain), self.known()))
+
+    def known(self) -> Any:
+        """What the walk knows of blocks, as copies."""
+        children, changes = ({key: list(value) for key, value in each.items()} for each in (self.children, self.changes))
+        return dict(self.blocks), children, changes, self.siblings.copy(), list(self.log)
+
+    def go_back(self) -> None:
+        """Return to a kept moment; later ones can't be returned to any more."""
+        if not self.kept:
+            return
+        del self.kept[self.random.randrange(len(self.kept)) + 1 :]
+        savepoint, before, known = self.kept[-1]
+        self.chain.restore(savepoint)
+        self.returns += 1
+        blocks, children, changes, siblings, log = known
+        assert self.log == log, "the moves lead to the blocks of then"
+        self.blocks, self.siblings = dict(blocks), siblings.copy()
+        self.children, self.changes = defaultdict(list), defaultdict(list)
+        self.children.update({key: list(value) for key, value in children.items()})
+        self.changes.update({key: list(value) for key, value in changes.items()})
+        self.digests.clear()
+        assert deep(self.chain) == before
+
+
+def returning(seed: int) -> Returning:
+    """Walk from a seed to the end."""
+    walked = Returning(seed)
+    for _ in range(STEPS):
+        walked.step()
+        walked.check()
+    return walked
+
+
+def test_a_walk_among_branches_returns() -> None:
+    assert returning(1).returns
+
+
+def test_a_walk_of_operations_returns() -> None:
+    """Operations of all classes, whole or changed, in blocks and out of them, over hundreds of blocks; all plugins are on."""
+    random = Random(7)
+    player = Player(CASES / "walk_random")
+    found: dict[type, list[Any]] = {}
+    for block in player.blocks():
+        for trx in block.transactions:
+            for operation in trx.operations:
+                found.setdefault(type(operation), []).append(operation)
+    pool = [each for operations in found.values() for each in operations[:: max(1, len(operations) // 4)][:4]]
+    player.advance(150)
+    chain = player.chain
+    state, names = chain.state, [account.name for account in chain.state.accounts]
+    kept = [(chain.savepoint(), deep(chain))]
+    returns = accepted = 0
+    for _ in range(LONG):
+        step = random.random()
+        if step < 0.6:
+            edits = [(random.randrange(12), random.randrange(2**16))] if random.random() < 0.3 else []
+            operation = edited(random.choice(pool), edits, names)
+            sent = as_sent(state.wire, SignedTransaction(expiration=state.head_time + 60, operations=(operation,)))
+            if sent is not None:
+                try:
+                    chain.push_transaction(sent, UNSIGNED)
+                    accepted += 1
+                except ChainError:
+                    pass
+        elif step < 0.85:
+            for _ in range(random.choice([1, 1, 2, 30])):
+                missed = random.choice([0, 0, 1, 50])
+                witness = scheduled_witness(state, missed + 1)
+                chain.generate_block(slot_time(state, missed + 1), witness, SECRET, UNSIGNED | Skip.WITNESS_SIGNATURE)
+        elif step < 0.9:
+            if chain.poppable:
+                chain.pop_blocks(random.randint(1, chain.poppable))
+        elif step < 0.95:
+            kept.append((chain.savepoint(), deep(chain)))
+        else:
+            del kept[random.randrange(len(kept)) + 1 :]
+            chain.restore(kept[-1][0])
+            assert deep(chain) == kept[-1][1]
+            returns += 1
+    assert accepted > LONG // 10
+    assert returns > 2
+
+
+def test_a_twin_goes_on_alike() -> None:
+    """After a return the same blocks lead to the same state as on a chain that has never returned."""
+    chain, twin = full_chain(), full_chain()
+    blocks: list[SignedBlock] = []
+    for i in range(25):
+        chain.push_transaction(transfer(chain, str(i)))
+        blocks.append(make_block(chain))
+    now = chain.savepoint()
+    for _ in range(30):
+        make_block(chain, 1)
+    chain.restore(now)
+    for i in range(30):
+        chain.push_transaction(transfer(chain, str(i)))
+        blocks.append(make_block(chain, i % 2))
+    for block in blocks:
+        twin.push_block(structs.replace(block))
+    chain.clear_pending()
+    own = {"here", "marks", "main branch"}  # coordinates and flags of how the blocks came, and the objects of blocks
+    assert {k: v for k, v in all_of(chain).items() if k not in own} == {k: v for k, v in all_of(twin).items() if k not in own}
+
+
+if __name__ == "__main__":
+    first, count = int(sys.argv[1]), int(sys.argv[2])
+    for seed in range(first, first + count):
+        print(seed, returning(seed).returns)

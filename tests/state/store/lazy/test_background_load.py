@@ -1,0 +1,45 @@
+"""Objects whose attributes are taken away until they are needed."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from state.store import AppendLists, Journal
+from state.store.lazy.background_load import BackgroundLoad, BackgroundLoadable
+
+
+def parked_lists() -> tuple[AppendLists[str, int], BackgroundLoad]:
+    """Lists that get a value in the second of two steps."""
+    lists: AppendLists[str, int] = AppendLists(Journal())
+    made = AppendLists[str, int](Journal())
+    made.append("a", 7)
+
+    def steps() -> Iterator[None]:
+        yield
+        lists.raw_attributes().update(vars(made))
+        yield
+
+    return lists, BackgroundLoad((lists,), steps())
+
+
+def test_only_what_waits_has_a_slow_way_to_attributes() -> None:
+    # Python has a slower access to each attribute of a class that has this method.
+    assert not hasattr(AppendLists, "__getattr__")
+    lists, deferred = parked_lists()
+    assert (lists.is_loading, hasattr(type(lists), "__getattr__"), isinstance(lists, AppendLists)) == (True, True, True)
+    deferred.finish()
+    assert (lists.is_loading, type(lists)) == (False, AppendLists)
+
+
+def test_whoever_looks_finishes_it() -> None:
+    lists, deferred = parked_lists()
+    assert list(lists.get("a")) == [7]
+    assert deferred.is_done
+
+
+def test_an_attribute_that_nobody_has() -> None:
+    lists, deferred = parked_lists()
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = lists.nothing  # type: ignore[attr-defined]
+    assert deferred.is_done
+    assert not BackgroundLoadable().is_loading

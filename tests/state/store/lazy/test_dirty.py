@@ -1,0 +1,73 @@
+"""Rows that are noted until they are read."""
+
+import pytest
+
+from state.store import DirtyRows, Journal
+
+
+class Reader:
+    """Rows of which a table has given out so many ids, and what was read of them."""
+
+    def __init__(self, count: int) -> None:
+        self.next_id, self.journal, self.read = count, Journal(), list[int]()
+        self.noted = DirtyRows(self.journal.record, lambda: self.next_id)
+
+    def take(self, most: int) -> list[int]:
+        self.read.clear()
+        self.noted.process(most, self.read.append)
+        return sorted(self.read)
+
+
+def test_unread_rows_are_noted_without_their_ids() -> None:
+    reader = Reader(5)
+    reader.noted.add(3)
+    assert len(reader.noted) == 5
+    assert not reader.noted.ids
+    assert reader.take(2) == [0, 1]
+    reader.noted.add(1)
+    reader.noted.add(4)
+    assert (reader.noted.ids, len(reader.noted)) == ({1}, 4)
+    assert reader.take(2) == [1]
+    assert reader.take(9) == [2, 3, 4]
+    assert reader.take(9) == []
+    assert not reader.noted
+
+
+def test_undoing_notes_a_row_that_was_read_meanwhile() -> None:
+    reader = Reader(2)
+    mark = reader.journal.position()
+    reader.noted.add(1)
+    assert reader.take(9) == [0, 1]
+    reader.journal.undo(mark)
+    reader.next_id = 1
+    assert (reader.noted.ids, len(reader.noted)) == ({1}, 1)
+    # Its id is given to another row, which isn't an unread one.
+    reader.next_id = 2
+    reader.noted.add(1)
+    assert reader.take(9) == [1]
+
+
+def test_undoing_notes_no_row_that_is_unread() -> None:
+    reader = Reader(2)
+    mark = reader.journal.position()
+    reader.noted.add(1)
+    reader.journal.undo(mark)
+    assert not reader.noted.ids
+
+
+def test_all_are_noted_and_those_that_are_known_still() -> None:
+    reader = Reader(3)
+    reader.take(9)
+    reader.next_id = 1
+    reader.noted.add_all([0, 2])
+    assert reader.take(9) == [0, 2]
+    assert reader.take(9) == [0]
+    assert not reader.noted
+
+
+def test_a_row_whose_work_raises_holds_up_no_other() -> None:
+    reader = Reader(3)
+    with pytest.raises(ZeroDivisionError):
+        reader.noted.process(3, lambda row: reader.read.append(1 // row))
+    assert reader.read == [1, 0]
+    assert not reader.noted

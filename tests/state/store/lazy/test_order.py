@@ -1,0 +1,125 @@
+"""LazyOrder by example, and against a plain sorted list."""
+
+from random import Random
+from typing import Any
+
+import pytest
+
+from state.protocol.errors import Refused
+from state.store import LazyOrder
+from state.store.keys import Entry
+from state.store.lazy.order import REBUILD_SHARE
+from tests.helpers.golden import fails
+
+MANY = 20 * REBUILD_SHARE
+
+
+class Scored:
+    """Things with scores, and the order of them, best first."""
+
+    def __init__(self, count: int) -> None:
+        self.scores: dict[int, Any] = {thing: thing % 10 for thing in range(count)}
+        self.asked: list[int] = []
+        self.order = LazyOrder(self.entry_of, self.scores)
+
+    def entry_of(self, thing: int) -> Entry | None:
+        self.asked.append(thing)
+        if isinstance(self.scores.get(thing), Exception):
+            raise self.scores[thing]
+        return (-self.scores[thing], thing) if thing in self.scores else None
+
+    def give(self, thing: int, score: Any) -> None:
+        self.scores[thing] = score
+        self.order.dirty.add(thing)
+
+    def best(self) -> list[int]:
+        return [thing for _, thing in self.order.refreshed()]
+
+
+def test_the_first_read_sorts_all_and_the_next_none() -> None:
+    scored = Scored(12)
+    assert scored.asked == []
+    assert scored.best()[:4] == [9, 8, 7, 6]
+    assert len(scored.asked) == 12
+    assert scored.best()[-2:] == [0, 10]
+    assert len(scored.asked) == 12
+
+
+@pytest.mark.parametrize("changes", [1, MANY // REBUILD_SHARE + 1], ids=["few", "many"])
+def test_a_read_asks_for_what_has_changed_once(changes: int) -> None:
+    scored = Scored(MANY)
+    scored.best()
+    scored.asked.clear()
+    for thing in range(changes):
+        for score in (100, 200, 300 + thing):
+            scored.give(thing, score)
+    assert scored.best()[:changes] == list(reversed(range(changes)))
+    assert sorted(scored.asked) == list(range(changes))
+    scored.order.check()
+
+
+@pytest.mark.parametrize("changes", [1, MANY // REBUILD_SHARE + 1], ids=["few", "many"])
+def test_what_is_gone_is_taken_out(changes: int) -> None:
+    scored = Scored(MANY)
+    scored.best()
+    for thing in range(changes):
+        del scored.scores[thing]
+        scored.order.forget(thing)
+    assert sorted(scored.best()) == list(range(changes, MANY))
+    scored.order.check()
+
+
+def test_what_came_and_went_between_two_reads_leaves_no_trace() -> None:
+    scored = Scored(3)
+    scored.best()
+    for thing in range(100, 200):
+        scored.give(thing, 5)
+        del scored.scores[thing]
+        scored.order.forget(thing)
+    assert not scored.order.dirty
+    assert len(scored.best()) == 3
+
+
+@pytest.mark.parametrize("changes", [1, MANY // REBUILD_SHARE + 1], ids=["few", "many"])
+@pytest.mark.parametrize("had_one", [True, False], ids=["moves", "first"])
+@pytest.mark.parametrize("wrong", ["text", ZeroDivisionError(), Refused("")], ids=["compared", "fault", "refusal"])
+def test_what_has_no_entry_is_left_out_and_holds_up_no_other(wrong: object, had_one: bool, changes: int) -> None:
+    scored = Scored(MANY)
+    if had_one:
+        scored.best()
+    for thing in range(changes):
+        scored.give(thing, 100)
+    scored.give(0, wrong)
+    if not isinstance(wrong, Refused):
+        # A fault of ours is told once; a refusal says that the rules can't compute it.
+        with pytest.raises((TypeError, ZeroDivisionError)):
+            scored.best()
+    found = scored.best()
+    assert found[: changes - 1] == [*range(1, changes)]
+    assert sorted(found) == [*range(1, MANY)]
+    scored.give(0, 50)
+    assert scored.best()[:changes] == [*range(1, changes), 0]
+    scored.order.check()
+
+
+def test_a_missed_change_is_found() -> None:
+    scored = Scored(3)
+    scored.best()
+    scored.scores[1] = 77
+    with fails(AssertionError):
+        scored.order.check()
+
+
+def test_many_random_changes() -> None:
+    random, scored = Random(3), Scored(500)
+    for step in range(300):
+        for _ in range(random.choice((0, 1, 5, 200))):
+            thing = random.randrange(600)
+            if random.random() < 0.3:
+                scored.scores.pop(thing, None)
+                scored.order.forget(thing)
+            else:
+                scored.give(thing, random.randrange(50))
+        scored.order.check()
+        if step % 3 == 0:
+            assert scored.best() == sorted(scored.scores, key=lambda thing: (-scored.scores[thing], thing))
