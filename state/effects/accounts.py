@@ -1,4 +1,4 @@
-"""Creating accounts and changing their authorities. Source: operations.md §2.4, §2.13."""
+"""Creation of accounts and changes of their authorities. Source: operations.md §2.4, §2.13."""
 
 from state.protocol.authority import Authority
 from state.protocol.constants import COIN_100_PERCENT, COIN_MAX_AUTHORITY_MEMBERSHIP, COIN_TEMP_ACCOUNT
@@ -10,7 +10,7 @@ FULL_VOTING_POWER = COIN_100_PERCENT
 
 
 def require_size(state: State, authority: Authority) -> None:
-    """Refuse an authority of more than 40 members; before hardfork 20 only in transactions that enter this node."""
+    """Refuse an authority of more than 40 members. Before hardfork 20 this applies only to pushed transactions."""
     if state.hardfork >= 20 or state.is_pushing:
         require_few(authority)
 
@@ -27,7 +27,7 @@ def require_few(authority: Authority) -> None:
 
 
 def require_members(state: State, authority: Authority, role: str, account: str) -> None:
-    """Refuse an authority that names an account which doesn't exist; before hardfork 15 that was not checked."""
+    """Refuse an authority that names a nonexistent account. Before hardfork 15 this was not checked."""
     if state.hardfork < 15:
         return
     for name, _ in authority.account_auths:
@@ -42,7 +42,7 @@ def require_members(state: State, authority: Authority, role: str, account: str)
 
 
 def require_accounts(state: State, authority: Authority) -> None:
-    """Refuse an authority that names an unknown account, with the text of the look-up itself."""
+    """Refuse an authority that names an unknown account, with the text of the account lookup."""
     for name, _ in authority.account_auths:
         state.account(name)
 
@@ -57,17 +57,17 @@ def create_account(
     mined: bool = False,
     received_vesting_shares: int = 0,
 ) -> Account:
-    """Insert an account with its metadata and its owner, active and posting authority; a taken name is refused."""
+    """Insert an account with its metadata and its owner, active and posting authority. An existing name is refused."""
     now = state.head_time
     recovery = creator
     if state.hardfork < 11:
-        # Before hardfork 11 one account, named by the brand word, was the recovery partner of all.
+        # Before hardfork 11 the account with the brand's name was the recovery partner of all accounts.
         recovery = state.spec.brand
     elif state.hardfork >= 20 and creator == COIN_TEMP_ACCOUNT:
-        # Anybody can act as `temp`, so it is no partner. An account without one is recovered by the witness with the most
-        # votes; mined accounts, which have no creator, always were.
+        # Anybody can act as `temp`, so it can't be a partner. The witness with the most votes recovers accounts without a partner;
+        # mined accounts never have one, because they have no creator.
         recovery = ""
-    # Before hardfork 20 voting mana was a percentage, which began full.
+    # Before hardfork 20 voting mana was a percentage, initially 100 %.
     mana = 0 if state.hardfork >= 20 else FULL_VOTING_POWER
     account = state.accounts.insert(
         Account(
@@ -89,10 +89,10 @@ def create_account(
 
 
 def update_owner(state: State, name: str, authority: Authority) -> None:
-    """Change an owner authority, and keep the old one for an account recovery."""
+    """Change an owner authority, and store the old one for account recovery."""
     row = state.authority(name)
     now = state.head_time
-    # The main chain began to keep former authorities at a block of its own, not with a hardfork.
+    # The main chain began to store former authorities at a certain block, not with a hardfork.
     if state.props.head_block_number >= state.spec.constants.COIN_OWNER_AUTH_HISTORY_TRACKING_START_BLOCK_NUM:
         state.owner_histories.insert(OwnerHistory(account=name, previous_owner_authority=row.owner, last_valid_time=now))
     state.account_authorities.modify(row, owner=authority, last_owner_update=now)

@@ -1,11 +1,11 @@
-"""Checked 64-bit arithmetic, as the rules do it with amounts. Source: block-processing.md §0."""
+"""Checked 64-bit arithmetic on amounts. Source: block-processing.md §0."""
 
 from state.protocol.errors import DivisionByZero, IntegerOverflow, IntegerUnderflow, require
 from state.protocol.values.integers import INT64_MAX, INT64_MIN, WORD64
 
 
 def share(value: int) -> int:
-    """Return a number that fits a signed 64-bit integer, or refuse it as overflow or underflow (the reference's share_type)."""
+    """Return a number if it fits a signed 64-bit integer, else refuse it as overflow or underflow (the reference's share_type)."""
     if value > INT64_MAX:
         raise IntegerOverflow("")
     if value < INT64_MIN:
@@ -14,13 +14,13 @@ def share(value: int) -> int:
 
 
 def narrowed(value: int) -> int:
-    """Return a 128-bit number as an amount takes it: from 2^64 on it is refused, from 2^63 on it turns negative."""
+    """Convert a 128-bit number to an amount. From 2^64 on it is refused, from 2^63 on it becomes negative."""
     require(value < WORD64, condition="hi == 0")
     return value if value <= INT64_MAX else value - WORD64
 
 
 def quotient(number: int, divisor: int) -> int:
-    """Return the quotient of two unsigned 128-bit numbers, rounded down; a division by zero is refused."""
+    """Return the quotient of two unsigned 128-bit numbers, rounded down. Division by zero is refused."""
     if divisor == 0:
         raise DivisionByZero
     return number // divisor

@@ -1,7 +1,7 @@
-"""Balances, supply and prices: conversion between COIN, SBD and VESTS, and the changes of an account's balances.
+"""Balances, supply and prices: conversions between COIN, SBD and VESTS, and changes of balances.
 
-Amounts are plain numbers in the smallest unit, with their symbol beside them. Divisions are those of the reference, in its
-order: each one cuts, so two formulas that are equal in algebra can lead to different chains.
+Amounts are integers in the smallest unit, with a separate symbol. Divisions are in the reference's order: each truncates, so two
+algebraically equal formulas can lead to different chains.
 Source: operations.md §2.5, §2.7, §2.8; block-processing.md §3.2.
 """
 
@@ -31,7 +31,7 @@ EMPTY_VESTING_PRICE = Price(Asset(1000, COIN), Asset(1_000_000, VESTS))
 
 
 def median_price(state: State) -> Price:
-    """Return the current median price, SBD for COIN; null before there is one."""
+    """Return the current median price, SBD for COIN, or the null price if there is none."""
     return state.feed.current_median_history
 
 
@@ -48,7 +48,7 @@ def to_coin(state: State, sbd: int) -> int:
 
 
 def vests_to_coin(state: State, vests: int) -> int:
-    """Convert VESTS to COIN at the price of the vesting fund; a thousand to one while the fund is empty."""
+    """Convert VESTS to COIN at the price of the vesting fund: 1000 to 1 while the fund is empty."""
     props = state.props
     if props.total_vesting_fund_coin == 0 or props.total_vesting_shares == 0:
         return ratio(vests, 1000, 1_000_000)
@@ -56,7 +56,7 @@ def vests_to_coin(state: State, vests: int) -> int:
 
 
 def coin_to_vests(state: State, coin: int) -> int:
-    """Convert COIN to VESTS at the price of the vesting fund; one to a thousand while the fund is empty."""
+    """Convert COIN to VESTS at the price of the vesting fund: 1 to 1000 while the fund is empty."""
     props = state.props
     if props.total_vesting_fund_coin == 0 or props.total_vesting_shares == 0:
         return ratio(coin, 1_000_000, 1000)
@@ -64,9 +64,9 @@ def coin_to_vests(state: State, coin: int) -> int:
 
 
 def coin_to_reward_vests(state: State, coin: int) -> int:
-    """Convert a reward of COIN to VESTS: rewards that wait to be claimed count in the price. Refused while the fund is empty.
+    """Convert a reward of COIN to VESTS, at a price that includes unclaimed rewards. Refused while the fund is empty.
 
-    Claiming moves both sides of the pending rewards into the fund at this price, so that it changes nobody else's share.
+    Claiming moves both sides of the pending rewards into the fund at this price, so it changes no other account's share.
     """
     props = state.props
     shares = share(props.total_vesting_shares + props.pending_rewarded_vesting_shares)
@@ -80,7 +80,7 @@ def coin_to_reward_vests(state: State, coin: int) -> int:
 
 
 def balance_of(state: State, account: Account, symbol: int) -> int:
-    """Return the liquid balance of COIN, SBD or a token; VESTS are refused."""
+    """Return the liquid balance of COIN, SBD or a token. VESTS are refused."""
     if symbol == COIN:
         return account.balance
     if symbol == SBD:
@@ -92,7 +92,7 @@ def balance_of(state: State, account: Account, symbol: int) -> int:
 
 
 def adjust_balance_of(state: State, name: str, delta: int, symbol: int) -> None:
-    """Credit the account of a name; a token's balance is kept by name and needs no account."""
+    """Change the liquid balance of an account name. For a token the account need not exist."""
     if is_smt(symbol):
         adjust_token_balance(state, name, delta, symbol)
     else:
@@ -100,10 +100,10 @@ def adjust_balance_of(state: State, name: str, delta: int, symbol: int) -> None:
 
 
 def adjust_balance(state: State, account: Account, delta: int, symbol: int) -> None:
-    """Change a liquid balance (VESTS: vesting_shares); refused where it would become negative. SBD earns interest first.
+    """Change a liquid balance (VESTS: vesting_shares). A debit beyond the balance is refused. SBD earns interest first.
 
-    A debit is checked twice, as in the reference: against the balance as it is, for every era, and after the change, where
-    interest has been added and hardfork 20 has ruled out negative balances.
+    As in the reference, a debit is checked twice: before the change under every hardfork, and after it, with interest, since hardfork
+    20, which ruled out negative balances.
     """
     if delta < 0:
         available = balance_of(state, account, symbol)
@@ -137,15 +137,15 @@ def adjust_balance(state: State, account: Account, delta: int, symbol: int) -> N
 
 
 def require_funds(state: State, text: str) -> None:
-    """Refuse a balance that has become negative; before hardfork 20 it was stored."""
+    """Refuse a negative balance. Before hardfork 20 it was stored."""
     require(state.hardfork < 20, text, condition="balance.amount.value >= 0")
 
 
 def accrued(state: State, balance: int, seconds: int, since: int, paid: int) -> tuple[int, int, bool]:
     """Return the interest due on an SBD balance: (its new seconds, the interest, whether it is paid now).
 
-    "Seconds" are the balance summed over time since the last payment. Interest is paid 30 days after it at the earliest, so
-    an account whose last payment is the time 0 is paid on the first change of its balance.
+    "Seconds" are the balance integrated over time since the last payment. Interest is paid at least 30 days after the last payment, so an
+    account whose last payment is time 0 is paid on the first change of its balance.
     """
     now = state.head_time
     seconds = (seconds + balance * (now - since)) % WORD128
@@ -156,7 +156,7 @@ def accrued(state: State, balance: int, seconds: int, since: int, paid: int) -> 
 
 
 def pay_interest(state: State, owner: str, due: int) -> None:
-    """Report earned interest, and add it to the supply."""
+    """Emit the virtual operation of earned interest, and add the interest to the supply."""
     if due > 0:
         emit(state, Interest(owner=owner, interest=Asset(due, SBD)))
     props = state.props
@@ -166,7 +166,7 @@ def pay_interest(state: State, owner: str, due: int) -> None:
 
 
 def interest(state: State, account: Account) -> dict[str, int]:
-    """Return the changes of an account by the interest on its liquid SBD up to now; pays what is due."""
+    """Return the changes of an account by interest on its liquid SBD up to now. Due interest is added to the supply."""
     now = state.head_time
     if account.sbd_seconds_last_update == now:
         return {}
@@ -184,12 +184,12 @@ def interest(state: State, account: Account) -> dict[str, int]:
 
 
 def savings_of(account: Account, symbol: int) -> int:
-    """Return the balance of COIN or SBD in an account's savings."""
+    """Return the savings balance of an account in COIN or SBD."""
     return account.savings_balance if symbol == COIN else account.savings_sbd_balance
 
 
 def adjust_savings_balance(state: State, account: Account, delta: int, symbol: int) -> None:
-    """Change a balance of the savings; callers check that there is enough (before hardfork 20 nothing is checked here)."""
+    """Change a savings balance. Callers check that it is sufficient; before hardfork 20 this function doesn't."""
     if symbol == COIN:
         balance = share(account.savings_balance + delta)
         if balance < 0:
@@ -205,7 +205,7 @@ def adjust_savings_balance(state: State, account: Account, delta: int, symbol: i
 
 
 def savings_interest(state: State, account: Account) -> dict[str, int]:
-    """Return the changes of an account by the interest on the SBD of its savings up to now; pays what is due."""
+    """Return the changes of an account by interest on its SBD savings up to now. Due interest is added to the supply."""
     now = state.head_time
     if account.savings_sbd_seconds_last_update == now:
         return {}
@@ -224,7 +224,7 @@ def savings_interest(state: State, account: Account) -> dict[str, int]:
 
 
 def adjust_reward_balance(state: State, account: Account, value: int, symbol: int, vests: int = 0) -> None:
-    """Change rewards that wait to be claimed: COIN or SBD, or VESTS together with the COIN that they stand for."""
+    """Change unclaimed rewards: COIN or SBD, or VESTS together with their value in COIN."""
     if is_vesting(symbol):
         raise Refused("", condition="value_delta.symbol.is_vesting() == false && share_delta.symbol.is_vesting()")
     if symbol == COIN and vests == 0:
@@ -254,8 +254,8 @@ def adjust_reward_balance(state: State, account: Account, value: int, symbol: in
 def adjust_supply(state: State, delta: int, symbol: int, adjust_vesting: bool = False) -> None:
     """Change the supply of COIN, SBD or a token.
 
-    With `adjust_vesting`, for the rewards before hardfork 16, nine times the new COIN goes into the vesting fund as well: the
-    inflation of the first year paid nine tenths to those who had powered up.
+    With `adjust_vesting`, for rewards before hardfork 16, nine times the new COIN is added to the vesting fund: nine tenths of the early
+    inflation went to accounts with VESTS.
     """
     props = state.props
     if symbol == COIN:
@@ -273,18 +273,18 @@ def adjust_supply(state: State, delta: int, symbol: int, adjust_vesting: bool = 
         adjust_token_supply(state, delta, symbol)
         return
     supply = share(props.current_sbd_supply + delta)
-    # A negative supply has no worth: this refuses it under any hardfork.
+    # A negative supply can't be converted, so it is refused under any hardfork.
     worth = convert(Asset(supply, SBD), median_price(state)).amount
     state.set_props(current_sbd_supply=supply, virtual_supply=share(worth + props.current_supply))
 
 
 def add_vesting(state: State, to: Account, coin: int, vests: int) -> None:
-    """Credit VESTS, and add the COIN that became them to the vesting fund; mana and witness votes follow.
+    """Credit VESTS, add their COIN to the vesting fund, and update mana and witness votes.
 
-    The caller has taken the COIN from where it was, or made it.
+    The caller must have debited or created the COIN.
     """
     if state.hardfork >= 20:
-        # Before the balance changes: the bar regenerates up to now by the VESTS that the account had until now.
+        # Before the balance changes, because manabars regenerate up to now by the previous VESTS.
         update_manabar(state, to, vests)
     adjust_balance(state, to, vests, VESTS)
     props = state.props
@@ -296,7 +296,7 @@ def add_vesting(state: State, to: Account, coin: int, vests: int) -> None:
 
 
 def create_vesting(state: State, to: Account, liquid: int, symbol: int = COIN) -> int:
-    """Turn COIN (or a token) into VESTS (or the token's vesting shares) of an account at the current price; returns these."""
+    """Convert COIN (or a token) to VESTS (or the token's vesting shares) of an account, and return their amount."""
     if symbol != COIN:
         return create_token_vesting(state, to.name, liquid, symbol)
     vests = coin_to_vests(state, liquid)

@@ -1,7 +1,7 @@
-"""Emptying an account into another one, as hardfork 23 did with a list of accounts.
+"""Moves all property of an account to another one, as hardfork 23 did for a list of accounts.
 
-The order of the parts is visible: each credit of SBD may pay interest first, to either side, and the sums that the virtual
-operation reports are read before the balances move. Source: block-processing.md §3.27 `clear_account`.
+The order of the parts is visible: each change of an SBD balance can pay interest first, and the sums in the virtual operation are read
+before the balances move. Source: block-processing.md §3.27 `clear_account`.
 """
 
 from state.effects.arithmetic import share
@@ -24,8 +24,8 @@ from state.tables.accounts import Account
 
 
 def clear_account(state: State, account: Account, treasury: Account) -> None:
-    """Move everything that an account owns to `treasury` (not the account that pays proposals), and report it."""
-    # The sum of VESTS is that of the beginning: vesting_shares are 0 when the rewards are counted.
+    """Move all property of an account to `treasury` (not the account that pays proposals), and emit the virtual operation."""
+    # Read first, because vesting_shares are 0 when the rewards are counted.
     vesting_shares = account.vesting_shares
     vesting_coin = clear_vesting(state, account, treasury) if vesting_shares > 0 else 0
     cancel_everything(state, account)
@@ -34,7 +34,7 @@ def clear_account(state: State, account: Account, treasury: Account) -> None:
     vests = share(vesting_shares + account.reward_vesting_balance)
     reward_coin = account.reward_vesting_coin
     move_balances(state, account, treasury)
-    # The reference fills the two amounts crosswise: the COIN sum in sbd_transferred and the SBD sum in coin_transferred.
+    # The reference swaps the two amounts: the COIN sum is in sbd_transferred, and the SBD sum in coin_transferred.
     emit(
         state,
         Hardfork23(
@@ -50,8 +50,8 @@ def clear_account(state: State, account: Account, treasury: Account) -> None:
 def update_both_bars(state: State, account: Account) -> tuple[int, int]:
     """Return the voting and the downvote mana of an account at head time.
 
-    The hardfork computes the size of the downvote bar without overflow, at whatever block: `downvote_maximum`, whose product
-    wraps on test chains, is not used here.
+    The hardfork computes the size of the downvote bar without overflow at any block, unlike `downvote_maximum`, whose product wraps on
+    test chains.
     """
     now, effective = state.head_time, account.effective_vests
     downvote = effective * state.props.downvote_pool_percent // COIN_100_PERCENT
@@ -62,10 +62,9 @@ def update_both_bars(state: State, account: Account) -> tuple[int, int]:
 
 
 def clear_vesting(state: State, account: Account, treasury: Account) -> int:
-    """End the account's delegations and convert its VESTS to COIN of the treasury; returns that COIN.
+    """End the account's delegations, convert its VESTS to COIN of the treasury, and return that COIN.
 
-    VESTS on their way back from former delegations need no return: they are part of vesting_shares, so that only their
-    expirations are removed.
+    VESTS that are returning from ended delegations are already part of vesting_shares, so only their expirations are removed.
     """
     now, percent = state.head_time, state.props.downvote_pool_percent
     for delegation in list(state.vesting_delegations.by_delegation.equal(account.name)):
@@ -107,10 +106,10 @@ def clear_vesting(state: State, account: Account, treasury: Account) -> int:
 
 
 def cancel_everything(state: State, account: Account) -> None:
-    """End the account's escrows, orders, conversions and savings withdrawals; what they hold goes to its liquid balances.
+    """Cancel the account's escrows, orders, conversions and savings withdrawals, and credit their funds to its liquid balances.
 
-    Of savings withdrawals also those to the account, whoever made them. One from the account to itself is in both lists
-    of the reference, and is gone when the second is walked.
+    This includes savings withdrawals of other accounts to this one. A withdrawal from the account to itself is in both lists of the
+    reference, and is removed before the second list is read.
     """
     for escrow in list(state.escrows.by_from_id.equal(account.name)):
         give_back_escrow(state, escrow)
@@ -131,7 +130,7 @@ def cancel_everything(state: State, account: Account) -> None:
 def move_balances(state: State, account: Account, treasury: Account) -> None:
     """Move savings, liquid and reward balances, in the reference's order.
 
-    Each amount is read at the beginning: interest that a debit pays on the way stays with the account.
+    All amounts are read first, so interest that a debit pays remains in the account.
     """
     for symbol, amount, take in (
         (COIN, account.savings_balance, adjust_savings_balance),

@@ -1,4 +1,5 @@
-"""Comments: how they are found, the conditions of publishing and editing, and what a new comment starts with.
+"""Comments: lookup, conditions for publishing and editing, and the initial values of a new comment.
+
 Source: operations.md §2.3, §8.1, §8.3; state-objects.md §6.1.
 """
 
@@ -28,15 +29,15 @@ EARLY_INTERVAL = 60
 
 
 def find_comment(state: State, author: str, permlink: str) -> Comment | None:
-    """Return a comment by its author and permlink, or None; of the permlink only the part before a NUL is compared.
+    """Return a comment by its author and permlink, or None. Only the part of the permlink before a NUL is compared.
 
-    Permlinks are stored as C strings in the reference, and those of the first blocks could hold anything.
+    The reference stores permlinks as C strings, and those of the first blocks can contain any character.
     """
     return state.comments.by_permlink.get(author, to_nul(permlink) if "\0" in permlink else permlink)
 
 
 def comment_of(state: State, author: str, permlink: str) -> Comment:
-    """Return a comment by its author and permlink, or refuse an unknown one."""
+    """Return a comment by its author and permlink. An unknown comment is refused."""
     comment = find_comment(state, author, permlink)
     if comment is None:
         raise UnknownKey(kind="post", key=(author, permlink))
@@ -44,19 +45,19 @@ def comment_of(state: State, author: str, permlink: str) -> Comment:
 
 
 def to_nul(value: str) -> str:
-    """Return the part of a text that a C string holds: up to the first NUL."""
+    """Return the part of a text before the first NUL, as a C string holds it."""
     return value.partition("\0")[0]
 
 
 def payout_time(state: State, comment: Comment) -> int:
-    """Return when a comment is paid out; before hardfork 17 a discussion was paid together with its root."""
+    """Return a comment's payout time. Before hardfork 17 this is that of the discussion's root."""
     if state.hardfork >= 17 or not comment.parent_author:
         return comment.cashout_time
     return state.comments.find(comment.root_comment).cashout_time
 
 
 def count_descendant(state: State, parent: Comment | None, delta: int) -> None:
-    """Count one descendant more or less for a comment and all its ancestors, and note the activity on them."""
+    """Add `delta` to the descendant counts of a comment and all its ancestors, and set their activity time."""
     comments, now = state.comments, state.head_time
     while parent is not None:
         comments.modify(parent, children=parent.children + delta, active=now)
@@ -68,7 +69,7 @@ def count_descendant(state: State, parent: Comment | None, delta: int) -> None:
 
 
 def require_depth(state: State, parent: Comment) -> None:
-    """Refuse a reply that is nested too deeply: more than 65,535 levels, before hardfork 17 more than 6."""
+    """Refuse a reply at a depth of more than 65,535 levels, before hardfork 17 more than 6."""
     limit, name = COIN_MAX_COMMENT_DEPTH, "COIN_MAX_COMMENT_DEPTH"
     if state.hardfork < 17:
         limit, name = COIN_MAX_COMMENT_DEPTH_PRE_HF17, "COIN_MAX_COMMENT_DEPTH_PRE_HF17"
@@ -77,7 +78,7 @@ def require_depth(state: State, parent: Comment) -> None:
 
 
 def require_shallow(parent: Comment, limit: int, condition: str) -> None:
-    """Refuse a reply to a comment at the limit of depth; `condition` is the reference's expression for it."""
+    """Refuse a reply to a comment at the depth limit. `condition` is the reference's expression for it."""
     require(
         parent.depth < limit,
         "Comment is nested ${x} posts deep, maximum depth is ${y}.",
@@ -88,11 +89,11 @@ def require_shallow(parent: Comment, limit: int, condition: str) -> None:
 
 
 def require_open(state: State, parent: Comment) -> None:
-    """Refuse a reply in a discussion whose root doesn't allow any."""
+    """Refuse a reply in a discussion whose root doesn't allow replies."""
     root = state.comments.find(parent.root_comment)
     require(root.allow_replies, "The parent comment has disabled replies.", condition="_db.get( parent->root_comment ).allow_replies")
     if 12 <= state.hardfork < 17:
-        # In these hardforks a discussion was closed by its last payout.
+        # In these hardforks the last payout closed a discussion.
         require(
             payout_time(state, parent) != TIME_MAX,
             "Discussion is frozen.",
@@ -101,10 +102,10 @@ def require_open(state: State, parent: Comment) -> None:
 
 
 def require_pause(state: State, author: Account, parent: Comment | None) -> None:
-    """Refuse a post too soon after the author's last one.
+    """Refuse a post too soon after the author's last post.
 
-    Roots are 5 minutes apart, replies 3 seconds. Before hardfork 12 the pause before a root counted from any post; before
-    hardfork 6 it was a minute between any two posts.
+    The interval is 5 minutes between roots, and 3 seconds between replies. Before hardfork 12 the interval of roots began with any post.
+    Before hardfork 6 it was a minute between any two posts.
     """
     now, hardfork = state.head_time, state.hardfork
     if hardfork < 6:
@@ -117,13 +118,13 @@ def require_pause(state: State, author: Account, parent: Comment | None) -> None
     elif hardfork >= 20:
         if now - author.last_post < COIN_MIN_REPLY_INTERVAL_HF20:
             raise Refused("You may only comment once every 3 seconds.", condition="(now - auth.last_post) >= COIN_MIN_REPLY_INTERVAL_HF20")
-    # Before hardfork 20 replies were 20 seconds apart.
+    # Before hardfork 20 the interval of replies was 20 seconds.
     elif now - author.last_post <= COIN_MIN_REPLY_INTERVAL:
         raise Refused("You may only comment once every 20 seconds.", condition="(now - auth.last_post) > COIN_MIN_REPLY_INTERVAL")
 
 
 def require_new_permlink(permlink: str) -> None:
-    """Refuse a permlink that no new comment can have: empty, too long, or with another character than a-z, 0-9 and hyphen."""
+    """Refuse an invalid permlink of a new comment: empty, too long, or with characters other than a-z, 0-9 and hyphen."""
     if not 0 < text.size(permlink) < COIN_MAX_PERMLINK_LENGTH:
         raise Refused(
             "Permlink is not a valid size.",
@@ -138,10 +139,10 @@ def require_new_permlink(permlink: str) -> None:
 
 
 def require_editable(state: State, author: Account, comment: Comment) -> None:
-    """Refuse an edit too soon after the author's last post or edit; in hardforks 10 to 16 also one of an old comment."""
+    """Refuse an edit too soon after the author's last post or edit, and in hardforks 10 to 16 an edit of an old comment."""
     hardfork = state.hardfork
     if hardfork >= 21 or state.is_pushing:
-        # Before hardfork 21 this was asked only of transactions that entered this node.
+        # Before hardfork 21 this was checked only for pushed transactions.
         require(
             state.head_time - author.last_post_edit >= COIN_MIN_COMMENT_EDIT_INTERVAL,
             "Can only perform one comment edit per block.",
@@ -164,8 +165,8 @@ def require_editable(state: State, author: Account, comment: Comment) -> None:
 def require_same_parent(state: State, comment: Comment, parent_author: str, parent_permlink: str) -> None:
     """Refuse an edit that names another parent.
 
-    Before hardfork 21 a parent permlink of the same length passed too: the reference compared the lengths of the whole texts,
-    or the texts up to their NUL, where it had to compare both.
+    Before hardfork 21 a different parent permlink of the same length passed, because the reference accepted equal lengths or equal texts
+    up to a NUL, instead of requiring both.
     """
     require(
         comment.parent_author == parent_author,
@@ -187,7 +188,7 @@ def require_same_parent(state: State, comment: Comment, parent_author: str, pare
 
 
 def publish(state: State, author: Account, parent: Comment | None, permlink: str, parent_permlink: str) -> Comment:
-    """Insert a comment, and note the post on its author."""
+    """Insert a comment, and record the post on its author."""
     now, comments = state.head_time, state.comments
     noted = {"last_post": now, "last_post_edit": now, "post_count": author.post_count + 1}
     if parent is not None:
@@ -199,7 +200,7 @@ def publish(state: State, author: Account, parent: Comment | None, permlink: str
             root_comment=parent.root_comment,
         )
     else:
-        # Many posts have the same category: they share its text.
+        # Many posts have the same category, and share its string.
         category = intern(parent_permlink)
         comment = Comment(parent_permlink=category, category=category, root_comment=comments.next_id)
         noted["last_root_post"] = now
@@ -207,7 +208,7 @@ def publish(state: State, author: Account, parent: Comment | None, permlink: str
     comment.created = comment.last_update = comment.active = now
     comment.cashout_time = first_payout_time(state, comment)
     if parent is None and 12 <= state.hardfork < 17:
-        # In these hardforks an author of more than four roots a day earned less for each further one.
+        # In these hardforks an author of more than four roots per day earned less for each further root.
         noted["post_bandwidth"] = bandwidth = post_bandwidth(state, author)
         comment.reward_weight = min(COIN_POST_WEIGHT_CONSTANT * FULL_WEIGHT // bandwidth**2, FULL_WEIGHT)
     state.accounts.modify(author, **noted)
@@ -215,9 +216,9 @@ def publish(state: State, author: Account, parent: Comment | None, permlink: str
 
 
 def first_payout_time(state: State, comment: Comment) -> int:
-    """Return when a new comment is paid out: after 7 days (the build's window).
+    """Return the payout time of a new comment: after 7 days (the build's window).
 
-    Before hardfork 17 only roots had a time of their own, and before hardfork 12 they got it with the first vote.
+    Before hardfork 17 only roots had a payout time, and before hardfork 12 they got it with the first vote.
     """
     constants = state.spec.constants
     if state.hardfork >= 17:
@@ -228,6 +229,6 @@ def first_payout_time(state: State, comment: Comment) -> int:
 
 
 def post_bandwidth(state: State, author: Account) -> int:
-    """Return an author's average of posting: 10000 for each root, and what is left of the last value, which fades within a day."""
+    """Return an author's posting average: 10000 for this root plus the last value, which decays linearly within a day."""
     elapsed = min(state.head_time - author.last_root_post, COIN_POST_AVERAGE_WINDOW)
     return author.post_bandwidth * (COIN_POST_AVERAGE_WINDOW - elapsed) // COIN_POST_AVERAGE_WINDOW + FULL_WEIGHT

@@ -1,4 +1,4 @@
-"""Reward curves: they turn rshares into claims on a reward fund, and into the weights of curators.
+"""Reward curves, which map rshares to claims on a reward fund and to weights of curators.
 
 Unsigned 128-bit arithmetic that wraps, with integer division. Source: operations.md §2.11; block-processing.md §3.15.
 """
@@ -7,15 +7,15 @@ from state.effects.arithmetic import quotient
 from state.protocol.errors import require
 from state.protocol.values.integers import UINT64_MAX, WORD128
 
-CONTENT_CONSTANT = 2_000_000_000_000  # before hardfork 17; since then it stands in the fund
+CONTENT_CONSTANT = 2_000_000_000_000  # before hardfork 17; since then the fund has it
 QUADRATIC, BOUNDED_CURATION, LINEAR, SQUARE_ROOT, CONVERGENT_LINEAR, CONVERGENT_SQUARE_ROOT = range(6)
 
 
 def approximate_root(x: int) -> int:
     """Return the reference's approximation of a square root, which is too large by up to 6 %.
 
-    It reads the number as exponent and mantissa, and halves the two as one fixed-point number. Nothing more exact may stand
-    here: rewards depend on it.
+    It takes the number as exponent and mantissa, and halves both as one fixed-point number. It must not be more exact, because rewards
+    depend on it.
     """
     if x == 0:
         return 0
@@ -27,7 +27,7 @@ def approximate_root(x: int) -> int:
 
 
 def curve_value(curve: int, rshares: int, constant: int) -> int:
-    """Return the value of a curve for rshares that are not negative; `constant` is the fund's content constant."""
+    """Return the value of a curve for non-negative rshares. `constant` is the fund's content constant."""
     if curve == CONVERGENT_SQUARE_ROOT:
         return rshares // approximate_root(rshares + 2 * constant)
     if curve == CONVERGENT_LINEAR:
@@ -43,12 +43,12 @@ def curve_value(curve: int, rshares: int, constant: int) -> int:
 
 
 def quadratic(rshares: int, constant: int = CONTENT_CONSTANT) -> int:
-    """Return (r + s)² - s², the only curve of authors before hardfork 19."""
+    """Return (r + s)² - s², the only curve for authors before hardfork 19."""
     return ((rshares + constant) ** 2 - constant**2) % WORD128
 
 
 def early_curation(rshares: int) -> int:
-    """Return the curve of curators before hardfork 17, bounded by 2^64 - 1. Negative rshares count as large unsigned numbers."""
+    """Return the curation curve before hardfork 17, bounded by 2^64 - 1. Negative rshares count as large unsigned numbers."""
     weight = quotient(UINT64_MAX * rshares % WORD128, (2 * CONTENT_CONSTANT + rshares) % WORD128)
     require(weight <= UINT64_MAX, condition="hi == 0")
     return weight

@@ -1,7 +1,7 @@
-"""Lending VESTS and taking them back: the amount that an account can lend, and the changes of both sides' manabars.
+"""Delegation of VESTS and its reduction: the delegable amount, and the changes of both accounts' manabars.
 
-VESTS that are lent take their mana along: the delegator loses and the delegatee gains as much, or else the same VESTS could
-vote twice. Hardforks 20 to 22 got parts of this wrong in ways that the chain has kept. Source: operations.md §6.4.
+Delegated VESTS take their mana along: the delegator loses as much as the delegatee gains, so that the same VESTS can't vote twice.
+Hardforks 20 to 22 had mistakes here that the chain has kept. Source: operations.md §6.4.
 """
 
 from state.effects.arithmetic import share
@@ -14,10 +14,10 @@ from state.tables.accounts import Account, DelegationExpiration, VestingDelegati
 
 
 def lendable(state: State, account: Account) -> tuple[int, int]:
-    """Return the VESTS that an account can lend by its voting mana and by its downvote mana; brings both bars up to now.
+    """Return the VESTS that an account can delegate by its voting mana and by its downvote mana. Updates both bars.
 
-    Only its own VESTS that are not being powered down can be lent, and only as far as their mana is unspent. Spent mana counts
-    against received VESTS first: an account that has spent no more than those can still lend everything of its own.
+    It can delegate only its own VESTS that are not being powered down and whose mana is unspent. Spent mana counts against received
+    VESTS first.
     """
     left = share(account.to_withdraw - account.withdrawn)
     if state.hardfork < 20:
@@ -29,14 +29,14 @@ def lendable(state: State, account: Account) -> tuple[int, int]:
     voting = min(account.voting_mana, own)
     downvote = min(downvotable(state, account), own)
     if account.next_vesting_withdrawal < TIME_MAX and left > account.vesting_withdraw_rate:
-        # effective_vests leaves out only this week's part of a power-down; the other weeks' can't be lent either.
+        # effective_vests excludes only this week's part of a power-down. Those of later weeks can't be delegated.
         later = account.vesting_withdraw_rate - left
         return share(voting + later), share(downvote + later)
     return voting, downvote
 
 
 def downvotable(state: State, account: Account) -> int:
-    """Return the VESTS that an account's downvote mana stands for, rounded in its favour."""
+    """Return the VESTS that correspond to an account's downvote mana, rounded in its favour."""
     percent = state.props.downvote_pool_percent
     if percent == 0:
         return account.voting_mana
@@ -50,12 +50,12 @@ def downvotable(state: State, account: Account) -> int:
 
 
 def lend(state: State, delegator: Account, delegatee: Account, shares: int) -> None:
-    """Lend VESTS; the delegator's manabars have been brought up to now by `lendable`."""
+    """Delegate VESTS. `lendable` must have updated the delegator's manabars."""
     changes = {"delegated_vesting_shares": share(delegator.delegated_vesting_shares + shares)}
     if state.hardfork >= 20:
         changes["voting_mana"] = used(delegator.voting_mana, shares)
     if state.hardfork >= 21:
-        # Under hardfork 21 the whole amount was taken from the downvote bar, which is smaller.
+        # Hardfork 21 subtracted the whole amount from the downvote bar, which is smaller.
         mana = pool_part(state, shares) if state.hardfork >= 22 else shares
         changes["downvote_mana"] = used(delegator.downvote_mana, mana)
     state.accounts.modify(delegator, **changes)
@@ -64,9 +64,9 @@ def lend(state: State, delegator: Account, delegatee: Account, shares: int) -> N
 
 
 def take_back(state: State, delegation: VestingDelegation, delegatee: Account, shares: int) -> None:
-    """Lower a delegation to `shares`, or end it with 0; nobody can use the difference until it returns to the delegator.
+    """Reduce a delegation to `shares`, or end it with 0. The difference is unusable until it returns to the delegator.
 
-    The delay is as long as a manabar takes to fill, so that the mana of the same VESTS can't be spent by both in that time.
+    The delay is the time in which a manabar fills, so that both accounts can't spend the mana of the same VESTS.
     """
     less = delegation.vesting_shares - shares
     returns = max(state.head_time + state.props.delegation_return_period, delegation.min_delegation_time)
@@ -83,19 +83,19 @@ def take_back(state: State, delegation: VestingDelegation, delegatee: Account, s
 
 
 def bars_after_loss(state: State, delegatee: Account, less: int, rest: int) -> dict[str, int]:
-    """Return the changes of a delegatee's bars when `less` VESTS are taken back and `rest` are left of the delegation."""
+    """Return the changes of a delegatee's bars when a delegation is reduced by `less` VESTS to `rest`."""
     if state.hardfork >= 22:
         bars = manabar_changes(state, delegatee)
         return bars | {
             "voting_mana": used(bars["voting_mana"], less),
             "downvote_mana": used(bars["downvote_mana"], pool_part(state, less)),
         }
-    # Before hardfork 22 the bars were not brought up to now here. Hardfork 21 took the rest of the delegation from the
-    # downvote bar in place of the difference; hardfork 22 corrected both.
+    # Before hardfork 22 the bars were not updated here. Hardfork 21 subtracted the rest of the delegation from the downvote bar instead
+    # of the difference. Hardfork 22 corrected both.
     changes = {"voting_mana": used(delegatee.voting_mana, less)} if state.hardfork >= 20 else {}
     return changes | {"downvote_mana": used(delegatee.downvote_mana, rest)} if state.hardfork == 21 else changes
 
 
 def pool_part(state: State, shares: int) -> int:
-    """Return the part of VESTS that counts in the downvote bar."""
+    """Return the share of VESTS that counts in the downvote bar."""
     return shares * state.props.downvote_pool_percent // COIN_100_PERCENT

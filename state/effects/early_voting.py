@@ -1,4 +1,5 @@
-"""Votes on comments before hardfork 20: voting power was a percentage, and before hardfork 17 votes moved the payout.
+"""Votes on comments before hardfork 20: voting power was a percentage, and before hardfork 17 votes moved the payout time.
+
 Source: operations.md §8.6.
 """
 
@@ -26,10 +27,7 @@ FULL_POWER = COIN_100_PERCENT
 
 
 def cast_early_vote(state: State, voter: Account, comment: Comment, weight: int) -> None:
-    """Vote with a weight in basis points, or change a vote.
-
-    Two kinds of conditions stand apart in eras: what a vote may weigh, and whether it may still raise a payout.
-    """
+    """Cast or change a vote; `weight` is in basis points."""
     if state.hardfork >= 12 and payout_time(state, comment) == TIME_MAX:
         record_late_vote(state, voter, comment, weight)
         return
@@ -37,7 +35,7 @@ def cast_early_vote(state: State, voter: Account, comment: Comment, weight: int)
     left, size = spend_power(state, voter, weight)
     rshares = -size if weight < 0 else size
     if vote is not None and vote.num_changes == LEFT_OVER:
-        # Before hardfork 12 a vote that had been paid made room for a new one.
+        # Before hardfork 12 a new vote could replace a paid one.
         require(state.hardfork < 12, "Cannot vote again on a comment after payout.", condition="false")
         state.comment_votes.remove(vote)
         vote = None
@@ -48,7 +46,7 @@ def cast_early_vote(state: State, voter: Account, comment: Comment, weight: int)
         require(size > 0, "Cannot vote with 0 rshares.", condition="abs_rshares > 0")
     else:
         require_changeable(vote)
-        # Before hardfork 6 the same vote again was a change.
+        # Before hardfork 6 repeating a vote counted as a change.
         require(
             vote.vote_percent != weight or state.hardfork < 6,
             "You have already voted in a similar way.",
@@ -67,12 +65,12 @@ def cast_early_vote(state: State, voter: Account, comment: Comment, weight: int)
         change_early_vote(state, comment, vote, weight, rshares)
     count_on_root(state, comment, size, time)
     if state.hardfork < 17:
-        # Before hardfork 17 there were no funds, and all claims stood in the global properties.
+        # Before hardfork 17 there were no reward funds; the global properties had the sum of all claims.
         adjust_claims(state, before, comment.net_rshares)
 
 
 def adjust_claims(state: State, before: int, after: int) -> None:
-    """Update the sum of all comments' claims when one comment's net rshares change; negative rshares claim nothing."""
+    """Update the sum of all comments' claims when one comment's net rshares change. Negative rshares have no claim."""
     change = quadratic(max(0, after)) - quadratic(max(0, before))
     state.set_props(total_reward_shares2=(state.props.total_reward_shares2 + change) % WORD128)
 
@@ -81,13 +79,12 @@ def adjust_claims(state: State, before: int, after: int) -> None:
 
 
 def spend_power(state: State, voter: Account, weight: int) -> tuple[int, int]:
-    """Return a voter's power after a vote, and the size of the vote's rshares; refused when it is not enough.
+    """Return a voter's power after a vote, and the vote's absolute rshares. Refuse a vote without enough power.
 
-    This is the first of three eras. `voting_mana` holds the power in basis points of a full one, whatever the account owns:
-    it fills in 5 days, and the rshares are that percentage of the voter's VESTS at the moment of the vote. VESTS that come or
-    go therefore don't touch it. Since hardfork 20 the bar holds mana, one for each of the VESTS, and since hardfork 21 there
-    is a second bar for downvotes (`spend_mana` in voting.py). Hardfork 20 converts nothing: the stored number is read as mana
-    from then on, where 10000 is next to nothing, so that a voter has what has regenerated since the last vote.
+    This is the first of three eras. `voting_mana` has the power in basis points of full power, independent of the account's VESTS. It
+    fills in 5 days, and the rshares are the used percentage of the voter's VESTS at the time of the vote. Since hardfork 20 the bar has
+    mana, one unit per VESTS, and since hardfork 21 there is a second bar for downvotes (`spend_mana` in voting.py). Hardfork 20 doesn't
+    convert the stored number. Read as mana, 10000 is almost nothing, so a voter has the mana regenerated since the last vote.
     """
     hardfork, elapsed = state.hardfork, state.head_time - voter.voting_mana_time
     # Before hardfork 11 there was no pause between votes.
@@ -98,19 +95,19 @@ def spend_power(state: State, voter: Account, weight: int) -> tuple[int, int]:
     )
     current = min(voter.voting_mana + FULL_POWER * elapsed // COIN_VOTING_MANA_REGENERATION_SECONDS, FULL_POWER)
     require(current > 0, "Account currently does not have voting power.", condition="current_power > 0")
-    # Dividing by the full power before the multiplication loses precision, and is how the chain has always rounded here.
+    # The chain has always divided by the full power before the multiplication, which loses precision.
     power = current * abs(weight) // FULL_POWER * DAY_SECONDS
     divisor = state.props.vote_power_reserve_rate * COIN_VOTING_MANA_REGENERATION_SECONDS
-    # Since hardfork 14 the power is rounded up; before, one was added to what was cut.
+    # Since hardfork 14 the power is rounded up; before, it was truncated and 1 was added.
     power = (power + divisor - 1) // divisor if hardfork >= 14 else power // divisor + 1
     require(power <= current, "Account does not have enough power to vote.", condition="used_power <= current_power")
     size = (voter.vesting_shares - voter.delegated_vesting_shares + voter.received_vesting_shares) * power // FULL_POWER
     if hardfork < 14:
-        # Before hardfork 14 a vote had one rshare at least.
+        # Before hardfork 14 a vote had at least one rshare.
         size = size or 1
     if hardfork >= 13:
-        # Since hardfork 13 votes must be larger than dust. The exceptions keep what was valid: the single rshare of a voter
-        # with nothing, and from hardfork 14 on the weight 0, which takes a vote back.
+        # Since hardfork 13 votes must exceed the dust threshold, except the single rshare of a voter without VESTS and, from hardfork 14
+        # on, a vote of weight 0, which withdraws a vote.
         require(
             size > COIN_VOTE_DUST_THRESHOLD or (weight == 0 if hardfork >= 14 else size == 1),
             "Voting weight is too small, please accumulate more voting power or coin power.",
@@ -120,7 +117,7 @@ def spend_power(state: State, voter: Account, weight: int) -> tuple[int, int]:
 
 
 def require_early_enough(state: State, comment: Comment) -> None:
-    """Refuse a vote that raises a payout shortly before it: in the last minute since hardfork 7, in twelve hours since 17."""
+    """Refuse a vote that raises a payout shortly before it: in the last minute, since hardfork 17 in the last twelve hours."""
     now, constants = state.head_time, state.spec.constants
     if state.hardfork >= 17:
         require(
@@ -140,7 +137,7 @@ def require_early_enough(state: State, comment: Comment) -> None:
 
 
 def add_early_vote(state: State, voter: Account, comment: Comment, weight: int, rshares: int) -> None:
-    """Count a new vote, and store the weight by which its voter will share in the curation reward."""
+    """Count a new vote, and store its weight in the curation reward."""
     now, before = state.head_time, comment.vote_rshares
     changes = {
         "net_rshares": share(comment.net_rshares + rshares),
@@ -150,14 +147,14 @@ def add_early_vote(state: State, voter: Account, comment: Comment, weight: int, 
     if rshares > 0:
         changes["vote_rshares"] = share(before + rshares)
     if state.hardfork < 6 and changes["net_rshares"] == -changes["abs_rshares"]:
-        # An assertion of the first versions, which hardfork 6 has dropped.
+        # An assertion of the first versions, removed by hardfork 6.
         require(changes["net_votes"] < 0, "Comment has negative net votes?", condition="c.net_votes < 0")
     state.comments.modify(comment, **changes)
     full = curator_weight = 0
     if rshares > 0 and comment.last_payout == 0 and comment.allow_curation_rewards and has_curation(state):
         full = curator_weight = vote_weight(state, comment, rshares, before)
         if now > state.spec.constants.REVERSE_AUCTION_START_TIME:
-            # As in `add_vote`: what an early vote loses stays in the total, and is never paid to curators.
+            # As in `add_vote`, the total includes the discount of an early vote, which is never paid to curators.
             window = state.props.reverse_auction_seconds
             curator_weight = full * min(now - comment.created, window) // window
         state.comments.modify(comment, total_vote_weight=(comment.total_vote_weight + full) % WORD64)
@@ -166,17 +163,17 @@ def add_early_vote(state: State, voter: Account, comment: Comment, weight: int, 
 
 
 def has_curation(state: State) -> bool:
-    """Return whether curators earn anything; before hardfork 17 there was no setting for it, and they did."""
+    """Whether there are curation rewards. Before hardfork 17 there always are."""
     return state.hardfork < 17 or post_fund(state).percent_curation_rewards > 0
 
 
 def vote_weight(state: State, comment: Comment, rshares: int, before: int) -> int:
-    """Return the weight of a new vote without the discount of early votes; the comment includes the vote already.
+    """Return the weight of a new vote without the discount of early votes. The comment must include the vote.
 
-    Weights are differences of a curve of all positive rshares, so that later votes weigh less. The oldest comments have another
-    formula, by their time of creation.
+    Weights are differences of a curve over all positive rshares, so later votes weigh less. The oldest comments, by creation time, have
+    another formula.
     """
-    split = VESTING_SPLIT if state.hardfork < 1 else 1  # before hardfork 1 VESTS were a millionth of what they are
+    split = VESTING_SPLIT if state.hardfork < 1 else 1  # hardfork 1 multiplied VESTS by a million
     after = comment.vote_rshares
     if comment.created < state.spec.constants.REVERSE_AUCTION_START_TIME:
         return (rshares * split) ** 3 // (comment.abs_rshares * split) ** 2 % WORD64
@@ -186,13 +183,13 @@ def vote_weight(state: State, comment: Comment, rshares: int, before: int) -> in
     fund = post_fund(state)
     curve, constant = fund.curation_reward_curve, fund.content_constant
     if state.hardfork < 19 and comment.created > state.spec.constants.SQUARE_ROOT_START_TIME:
-        # Comments that would be paid after hardfork 19 were weighed by its curve already.
+        # Comments with a payout after hardfork 19 already used its curve.
         curve = SQUARE_ROOT
     return (curve_value(curve, after, constant) - curve_value(curve, before, constant)) % WORD64
 
 
 def change_early_vote(state: State, comment: Comment, vote: CommentVote, weight: int, rshares: int) -> None:
-    """Count a changed vote, which has lost its curation reward."""
+    """Count a changed vote, which loses its curation reward."""
     state.comments.modify(comment, **changed_vote(comment, vote, rshares))
     state.comment_votes.modify(
         vote, rshares=rshares, vote_percent=weight, last_update=state.head_time, weight=0, num_changes=vote.num_changes + 1
@@ -200,21 +197,21 @@ def change_early_vote(state: State, comment: Comment, vote: CommentVote, weight:
 
 
 def moved_payout_time(state: State, comment: Comment, size: int) -> int:
-    """Return the payout time of a discussion after a vote: the average of its old time and a new window, weighed by rshares."""
+    """Return a discussion's payout time after a vote: the average of its old time and a new window, weighted by rshares."""
     if state.hardfork >= 17:
-        # Since hardfork 17 every comment has a time of its own, which votes don't move.
+        # Since hardfork 17 every comment has its own payout time, which votes don't change.
         return comment.cashout_time
     constants, counted = state.spec.constants, state.comments.find(comment.root_comment).children_abs_rshares
     current = payout_time(state, comment)
     if size == 0 and state.hardfork >= 14:
         return current
-    # Hardfork 12 alone used its own new window here, 12 hours on the main build; hardfork 13 went back to the 24 hours before.
+    # Only hardfork 12 used its own window, 12 hours on the main build. Hardfork 13 returned to the previous 24 hours.
     window = constants.COIN_CASHOUT_WINDOW_SECONDS_PRE_HF17 if state.hardfork == 12 else constants.COIN_CASHOUT_WINDOW_SECONDS_PRE_HF12
     return (current * counted + (state.head_time + window) * size) // (counted + size) % WORD32
 
 
 def count_on_root(state: State, comment: Comment, size: int, time: int) -> None:
-    """Add the size of a vote to the root of its discussion, and move the discussion's payout."""
+    """Add a vote's absolute rshares to the root of its discussion, and update the discussion's payout time."""
     root = state.comments.find(comment.root_comment)
     changes = {"children_abs_rshares": share(root.children_abs_rshares + size)}
     if state.hardfork < 17:

@@ -1,4 +1,5 @@
-"""Custom operations that a plugin interprets: it registers under an id, and is called for each operation with that id.
+"""Custom operations interpreted by plugins. A plugin registers for an id, and is called for each operation with it.
+
 Source: wire-format.md §4.8; operations.md §12; block-processing.md §4.6.
 """
 
@@ -12,10 +13,10 @@ Interpreter = Callable[[State, Any], None]
 
 
 def interpret(state: State, operation: Any) -> None:
-    """Run the interpreter of a custom operation's id, in a session of its own.
+    """Run the interpreter of a custom operation's id, in its own undo session.
 
-    Its refusal undoes what it has done, and refuses the operation only while that enters this node: plugins are not part of
-    consensus, so a block is valid whatever they say.
+    A refusal undoes the interpreter's changes. It refuses the operation only if that is being pushed: plugins are not part of
+    consensus, so they can't invalidate a block.
     """
     interpreter = state.interpreters.get(operation.id)
     if interpreter is None:

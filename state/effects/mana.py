@@ -1,9 +1,9 @@
-"""Manabars: what an account may spend on votes, and how it regenerates.
+"""Manabars: the mana that an account can spend on votes, and its regeneration.
 
-A bar is stored as its mana at the time of its last update, and computed for any later time; it fills from empty in 5 days. Its
-size is not stored: it follows from the account's VESTS at the moment. So whatever changes an account's VESTS must first bring
-the bar up to now (`update_manabar`), or the time before would count by the new size. The three eras of bars are described
-at `spend_power` in early_voting.py. Source: operations.md §2.9; block-processing.md §3.2.
+A bar is stored as its mana at its last update, and computed for later times. An empty bar fills in 5 days. Its size is not stored, but
+follows from the account's current VESTS. Code that changes an account's VESTS must therefore update the bar first (`update_manabar`),
+or the past time would count with the new size. `spend_power` in early_voting.py describes the three eras of bars.
+Source: operations.md §2.9; block-processing.md §3.2.
 """
 
 from state.protocol.constants import COIN_100_PERCENT, COIN_HF_21_STALL_BLOCK, COIN_VOTING_MANA_REGENERATION_SECONDS
@@ -14,17 +14,17 @@ from state.tables.accounts import Account
 
 
 def truncated(a: int, b: int) -> int:
-    """Divide as C++ does, truncating toward zero; b > 0."""
+    """Divide like C++, truncating toward zero. `b` must be positive."""
     return a // b if a >= 0 else -(-a // b)
 
 
 def wrapped(value: int) -> int:
-    """Return a product as a plain int64 holds it: modulo 2^64."""
+    """Wrap a number to a signed 64-bit integer."""
     return (value + HALF64) % WORD64 - HALF64
 
 
 def saturated(value: int) -> int:
-    """Return a sum as a saturating int64 holds it: at most the largest number, at least the smallest."""
+    """Clamp a number to the range of signed 64-bit integers."""
     if INT64_MIN <= value <= INT64_MAX:
         return value
     return INT64_MAX if value > 0 else INT64_MIN
@@ -35,9 +35,8 @@ def regenerated(
 ) -> int:
     """Return the mana at `now` of a bar that had `current` at `since` and has the size `most`.
 
-    A bar that is larger than its size, because the account has lost VESTS, is cut to it. The time that counts is capped at
-    the 5 days in which an empty bar fills. That is visible only for a negative `current`, which takes longer: resource credits
-    can be negative, and regenerate without the cap.
+    Mana above the size, after the account has lost VESTS, is cut to the size. The elapsed time is capped at the 5 days in which an empty
+    bar fills. The cap affects only a negative `current`. Resource credits can be negative, and regenerate without the cap.
     """
     elapsed = now - since
     if most < 0 or elapsed < 0:
@@ -54,9 +53,9 @@ def regenerated(
 
 
 def require_bar(ok: bool, condition: str) -> None:
-    """Refuse a bar of negative size, or one from the future.
+    """Refuse a bar with a negative size or a future time.
 
-    The reference logs this failure before it passes it on, which leaves the word "rethrow" at the end of its text.
+    The reference logs this failure before it rethrows it, which adds the word "rethrow" at the end of its text.
     """
     if not ok:
         refused = Refused("", condition=condition)
@@ -65,21 +64,20 @@ def require_bar(ok: bool, condition: str) -> None:
 
 
 def used(current: int, mana: int, floor: int = 0) -> int:
-    """Return a bar after `mana` is spent, at least `floor`.
+    """Return the mana after spending `mana`, at least `floor`.
 
-    A negative amount adds: that is how gained VESTS bring their mana. There is no cap then, since the size of the bar is about
-    to grow by the same VESTS.
+    A negative amount adds the mana of gained VESTS. It is not capped, because the size of the bar will grow by the same VESTS.
     """
     return max(saturated(current - mana), floor)
 
 
 def downvote_maximum(state: State, effective: int) -> int:
-    """Return the size of the downvote bar, a percentage of the voting bar's.
+    """Return the size of the downvote bar, a percentage of the voting bar's size.
 
-    Hardfork 21 multiplied in 64 bits. For an account of more than about 3.7 billion VESTS (2^63 / 2500 in their smallest unit)
-    the product wraps, at first to a negative size, which is refused: a block that must pay such an account fails, and the
-    public chain stalled. The corrected program multiplies in 128 bits after that block, and as before up to it, so that a
-    replay agrees. The switch is a block's number: a test chain, which doesn't get that far, always wraps.
+    Hardfork 21 multiplied in 64 bits. For an account of more than about 3.7 billion VESTS (2^63 / 2500 in their smallest unit) the
+    product wraps, at first to a negative size, which is refused. A block that had to pay such an account failed, and the public chain
+    stalled. The fix multiplies in 128 bits only after that block, so that replays agree. The switch depends on the block number, so
+    test chains, which don't get that far, always wrap.
     """
     product = effective * state.props.downvote_pool_percent
     if 0 <= product <= INT64_MAX:
@@ -104,16 +102,16 @@ def both_now(state: State, account: Account) -> tuple[int, int]:
 
 
 def manabar_changes(state: State, account: Account, gained: int = 0) -> dict[str, int]:
-    """Return the changes of an account's bars that bring them up to now, and add the mana of VESTS that it is about to gain.
+    """Return the changes that update an account's bars to head time and add the mana of `gained` VESTS.
 
-    To be called before the VESTS change: until now the bars have regenerated by the old ones.
+    Call it before the VESTS change, because the bars have regenerated with the old VESTS.
     """
     now = state.head_time
     if state.hardfork < 21:
-        # Since hardfork 21 downvotes have a bar of their own.
+        # Since hardfork 21 there is a separate bar for downvotes.
         return {"voting_mana": used(voting_now(state, account), -gained), "voting_mana_time": now}
     voting, downvote = both_now(state, account)
-    # This product wraps at 64 bits to this day: only that of the bar's size was corrected.
+    # This product still wraps at 64 bits: only that of the bar's size was corrected.
     downvote = used(downvote, truncated(wrapped(-gained * state.props.downvote_pool_percent), COIN_100_PERCENT))
     return {
         "voting_mana": used(voting, -gained),
@@ -124,5 +122,5 @@ def manabar_changes(state: State, account: Account, gained: int = 0) -> dict[str
 
 
 def update_manabar(state: State, account: Account, gained: int = 0) -> None:
-    """Bring an account's bars up to now, and add the mana of VESTS that it is about to gain."""
+    """Update an account's bars to head time, and add the mana of VESTS that it is about to gain."""
     state.accounts.modify(account, **manabar_changes(state, account, gained))

@@ -1,4 +1,5 @@
-"""Early rewards for mining and for making the market liquid: yearly percentages of the supply, with a minimum each.
+"""Early rewards for mining and market liquidity: yearly percentages of the supply, each with a minimum.
+
 Source: operations.md §13, §17.8; block-processing.md §3.19.
 """
 
@@ -19,14 +20,14 @@ from state.tables import State
 
 
 def part_of_year(supply: int, percent: int, factor: int, shift: int) -> int:
-    """Return a yearly percentage of the supply for a part of the year, rounded; the part is `factor` / 2^`shift`."""
+    """Return a yearly percentage of the supply for `factor` / 2^`shift` of a year, rounded."""
     return (supply * percent * factor + (1 << (shift - 1))) % WORD128 >> shift
 
 
 def pow_reward(state: State) -> int:
     """Return the reward of one proof of work in COIN.
 
-    On the main build the first miners got nothing until 21 were in the queue, or the vesting fund began to grow.
+    On the main build miners got nothing until 21 were in the queue or the vesting fund began to grow.
     """
     props = state.props
     few = props.num_pow_witnesses < COIN_MAX_WITNESSES and props.head_block_number < COIN_START_VESTING_BLOCK

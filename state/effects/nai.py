@@ -1,4 +1,4 @@
-"""The pool of names that new tokens may take. Source: operations.md §15.1; block-processing.md §3.25."""
+"""The pool of names (NAIs) available to new tokens. Source: operations.md §15.1; block-processing.md §3.25."""
 
 from state.effects.tokens import token_with_name
 from state.protocol.constants import SMT_MAX_NAI_GENERATION_TRIES, SMT_MAX_NAI_POOL_COUNT
@@ -10,7 +10,7 @@ FNV_OFFSET, FNV_PRIME = 2166136261, 16777619
 
 
 def candidate(seed: int) -> int:
-    """Return the symbol, with precision 0, that a seed draws: FNV-1a over its four bytes, into the range of names, made even.
+    """Return the symbol, with precision 0, drawn by a seed: FNV-1a over its four bytes, reduced to an even name in range.
 
     Odd names are those of vesting shares.
     """
@@ -22,15 +22,15 @@ def candidate(seed: int) -> int:
 
 
 def is_in_pool(state: State, symbol: int) -> bool:
-    """Return whether a symbol's name is in the pool, in whatever precision."""
+    """Whether a symbol's name is in the pool, in any precision."""
     return without_precision(symbol) in state.nai_pool.nais
 
 
 def replenish_pool(state: State) -> None:
-    """Fill the pool with names drawn from the head block's id; stops after 100 draws of a name that is taken.
+    """Fill the pool with names drawn from the head block's id. Stop after 100 draws of taken names.
 
-    The reference counts draws and collisions for a head block in process memory; here they are part of the state, reset
-    with the head, which is what a node sees that only applies blocks.
+    The reference counts draws and collisions per head block in process memory. Here they are part of the state and reset with the head,
+    which matches a node that only applies blocks.
     """
     pool, head = state.nai_pool, state.props.head_block_id
     attempts, collisions = (pool.attempts, pool.collisions) if pool.drawn_for == head else (0, 0)
@@ -47,7 +47,7 @@ def replenish_pool(state: State) -> None:
 
 
 def take_from_pool(state: State, symbol: int) -> None:
-    """Remove the name of a new token from the pool: the last name takes its place."""
+    """Remove the name of a new token from the pool. The last name takes its position."""
     nais, name = list(state.nai_pool.nais), without_precision(symbol)
     if name not in nais:
         return
@@ -57,5 +57,5 @@ def take_from_pool(state: State, symbol: int) -> None:
 
 
 def without_precision(symbol: int) -> int:
-    """Return the symbol of the same name with precision 0, as the pool holds it."""
+    """Return the symbol of the same name with precision 0, as in the pool."""
     return symbol & ~DECIMALS_MASK

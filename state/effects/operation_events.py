@@ -15,8 +15,8 @@ log = logging.getLogger("coind.listeners")
 def notify(state: State, operation: Operation, after: bool) -> None:
     """Call the listeners of an operation, before or after it is applied.
 
-    A `PluginRefused` passes, and refuses the operation. Any other refusal ends this round of calls and nothing else, so that
-    the listeners that follow are not called: that is the reference's policy, and its plugins rely on it.
+    `PluginRefused` is raised on and refuses the operation. Any other refusal only skips the remaining listeners. This is the
+    reference's policy, and its plugins rely on it.
     """
     listeners = state.listeners
     try:
@@ -29,22 +29,21 @@ def notify(state: State, operation: Operation, after: bool) -> None:
 
 
 def announce(state: State, operation: Operation) -> None:
-    """Call the listeners before the change of state that a virtual operation reports; it takes the next number."""
+    """Give a virtual operation the next number, and call its listeners before the state change that it reports."""
     state.work.spend(VIRTUAL_UNITS, "virtual operations")
     state.position.virtual_op = (state.position.virtual_op + 1) % WORD16  # 16 bits in the reference
     notify(state, operation, after=False)
 
 
 def complete(state: State, operation: Operation) -> None:
-    """Call the listeners after the change of state that was announced.
+    """Call the listeners after the state change of an announced virtual operation.
 
-    The number is the one that is current now, as in the reference: if another virtual operation was emitted in between, it
-    is that one's.
+    As in the reference, they see the current number, which is that of another virtual operation if one was emitted in between.
     """
     notify(state, operation, after=True)
 
 
 def emit(state: State, operation: Operation) -> None:
-    """Emit a virtual operation whose change of state is made already, or comes later: both calls follow each other."""
+    """Announce and complete a virtual operation whose state change is made before or after this call."""
     announce(state, operation)
     complete(state, operation)

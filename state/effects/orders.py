@@ -1,6 +1,6 @@
-"""Orders of the market: matching a new one against those in the book, and ending one. Source: operations.md §9.4, §17.1.
+"""Matching and cancellation of market orders. Source: operations.md §9.4, §17.1.
 
-Prices compare as products of their amounts, without division. The order that was in the book first sets the price of a trade.
+Prices are compared as products of their amounts, without division. The older order of a trade sets the price.
 """
 
 from state.effects.balances import adjust_balance
@@ -18,7 +18,7 @@ TRADE_UNITS, END_UNITS = 10, 3
 
 
 def apply_order(state: State, order: LimitOrder) -> bool:
-    """Trade a new order with those of the other side that it meets, best price first; returns whether it is used up."""
+    """Match a new order against the other side of the book, best price first. Return whether the order is gone."""
     price = order.sell_price
     by_price, market = state.limit_orders.by_price, (-price.quote.symbol, -price.base.symbol)
     while True:
@@ -30,12 +30,12 @@ def apply_order(state: State, order: LimitOrder) -> bool:
 
 
 def cancel_order(state: State, order: LimitOrder) -> None:
-    """Give back what an order still has for sale, and remove it."""
+    """Return the unsold amount of an order to its seller, and remove the order."""
     give_back(state, order, order.for_sale)
 
 
 def meet(new: Price, old: Price) -> bool:
-    """Return whether an order of the book is on the other side of a new order's market, at a price that the new one accepts."""
+    """Whether an order of the book is on the other side of a new order's market, at a price that the new order accepts."""
     return (
         old.base.symbol == new.quote.symbol
         and old.quote.symbol == new.base.symbol
@@ -44,10 +44,10 @@ def meet(new: Price, old: Price) -> bool:
 
 
 def trade(state: State, new: LimitOrder, old: LimitOrder) -> bool:
-    """Trade two orders at the price of the older one until one of them is used up; returns whether the new one is gone.
+    """Fill two orders at the price of the older one until one is filled completely. Return whether the new order is gone.
 
-    Each side's amount is rounded down, so that the order which is not used up pays a little less than the price says. That the
-    symbols match and that one side is used up, which the reference asserts here, follows from the arithmetic.
+    Both amounts are rounded down, so the partially filled order pays slightly less than its price. The reference asserts that the symbols
+    match and that one side is filled, which follows from the arithmetic.
     """
     state.work.spend(TRADE_UNITS, "trades")
     base, quote = old.sell_price.base, old.sell_price.quote
@@ -70,16 +70,16 @@ def trade(state: State, new: LimitOrder, old: LimitOrder) -> bool:
             open_pays=Asset(old_pays, base.symbol),
         ),
     )
-    # The virtual operation comes before the balances change, and the new order is filled first: both are seen in the history.
+    # The virtual operation precedes the balance changes, and the new order is filled first. Both are visible in the history.
     gone = fill(state, new, new_pays, old_pays)
     fill(state, old, old_pays, new_pays)
     return gone
 
 
 def fill(state: State, order: LimitOrder, pays: int, receives: int) -> bool:
-    """Credit an order's seller and take what was sold; returns whether the order is gone.
+    """Credit an order's seller and subtract the sold amount. Return whether the order is gone.
 
-    A rest that would buy less than the smallest unit at the order's own price can't be traded any more, and is given back.
+    A rest that would buy less than the smallest unit at the order's own price can't be traded, and is returned to the seller.
     """
     price = order.sell_price
     adjust_balance(state, state.account(order.seller), receives, price.quote.symbol)
@@ -95,7 +95,7 @@ def fill(state: State, order: LimitOrder, pays: int, receives: int) -> bool:
 
 
 def give_back(state: State, order: LimitOrder, amount: int) -> None:
-    """Credit an order's seller with what is left of it, and remove the order."""
+    """Return the unsold amount of an order to its seller, and remove the order."""
     state.work.spend(END_UNITS, "ended orders")
     adjust_balance(state, state.account(order.seller), amount, order.sell_price.base.symbol)
     state.limit_orders.remove(order)
@@ -105,8 +105,8 @@ def give_back(state: State, order: LimitOrder, amount: int) -> None:
 
 
 def count_liquidity(state: State, new: LimitOrder, old: LimitOrder, new_pays: int, old_pays: int) -> None:
-    """Before hardfork 12: add a trade's volume to the seller of the older order, and take it from the one of the new order."""
-    # Only orders count that have been in the book for half an hour; before hardfork 10 it was a minute.
+    """Before hardfork 12: add a trade's volume to the older order's seller, and subtract it from the new order's seller."""
+    # Only orders that have been in the book for half an hour count. Before hardfork 10 it was a minute.
     least = MIN_AGE_SINCE_HARDFORK_10 if state.hardfork >= 10 else COIN_MIN_LIQUIDITY_REWARD_PERIOD_SEC
     if state.head_time - old.created < least:
         return
@@ -117,12 +117,12 @@ def count_liquidity(state: State, new: LimitOrder, old: LimitOrder, new_pays: in
 
 
 def adjust_liquidity(state: State, owner: str, volume: int, sells_sbd: bool) -> None:
-    """Change one of a market maker's two volumes: of COIN bought with SBD, or of COIN sold."""
+    """Change one of a market maker's two volumes: COIN bought with SBD, or COIN sold."""
     account, now = state.account(owner).id, state.head_time
     record = state.liquidity_rewards.by_owner.get(account)
     if record is None:
         coin, sbd = (volume, 0) if sells_sbd else (0, volume)
-        # Hardfork 9 introduced the smaller volume as the weight, but for new records only; hardfork 10 for all.
+        # Hardfork 9 made the smaller volume the weight of new records, and hardfork 10 that of all records.
         weight = liquidity_weight(coin, sbd, smaller=state.hardfork >= 9)
         row = LiquidityReward(owner=account, coin_volume=coin, sbd_volume=sbd, weight=weight, last_update=now)
         state.liquidity_rewards.insert(row)

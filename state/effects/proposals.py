@@ -1,4 +1,4 @@
-"""Removing proposals together with their votes. Source: operations.md §11.3; block-processing.md §3.23."""
+"""Removal of proposals and their votes. Source: operations.md §11.3; block-processing.md §3.23."""
 
 from collections.abc import Iterable
 from itertools import islice
@@ -8,10 +8,10 @@ from state.tables.proposals import Proposal
 
 
 def remove_proposals(state: State, proposals: Iterable[Proposal]) -> None:
-    """Delete proposals, each after its votes, until as many rows are gone as the chain spec allows at once (negative: any number).
+    """Remove proposals, each after its votes, up to the chain spec's `remove_threshold` of rows (negative: no limit).
 
-    The limit bounds the work of one block; a proposal that is left over goes in a later one. `proposals` is advanced only
-    after the one before is gone, so it may read the table that shrinks.
+    The limit bounds the work of one block; later blocks remove the rest. `proposals` is advanced only after the previous proposal is
+    removed, so it can read the shrinking table.
     """
     left = state.spec.remove_threshold
     for proposal in proposals:

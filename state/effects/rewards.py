@@ -1,4 +1,5 @@
-"""Paying rewards to accounts: since hardfork 17 into balances that wait to be claimed, before into liquid ones and VESTS.
+"""Payment of rewards: since hardfork 17 to unclaimed balances, before to liquid balances and VESTS.
+
 Source: operations.md §2.8; block-processing.md §3.2.
 """
 
@@ -20,14 +21,14 @@ from state.tables.accounts import Account
 
 
 def vests_of_reward(state: State, coin: int) -> int:
-    """Return the VESTS that a reward of COIN becomes; before hardfork 17 there were no waiting rewards to count in the price."""
+    """Convert a reward of COIN to VESTS. Since hardfork 17 the price includes unclaimed rewards."""
     return coin_to_reward_vests(state, coin) if state.hardfork >= 17 else coin_to_vests(state, coin)
 
 
 def add_vesting_reward(state: State, to: Account, coin: int, vests: int) -> None:
-    """Give an account a reward in VESTS: `vests`, which `vests_of_reward` has computed from `coin`.
+    """Pay a reward in VESTS. `vests` is the result of `vests_of_reward` for `coin`.
 
-    A reward too small for any VESTS waits as COIN, and its COIN counts as pending for the vesting fund all the same.
+    A reward too small for any VESTS is unclaimed COIN, which still counts as pending for the vesting fund.
     """
     if state.hardfork < 17:
         add_vesting(state, to, coin, vests)
@@ -41,11 +42,11 @@ def add_vesting_reward(state: State, to: Account, coin: int, vests: int) -> None
 
 
 def add_sbd_reward(state: State, to: Account, coin: int) -> tuple[int, int]:
-    """Give an account a reward in SBD, as far as the print rate allows, and the rest in COIN; returns both amounts."""
+    """Pay a reward in SBD up to the print rate, and the rest in COIN. Return both amounts."""
     if coin == 0:
         return 0, 0
     if median_price(state) == NULL_PRICE:
-        # Liquid even since hardfork 17: without a price the reference leaves out the waiting balances.
+        # Liquid even since hardfork 17: as in the reference, without a price the reward need not be claimed.
         adjust_balance(state, to, coin, COIN)
         return 0, coin
     printed = share(state.props.sbd_print_rate * coin) // COIN_100_PERCENT

@@ -1,6 +1,6 @@
-"""Balances and supply of tokens: rows that exist only while they hold something. Source: operations.md §2.6-§2.8.
+"""Balances and supply of tokens. A balance has a row only while it is not zero. Source: operations.md §2.6-§2.8.
 
-It knows nothing of COIN, SBD and VESTS: state.effects.balances calls it for every other symbol.
+state.effects.balances handles COIN, SBD and VESTS, and calls this module for every other symbol.
 """
 
 from state.effects.arithmetic import share
@@ -12,12 +12,12 @@ from state.tables.smt import RegularBalance, RewardsBalance, SmtToken
 
 
 def token_of(state: State, symbol: int) -> SmtToken:
-    """Return the token with exactly this symbol, or refuse an unknown one."""
+    """Return the token with exactly this symbol. An unknown symbol is refused."""
     return state.smt_tokens.by_symbol.find(symbol)
 
 
 def token_balance(state: State, owner: str, symbol: int) -> int:
-    """Return the balance of a name in a token, or in its vesting shares."""
+    """Return the balance of an owner in a token, or in its vesting shares."""
     row = state.regular_balances.by_owner_liquid_symbol.get(owner, liquid_variant(symbol))
     if row is None:
         return 0
@@ -25,7 +25,7 @@ def token_balance(state: State, owner: str, symbol: int) -> int:
 
 
 def adjust_token_balance(state: State, owner: str, delta: int, symbol: int) -> None:
-    """Change the balance of a name in a token, or in its vesting shares; whether the name is an account is not checked."""
+    """Change the balance of an owner in a token, or in its vesting shares. The owner need not be an account."""
     liquid_symbol, vesting = liquid_variant(symbol), is_vesting(symbol)
     balances = state.regular_balances
     row = balances.by_owner_liquid_symbol.get(owner, liquid_symbol)
@@ -47,7 +47,7 @@ def adjust_token_balance(state: State, owner: str, delta: int, symbol: int) -> N
 
 
 def adjust_token_rewards(state: State, owner: str, value: int, symbol: int, vests: int = 0) -> None:
-    """Change token rewards that wait to be claimed: tokens, or vesting shares together with their value in tokens."""
+    """Change unclaimed token rewards: tokens, or vesting shares together with their value in tokens."""
     rewards = state.rewards_balances
     row = rewards.by_owner_liquid_symbol.get(owner, symbol)
     if row is None:
@@ -68,7 +68,7 @@ def adjust_token_rewards(state: State, owner: str, value: int, symbol: int, vest
 
 
 def adjust_token_supply(state: State, delta: int, symbol: int) -> None:
-    """Change a token's current supply; refused where it would become negative."""
+    """Change a token's current supply. A negative supply is refused."""
     token = token_of(state, symbol)
     supply = share(token.current_supply + delta)
     require(supply >= 0, condition="smt_new_supply >= 0")
@@ -76,20 +76,20 @@ def adjust_token_supply(state: State, delta: int, symbol: int) -> None:
 
 
 def create_token_vesting(state: State, owner: str, liquid: int, symbol: int, to_reward: bool = False) -> int:
-    """Turn tokens into their vesting shares (rewards: waiting ones) at the token's own price; returns the shares.
+    """Convert tokens to vesting shares, unclaimed ones with `to_reward`, at the token's own price. Return the shares.
 
-    Unlike with VESTS neither manabars nor witness votes change.
+    Unlike VESTS, they don't change manabars or witness votes.
     """
     require(not is_vesting(symbol), condition="liquid.symbol.is_vesting() == false")
     token = token_of(state, symbol)
-    # Taken as it stands in the reference: a token that can be voted with can't be powered up, and the other way round.
+    # As in the reference: a token with voting can't be powered up, and a token without voting can't be a reward.
     require(token.allow_voting == to_reward, "No voting - no rewards", condition="smt.allow_voting == to_reward_balance")
     if to_reward:
         fund = share(token.total_vesting_fund_smt + token.pending_rewarded_vesting_smt)
         shares = share(token.total_vesting_shares + token.pending_rewarded_vesting_shares)
     else:
         fund, shares = token.total_vesting_fund_smt, token.total_vesting_shares
-    # One for one while the fund is empty.
+    # The price is 1 while the fund is empty.
     created = ratio(liquid, shares, fund) if fund and shares else liquid
     if to_reward:
         adjust_token_rewards(state, owner, liquid, symbol, created)

@@ -1,4 +1,4 @@
-"""Finding tokens and their emissions, and the spelling of symbols in refusals. Source: operations.md §15."""
+"""Lookup of tokens and their emissions, and the format of symbols in refusals. Source: operations.md §15."""
 
 from state.protocol.constants import SMT_EMIT_INDEFINITELY, TIME_MAX
 from state.protocol.values.asset import CONTROL_BIT, NAI_SHIFT, decimals, is_vesting, nai_text, paired
@@ -8,12 +8,12 @@ from state.tables.smt import SmtEmission, SmtToken
 
 
 def liquid_variant(symbol: int) -> int:
-    """Return the symbol of a token itself, given that or the symbol of its vesting shares."""
+    """Return the symbol of a token, given that symbol or the one of its vesting shares."""
     return paired(symbol) if is_vesting(symbol) else symbol
 
 
 def token_with_name(state: State, symbol: int) -> SmtToken | None:
-    """Return the token with the NAI of this symbol, in whatever precision, or None."""
+    """Return the token with the NAI of this symbol, in any precision, or None."""
     digits = symbol >> NAI_SHIFT
     token = next(state.smt_tokens.by_symbol.starting(digits << NAI_SHIFT | CONTROL_BIT), None)
     return token if token is not None and token.liquid_symbol >> NAI_SHIFT == digits else None
@@ -26,17 +26,17 @@ def last_emission(state: State, symbol: int) -> SmtEmission | None:
 
 
 def end_of_emission(emission: SmtEmission) -> int:
-    """Return when the last emission of a schedule is due; times wrap at 32 bits."""
+    """Return the time of a schedule's last emission. Times wrap at 32 bits."""
     if emission.interval_count == SMT_EMIT_INDEFINITELY:
         return TIME_MAX
     return (emission.schedule_time + emission.interval_seconds * emission.interval_count) % WORD32
 
 
 def nai_number(symbol: int) -> int:
-    """Return the NAI of a symbol as a number with its check digit, the spelling in some texts of refusals."""
+    """Return the NAI of a symbol as a number with its check digit, the format in some refusal texts."""
     return int(nai_text(symbol).removeprefix("@@"))
 
 
 def symbol_text(symbol: int) -> str:
-    """Return the JSON of a symbol, the spelling in most texts of refusals."""
+    """Return the JSON of a symbol, the format in most refusal texts."""
     return f'{{"nai":"{nai_text(symbol)}","decimals":{decimals(symbol)}}}'

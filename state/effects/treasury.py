@@ -1,4 +1,4 @@
-"""The treasury that pays proposals takes SBD only. Source: operations.md §5.1, §6.1."""
+"""The treasury that pays proposals accepts only SBD. Source: operations.md §5.1, §6.1."""
 
 from state.protocol.errors import require
 from state.protocol.values.asset import SBD, Asset
@@ -6,11 +6,11 @@ from state.tables import State
 
 
 def is_closed_treasury(state: State, name: str) -> bool:
-    """Return whether a name is the treasury and its rules are in force: before hardfork 21 only while a transaction enters."""
+    """Whether the account is the treasury and its rules are in force: before hardfork 21 only for pushed transactions."""
     return name == state.spec.treasury and (state.hardfork >= 21 or state.is_pushing)
 
 
 def require_sbd_for_treasury(state: State, to: str, amount: Asset) -> None:
-    """Refuse anything but SBD for the treasury."""
+    """Refuse a transfer to the treasury that is not SBD."""
     if is_closed_treasury(state, to):
         require(amount.symbol == SBD, "Can only transfer SBD to ${s}", condition="is_asset_type( amount, SBD_SYMBOL )", s=to)

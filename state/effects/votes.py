@@ -1,8 +1,8 @@
-"""Witness votes: their weight in VESTS, how it follows proxies, and where it puts witnesses in virtual time.
+"""Witness votes: their weight in VESTS, its propagation through proxies, and the witnesses' schedule in virtual time.
 
-Witnesses run laps in virtual time, at a speed of votes + 1. Whoever finishes a lap first produces next outside of the top
-witnesses (state.chain.steps.schedule), so that every witness has a turn as often as it has votes. Positions and times are
-unsigned 128-bit numbers that wrap, as in the reference. Source: operations.md §2.10; block-processing.md §3.2, §3.9.1.
+Witnesses run laps in virtual time at the speed votes + 1. The first to finish a lap gets the next slot outside the top witnesses
+(state.chain.steps.schedule), so each produces in proportion to its votes. Positions and times are unsigned 128-bit numbers that wrap,
+as in the reference. Source: operations.md §2.10; block-processing.md §3.2, §3.9.1.
 """
 
 from state.effects.arithmetic import quotient, share
@@ -17,27 +17,27 @@ VOTE_UNITS = 1
 
 
 def lap_length(state: State) -> int:
-    """Return the length of a lap: since hardfork 2 the largest 128-bit number, before it the largest of 64 bits."""
+    """Return the length of a lap: the largest 128-bit number, before hardfork 2 the largest 64-bit number."""
     return UINT128_MAX if state.hardfork >= 2 else UINT64_MAX
 
 
 def time_for(distance: int, votes: int) -> int:
     """Return the virtual time in which a witness covers a distance at the speed votes + 1.
 
-    Before hardfork 3 votes could be negative: a power-down that hardfork 1 had multiplied by a million took more from
-    its witnesses than it had given. As an unsigned number such a speed is enormous and the time 0; only at -1 it is 0, where
-    the reference's division raises and refuses the transaction or the block.
+    Before hardfork 3 votes could be negative, because a power-down that hardfork 1 had multiplied by a million subtracted more from its
+    witnesses than it had added. As an unsigned number such a speed is huge, and the time 0. With -1 votes the speed is 0, and the
+    reference's division by zero refuses the transaction or block.
     """
     return quotient(distance, (votes + 1) % WORD128)
 
 
 def scheduled_after(state: State, start: int, position: int, votes: int) -> int:
-    """Return when a witness that is at `position` at the time `start` will finish its lap."""
+    """Return the time at which a witness at `position` at time `start` finishes its lap."""
     return (start + time_for((lap_length(state) - position) % WORD128, votes)) % WORD128
 
 
 def adjust_witness_vote(state: State, witness: Witness, delta: int) -> None:
-    """Add to a witness's votes: bring its position up to now at the old speed, then compute its arrival at the new one."""
+    """Change a witness's votes: advance its position to now at the old speed, then compute its arrival at the new speed."""
     state.work.spend(VOTE_UNITS, "witness votes")
     now = state.schedule.current_virtual_time
     position = (witness.virtual_position + witness.votes * (now - witness.virtual_last_update)) % WORD128
@@ -47,22 +47,20 @@ def adjust_witness_vote(state: State, witness: Witness, delta: int) -> None:
         require(votes <= most, condition="w.votes <= get_dynamic_global_properties().total_vesting_shares.amount")
     scheduled = scheduled_after(state, now, position, votes)
     if state.hardfork >= 4 and scheduled < now:
-        # A slow witness's time may have wrapped, which puts it in the past, in front of everybody. Since hardfork 4 it
-        # comes last in place of that.
+        # The time of a slow witness can wrap, which puts it first. Since hardfork 4 it is last instead.
         scheduled = UINT128_MAX
     state.witnesses.modify(witness, votes=votes, virtual_position=position, virtual_last_update=now, virtual_scheduled_time=scheduled)
 
 
 def voted_witnesses(state: State, account: Account) -> list[Witness]:
-    """Return the witnesses that an account votes for, in no order that means anything: what is done to them is done to each by itself."""
+    """Return the witnesses that an account votes for, in arbitrary order: callers change each independently."""
     return [state.witness(vote.witness) for vote in state.witness_votes.of_account.of(account.name)]
 
 
 def propagate(state: State, account: Account, delta: int) -> None:
-    """Add weight to the witnesses that an account votes for, or that its proxy does, which may be up to four proxies away.
+    """Add weight to the witnesses that an account votes for, or that its proxy does, up to four proxies away.
 
-    A `delta` of 0 is not the same as no call: it brings the witnesses' positions in virtual time up to now, which rounds their
-    arrival anew.
+    A call with a `delta` of 0 has an effect: it advances the witnesses' positions in virtual time to now, and rounds their arrival again.
     """
     for depth in range(COIN_MAX_PROXY_RECURSION_DEPTH + 1):
         if not account.proxy:
@@ -78,14 +76,14 @@ def propagate(state: State, account: Account, delta: int) -> None:
 
 
 def own_and_proxied(account: Account) -> tuple[int, ...]:
-    """Return the weight of an account's votes by distance: its own VESTS, then those of accounts one to four proxies away."""
+    """Return an account's vote weight by distance: its own VESTS, then those of accounts one to four proxies away."""
     return (account.vesting_shares, *account.proxied_vsf_votes)
 
 
 def propagate_all(state: State, account: Account, deltas: tuple[int, ...]) -> None:
-    """Add weights by distance, as `own_and_proxied` gives them, to what an account or its proxies vote for.
+    """Add weights by distance (see `own_and_proxied`) to the witnesses that an account or its proxies vote for.
 
-    With each proxy on the way all distances grow by one, and the weights that would be more than four proxies away fall out.
+    Each proxy increases all distances by one. Weights more than four proxies away are dropped.
     """
     for depth in range(COIN_MAX_PROXY_RECURSION_DEPTH + 1):
         if not account.proxy:
@@ -103,10 +101,10 @@ def propagate_all(state: State, account: Account, deltas: tuple[int, ...]) -> No
 
 
 def clear_witness_votes(state: State, account: Account) -> None:
-    """Remove all witness votes of an account; the caller has taken their weight from the witnesses."""
+    """Remove all witness votes of an account. The caller must have subtracted their weight from the witnesses."""
     for vote in state.witness_votes.of_account.of(account.name):
         state.work.spend(VOTE_UNITS, "witness votes")
         state.witness_votes.remove(vote)
     if state.hardfork >= 6:
-        # Before hardfork 6 the counter went on counting votes that were gone; hardforks 6 and 8 counted anew.
+        # Before hardfork 6 the counter included removed votes. Hardforks 6 and 8 recounted.
         state.accounts.modify(account, witnesses_voted_for=0)

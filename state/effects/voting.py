@@ -1,4 +1,5 @@
-"""Votes on comments since hardfork 20: the mana that they cost the voter, and their changes of the comment.
+"""Votes on comments since hardfork 20: their cost in mana, and their effect on the comment.
+
 Source: operations.md §8.4, §8.5; block-processing.md §3.3.
 """
 
@@ -26,13 +27,13 @@ from state.tables.content import Comment, CommentVote
 from state.tables.globals import RewardFund
 
 NO_MANA = "Account does not have enough mana to vote."
-LEFT_OVER = -1  # num_changes of a vote that has been counted in a payout before hardfork 17
+LEFT_OVER = -1  # num_changes of a vote that was counted in a payout before hardfork 17
 
 
 def cast_vote(state: State, voter: Account, comment: Comment, weight: int) -> None:
-    """Vote with a weight in basis points, or change a vote.
+    """Cast or change a vote; `weight` is in basis points.
 
-    All conditions come before the first change, in the reference's order, which decides the text of a refusal.
+    All conditions are checked before the first change, in the reference's order, which decides the text of a refusal.
     """
     if comment.cashout_time == TIME_MAX:
         record_late_vote(state, voter, comment, weight)
@@ -69,7 +70,7 @@ def cast_vote(state: State, voter: Account, comment: Comment, weight: int) -> No
 
 
 def record_late_vote(state: State, voter: Account, comment: Comment, weight: int) -> None:
-    """Store a vote on a comment that has been paid out: it costs no mana and changes nothing else."""
+    """Store a vote on a paid comment. It costs no mana and has no other effect."""
     vote = state.comment_votes.by_comment_voter.get(comment.id, voter.id)
     if vote is None:
         vote = CommentVote(voter=voter.id, comment=comment.id, vote_percent=weight, last_update=state.head_time)
@@ -91,18 +92,17 @@ def require_changeable(vote: CommentVote) -> None:
 
 
 def spend_mana(state: State, voter: Account, weight: int) -> tuple[int, dict[str, int]]:
-    """Return the mana that a vote costs, and the changes of the voter's bars; refused when there isn't enough.
+    """Return the mana that a vote costs, and the changes of the voter's manabars. Refuse a vote without enough mana.
 
-    The second and third eras of voting power, after the percentage of `spend_power` (early_voting.py). Hardfork 20: one bar of
-    mana, one unit for each of the account's VESTS; the cost is a share of what the bar holds, so each vote in a row costs, and
-    weighs, less. Hardfork 21: a second bar of a quarter of the size (downvote_pool_percent), which pays for downvotes before
-    the voting bar does, so that everybody has some of them for free. A downvote may then be as strong as the better of the
-    two bars allows.
+    This covers the second and third eras of voting power; `spend_power` (early_voting.py) is the first. Hardfork 20: one manabar, with
+    one unit per VESTS of the account. The cost is a fraction of the current mana, so each vote in a row costs and weighs less.
+    Hardfork 21: a second bar of a quarter of the size (downvote_pool_percent), which pays for downvotes before the voting bar does, so
+    some downvotes are free. A downvote can be as strong as the fuller of the two bars allows.
     """
     props, hardfork = state.props, state.hardfork
     now, percent = props.time, props.downvote_pool_percent
     if hardfork < 21:
-        # Hardfork 20 refused a voter whose bar was empty; since hardfork 21 that may still vote with nothing.
+        # Hardfork 20 refused a voter with an empty bar. Since hardfork 21 such a vote is allowed, with 0 mana.
         voting, downvote = voting_now(state, voter), 0
         if voting <= 0:
             raise Refused(NO_MANA, condition="voter.voting_manabar.current_mana > 0")
@@ -118,12 +118,12 @@ def spend_mana(state: State, voter: Account, weight: int) -> tuple[int, dict[str
             raise Refused(NO_MANA, condition="voter.voting_manabar.has_mana( used_mana.to_int64() )")
         changes["voting_mana"] = voting - cost
         return cost, changes
-    # What the voting bar would hold if it were as full as the downvote bar is.
+    # The mana of the voting bar if it were as full as the downvote bar.
     if hardfork >= 22:
         pool = downvote * COIN_100_PERCENT // percent
     else:
-        # Hardfork 21 multiplied in 64 bits and divided in 128: a product that had wrapped to a negative number became a huge
-        # one by sign extension.
+        # Hardfork 21 multiplied in 64 bits and divided in 128. Sign extension turned a product that wrapped to a negative number into
+        # a huge one.
         pool = wrapped(downvote * COIN_100_PERCENT) % WORD128 // percent
     cost = mana_cost(max(pool, voting), -weight, props.vote_power_reserve_rate)
     if wrapped(voting + downvote) <= cost:
@@ -134,17 +134,17 @@ def spend_mana(state: State, voter: Account, weight: int) -> tuple[int, dict[str
             d=downvote,
             r=cost,
         )
-    # The downvote bar is emptied first, the voting bar pays the rest.
+    # The downvote bar pays first, the voting bar pays the rest.
     changes["downvote_mana"] = max(downvote - cost, 0)
     changes["voting_mana"] = max(voting - max(cost - downvote, 0), 0)
     return cost, changes
 
 
 def mana_cost(base: int, weight: int, reserve_rate: int) -> int:
-    """Return the cost of a vote from a bar that holds `base`, rounded up.
+    """Return the cost of a vote from a bar with `base` mana, rounded up.
 
-    At full weight it is `base` · day / (reserve rate · regeneration time): with the rate 10 and 5 days a fiftieth, so that ten
-    full votes a day use up what regenerates in it.
+    At full weight it is `base` · day / (reserve rate · regeneration time). With a rate of 10 and 5 days this is a fiftieth, so ten full
+    votes per day use the mana that regenerates in a day.
     """
     divisor = reserve_rate * COIN_VOTING_MANA_REGENERATION_SECONDS
     cost = (base * weight * DAY_SECONDS % WORD128 // COIN_100_PERCENT + divisor - 1) // divisor
@@ -154,7 +154,7 @@ def mana_cost(base: int, weight: int, reserve_rate: int) -> int:
 
 
 def rshares_of(state: State, comment: Comment, cost: int) -> int:
-    """Return the rshares for spent mana: a fixed amount of dust is lost, and in the last hours before the payout ever more."""
+    """Return the rshares for spent mana, less a fixed amount of dust. They fall linearly to 0 in the last hours before the payout."""
     rshares = max(0, cost - COIN_VOTE_DUST_THRESHOLD)
     left, lockout = comment.cashout_time - state.props.time, state.spec.constants.COIN_UPVOTE_LOCKOUT_SECONDS
     return rshares * left // lockout if left < lockout else rshares
@@ -164,7 +164,7 @@ def rshares_of(state: State, comment: Comment, cost: int) -> int:
 
 
 def add_vote(state: State, voter: Account, comment: Comment, weight: int, rshares: int) -> None:
-    """Count a new vote. One without rshares lowers net_votes, as a downvote does."""
+    """Count a new vote. A vote without rshares lowers net_votes, like a downvote."""
     now, size = state.props.time, abs(rshares)
     full = curator_weight = 0
     changes = {"net_rshares": share(comment.net_rshares + rshares), "abs_rshares": share(comment.abs_rshares + size)}
@@ -177,8 +177,8 @@ def add_vote(state: State, voter: Account, comment: Comment, weight: int, rshare
             if fund.percent_curation_rewards > 0:
                 curve, constant = fund.curation_reward_curve, fund.content_constant
                 full = max(0, curve_value(curve, after, constant) - curve_value(curve, before, constant))
-                # A vote in the first minutes has a lower weight of its own, but its full one stays in the total by which
-                # rewards are shared: the difference is never paid to curators.
+                # A vote in the first minutes has a reduced weight, but the total includes its full weight. The difference is never
+                # paid to curators.
                 window = state.props.reverse_auction_seconds
                 curator_weight = full * min(now - comment.created, window) // window
                 changes["total_vote_weight"] = (comment.total_vote_weight + full) % WORD64
@@ -191,7 +191,7 @@ def add_vote(state: State, voter: Account, comment: Comment, weight: int, rshare
 
 
 def change_vote(state: State, comment: Comment, vote: CommentVote, weight: int, rshares: int) -> None:
-    """Count a changed vote; it has lost its curation reward."""
+    """Count a changed vote, which loses its curation reward."""
     size = abs(rshares)
     changes = changed_vote(comment, vote, rshares)
     count_in_discussion(state, comment, size, changes)
@@ -201,10 +201,10 @@ def change_vote(state: State, comment: Comment, vote: CommentVote, weight: int, 
 
 
 def changed_vote(comment: Comment, vote: CommentVote, rshares: int) -> dict[str, int]:
-    """Return the changes of a comment when a vote on it gets other rshares.
+    """Return the changes of a comment when the rshares of a vote on it change.
 
-    The new size is added to abs_rshares and the old one stays: it counts all rshares that were ever spent on the comment.
-    vote_rshares stays as it is. Only the vote's own weight leaves the total, not what the discount of an early one left there.
+    abs_rshares grows by the new size without losing the old one: it counts all rshares ever spent on the comment. vote_rshares doesn't
+    change. total_vote_weight loses only the vote's own weight, which excludes the discount of an early vote.
     """
     return {
         "net_rshares": share(share(comment.net_rshares - vote.rshares) + rshares),
@@ -245,7 +245,7 @@ NO_REWARD_POOL = ContentRewardPool(Asset(0, SBD), 0, QUADRATIC, 0)
 
 
 def content_reward_pool(state: State) -> ContentRewardPool:
-    """Return the pot as it is now. Before hardfork 17 it was one fund for all rewards, in the global properties."""
+    """Return the current reward pool. Before hardfork 17 it was one fund for all rewards, in the global properties."""
     if state.hardfork >= 17:
         fund = post_fund(state)
         balance, claims, curve, constant = fund.reward_balance, fund.recent_claims, fund.author_reward_curve, fund.content_constant
@@ -257,9 +257,9 @@ def content_reward_pool(state: State) -> ContentRewardPool:
 
 
 def payable_reward_pool(state: State) -> ContentRewardPool:
-    """Return the pot for what shows payouts and is never refused: an empty one while it can't be computed, or its balance is negative.
+    """Return the reward pool for displayed payouts: an empty pool if it can't be computed or its balance is negative.
 
-    The rules let the fund's balance become negative, and a negative amount has no worth at a price.
+    The rules allow a negative balance, but a negative amount can't be converted at a price.
     """
     try:
         pot = content_reward_pool(state)

@@ -1,9 +1,9 @@
-"""Edits of a comment's body: a new text, or patches of the old one in the format of diff-match-patch. It knows no state.
+"""Edits of a comment's body: a new text, or patches of the old one in the format of diff-match-patch.
 
-The reference decides by the result alone whether an edit was a patch: a text that parses as patches and applies is one,
-anything else replaces the body. So a difference in reading, finding or applying them would change bodies. Everything here follows
-the C++ port of diff-match-patch that the reference uses, also where other ports do otherwise. But the port looks at the clock;
-here the work is counted in steps. Source: operations.md §8.1 "Edit".
+The reference has no flag for patches: a text that parses as patches and applies is a patch, any other text replaces the body. A
+difference in parsing, matching or applying would therefore change bodies. This follows the C++ port of diff-match-patch that the
+reference uses, even where other ports differ. The port has a time limit; here a work budget in steps replaces it.
+Source: operations.md §8.1 "Edit".
 """
 
 from state.effects.body_patch.application import apply_patches
@@ -15,19 +15,19 @@ __all__ = ["WorkBudget", "edited"]
 
 
 def edited(old: str, body: str, budget: WorkBudget) -> str:
-    """Return the body after an edit: the patched old body, or the edit itself when it is no patch or can't be applied.
+    """Return the body after an edit: the patched old body, or the edit itself if it isn't a patch or can't be applied.
 
-    What the edit has taken of `steps` is counted there; a patch that needs more of them than there are is left out.
+    The work is subtracted from the budget. Patches that exceed the budget are skipped.
     """
-    # Anything that begins otherwise is refused by the reader in any case; this is the fast way for ordinary texts.
+    # The parser rejects every other beginning. This is the fast path for ordinary texts.
     if not body.lstrip("\n").startswith("@@ -"):
         return body
     try:
         result = apply_patches(read_patches(body), old, budget)
     except (PatchSyntaxError, PatchRangeError):
-        # The reference's library throws, and the reference takes the edit as a new text.
+        # The reference's library throws, and the reference replaces the body by the edit.
         return body
     if body.isascii() and "%" not in body:
         return result
-    # Characters beyond the first plane have become two surrogates (`as_utf16`), which UTF-8 can't hold: they are pruned.
+    # Characters beyond the first plane are two surrogates (`as_utf16`), which UTF-8 can't encode, so they are dropped.
     return result.encode("utf-8", "ignore").decode()

@@ -1,11 +1,11 @@
-"""Moves differences to the borders of words and lines, and says which places of two texts belong together."""
+"""Aligns differences with the boundaries of words and lines, and maps positions between two texts."""
 
 from bisect import bisect_right
 
 from state.effects.body_patch.budget import WorkBudget
 from state.effects.body_patch.diff import DELETE, EQUAL, INSERT, Difference, common_suffix
 
-# What the reference's library takes for letters and digits, and for spaces: it is run in the locale "C".
+# Letters, digits and spaces of the reference's library, which runs in the locale "C".
 WORD = frozenset("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 SPACE = frozenset(" \t\n\v\f\r")
 LINE_END = frozenset("\n\r")
@@ -13,18 +13,18 @@ EDGE_SCORE = 6
 
 
 class PositionMap:
-    """The places of one text in another one, by the differences of the two."""
+    """Map from positions in one text to positions in another, by their differences."""
 
     def __init__(self, found: list[Difference]) -> None:
         self._kinds = [kind for kind, _ in found]
-        # The places in both texts before each difference, and after all of them.
+        # The positions in both texts before each difference, and after the last one.
         self._old, self._new = [0], [0]
         for kind, text in found:
             self._old.append(self._old[-1] + (len(text) if kind != INSERT else 0))
             self._new.append(self._new[-1] + (len(text) if kind != DELETE else 0))
 
     def of(self, place: int) -> int:
-        """Return the place in the new text that belongs to one in the old text, also beyond its end."""
+        """Return the position in the new text for one in the old text, which can be beyond its end."""
         i = bisect_right(self._old, place, lo=1) - 1
         if i < len(self._kinds) and self._kinds[i] == DELETE:
             return self._new[i]
@@ -32,7 +32,7 @@ class PositionMap:
 
 
 def distance(found: list[Difference]) -> int:
-    """Return the number of characters that are inserted, deleted or replaced."""
+    """Return the edit distance: the number of inserted, deleted or replaced characters."""
     total = inserted = deleted = 0
     for kind, text in found:
         if kind == INSERT:
@@ -46,7 +46,7 @@ def distance(found: list[Difference]) -> int:
 
 
 def align(found: list[Difference], budget: WorkBudget) -> None:
-    """Move each single change between two equal parts to where it reads best: a blank line, a line, a sentence, a word."""
+    """Move each single change between two equal parts to the best boundary: a blank line, a line, a sentence, a word."""
     i = 1
     while i < len(found) - 1:
         (kind, change), before, after = found[i], found[i - 1], found[i + 1]
@@ -59,15 +59,15 @@ def align(found: list[Difference], budget: WorkBudget) -> None:
                 moved.append((kind, text[start:end]))
                 moved += [(EQUAL, text[end:])] if end < len(text) else []
                 found[i - 1 : i + 2] = moved
-                # On from the equal part after the change, or from the change again where that part is gone.
+                # Continue with the equal part after the change, or with the change again if that part is gone.
                 i -= (not start) + (end == len(text))
         i += 1
 
 
 def best_start(before: str, change: str, after: str, budget: WorkBudget) -> int:
-    """Return where a change between two equal parts reads best, counted from the beginning of the first part.
+    """Return the best start of a change between two equal parts, counted from the beginning of the first part.
 
-    Of several places with the same score it is the last one; where the steps end, the best one that was looked at.
+    Among equal scores it is the last position. When the budget is used up, it is the best position examined so far.
     """
     text = before + change + after
     size = len(change)
@@ -84,7 +84,7 @@ def best_start(before: str, change: str, after: str, budget: WorkBudget) -> int:
 
 
 def border_score(text: str, start: int, border: int, end: int) -> int:
-    """Return how good a place is for a border between the parts of a text from `start` to `end`; more is better."""
+    """Return the score of a boundary between two parts of a text in [start, end); higher is better."""
     if border in (start, end):
         return EDGE_SCORE
     left, right = text[border - 1], text[border]
@@ -103,10 +103,10 @@ def border_score(text: str, start: int, border: int, end: int) -> int:
 
 
 def is_blank_line_before(text: str, start: int, end: int) -> bool:
-    """Return whether a part of a text ends with a blank line."""
+    """Whether a part of a text ends with a blank line."""
     return text.endswith(("\n\n", "\n\r\n"), start, end)
 
 
 def is_blank_line_after(text: str, start: int, end: int) -> bool:
-    """Return whether a part of a text begins with a blank line."""
+    """Whether a part of a text begins with a blank line."""
     return text.startswith(("\n\n", "\n\r\n", "\r\n\n", "\r\n\r\n"), start, end)

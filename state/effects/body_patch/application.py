@@ -1,4 +1,4 @@
-"""Applies patches to a text: finds the place of each, which may have moved or changed, and puts the new text there."""
+"""Applies patches to a text: finds the position of each, where the text can have moved or changed, and replaces the text."""
 
 from state.effects.body_patch.alignment import PositionMap, align, distance
 from state.effects.body_patch.budget import WorkBudget
@@ -8,21 +8,21 @@ from state.effects.body_patch.match import PATTERN_LENGTH_MAX, find_match
 from state.effects.body_patch.pieces import MARGIN, PADDING, Patch, pad, pieces, text_after, text_before
 from state.protocol.values.integers import as_int32
 
-# Steps that one patch takes at least, and one difference of a patch whose place has changed.
+# Steps per patch, and per difference of a patch that matches inexactly.
 PATCH_STEPS, CHANGE_STEPS = 15, 20
 
 
 def apply_patches(patches: list[Patch], old: str, budget: WorkBudget) -> str:
-    """Return a text with patches applied; raises PatchRangeError where a patch leads beyond the end of the text.
+    """Return a text with patches applied. Raises PatchRangeError if a patch leads beyond the end of the text.
 
-    A patch that fits nowhere is left out, and so are all that come when no steps are left.
+    A patch without a match is skipped, and so are all patches after the budget is used up.
     """
     body = PatchBuffer(PADDING + old + PADDING, budget)
     pad(patches)
-    # By how much the last patch was found away from its place.
+    # The distance between the last patch's expected and found positions.
     shift = 0
     for patch in patches:
-        # Most patches need no cutting.
+        # Most patches need not be split.
         for piece in (patch,) if patch.old_length <= PATTERN_LENGTH_MAX else pieces(patch):
             if not budget.spend(PATCH_STEPS + len(piece.differences)):
                 return unpadded(body)
@@ -31,21 +31,21 @@ def apply_patches(patches: list[Patch], old: str, budget: WorkBudget) -> str:
 
 
 def apply_piece(patch: Patch, body: PatchBuffer, shift: int, budget: WorkBudget) -> int:
-    """Apply one patch if it is found; returns the shift for the next one.
+    """Apply one patch if it matches. Return the shift for the next patch.
 
-    Places and lengths wrap where they are compared, which comes to the same as if each sum did.
+    Positions and lengths wrap only when they are compared, with the same result as if each sum wrapped.
     """
     expected = as_int32(patch.start + shift)
     if not patch.differences:
         return max(0, min(expected, body.length)) - expected
     pattern = text_before(patch.differences)
     if len(pattern) <= PATTERN_LENGTH_MAX and 0 <= expected <= body.length:
-        # Nearly always it stands where it is expected.
+        # The usual case: an exact match at the expected position.
         if body.substitute(expected, pattern, text_after(patch.differences)):
             return 0
     start, end = find_part(body, pattern, expected, budget)
     if start < 0:
-        # The patches after it were made for a text that has this one.
+        # The later patches were made for a text that includes this one.
         return shift - (patch.new_length - patch.old_length)
     found = body.read(start, end)
     if found == pattern:
@@ -56,7 +56,7 @@ def apply_piece(patch: Patch, body: PatchBuffer, shift: int, budget: WorkBudget)
 
 
 def find_part(body: PatchBuffer, pattern: str, expected: int, budget: WorkBudget) -> tuple[int, int]:
-    """Return where a text like the pattern begins and ends; (-1, -1) if it is nowhere. Of a long one both ends are looked for."""
+    """Return start and end of the best match, (-1, -1) if there is none. A long pattern is matched at both of its ends."""
     length = len(pattern)
     if length <= PATTERN_LENGTH_MAX:
         start = find_match(body, pattern, expected, budget)
@@ -69,9 +69,9 @@ def find_part(body: PatchBuffer, pattern: str, expected: int, budget: WorkBudget
 
 
 def adapt(changes: list[Difference], pattern: str, found: str, body: PatchBuffer, start: int, budget: WorkBudget) -> None:
-    """Make the changes of a patch in a part of the text that isn't quite what the patch was made for.
+    """Make the changes of a patch in a part of the text that matches inexactly.
 
-    A long part that differs in more than half of its characters stays as it is.
+    A long part that differs in more than half of its characters is not changed.
     """
     if not budget.spend(CHANGE_STEPS * len(changes)):
         return
@@ -80,14 +80,14 @@ def adapt(changes: list[Difference], pattern: str, found: str, body: PatchBuffer
         return
     align(between, budget)
     places = PositionMap(between)
-    # As in the library this counts what was inserted, although `places` knows the text without it.
+    # As in the library, this counts insertions, although `places` maps the text without them.
     at = 0
     for kind, text in changes:
         if kind == INSERT:
             place = start + places.of(at)
             body.replace(place, place, text)
         elif kind == DELETE:
-            # In the library only the end must lie within the text.
+            # In the library only the end must be within the text.
             last = start + places.of(at + len(text))
             body.replace(min(start + places.of(at), last), last, "")
         if kind != DELETE:
@@ -95,7 +95,7 @@ def adapt(changes: list[Difference], pattern: str, found: str, body: PatchBuffer
 
 
 def unpadded(body: PatchBuffer) -> str:
-    """Return the text without its padding, or without what stands there now; of less than both paddings all but the first."""
+    """Return the text without the length of the padding at both ends; only at the beginning if the text is shorter than both."""
     if body.length < MARGIN:
         raise PatchRangeError
     end = body.length - MARGIN

@@ -1,8 +1,8 @@
-"""The work that edits may take, counted in steps instead of time, so that it ends at the same place on every machine."""
+"""Work budget of body patches, in steps instead of time, so that it is used up at the same point on every machine."""
 
 
 class WorkBudget:
-    """What is left of the work that the edits of a transaction may take. A step takes some tenths of a microsecond in CPython."""
+    """Remaining work budget for the body patches of a transaction. A step takes some tenths of a microsecond in CPython."""
 
     __slots__ = ("left",)
 
@@ -10,6 +10,6 @@ class WorkBudget:
         self.left = left
 
     def spend(self, count: int) -> bool:
-        """Count some work; returns whether there is any left. It may come out below zero, by what was already begun."""
+        """Subtract some work, and return whether any budget is left. The budget can become negative."""
         self.left -= count
         return self.left > 0

@@ -1,18 +1,18 @@
-"""The text that is being edited, in pieces, so that a change costs the same at every place and in a text of any length."""
+"""Text buffer in pieces, so that the cost of a change depends neither on its position nor on the length of the text."""
 
 from state.effects.body_patch.budget import WorkBudget
 
 PIECE_LENGTH = 4096
-# How much of the text is copied in one step, to and fro.
+# Characters copied per step of the work budget, into the buffer and out of it.
 CHARACTERS_PER_STEP = 25
 
 
 class PatchRangeError(Exception):
-    """A place beyond the end of the text: the reference's library throws, and takes the edit as a new text."""
+    """A position beyond the end of the text. The reference's library throws, and the edit replaces the body."""
 
 
 class PatchBuffer:
-    """A text with a cursor: the pieces before it, and those after it in reverse, so that both are changed at their ends."""
+    """A text with a cursor: the pieces before it, and the pieces after it in reverse, so that both lists change at their ends."""
 
     def __init__(self, text: str, budget: WorkBudget) -> None:
         pieces = [text[i : i + PIECE_LENGTH] for i in range(0, len(text), PIECE_LENGTH)]
@@ -21,11 +21,11 @@ class PatchBuffer:
         self._budget = budget
         self._before: list[str] = []
         self._after = pieces[::-1]
-        # The place of the cursor, at the border of two pieces.
+        # The position of the cursor, between two pieces.
         self._place = 0
 
     def read(self, start: int, end: int) -> str:
-        """Return the characters from `start` to before `end`, as many of them as there are."""
+        """Return the characters in [start, end), fewer at the end of the text."""
         self._seek(start)
         skipped = start - self._place
         if self._after and end <= self._place + len(self._after[-1]):
@@ -41,12 +41,12 @@ class PatchBuffer:
         return "".join(parts)[skipped:]
 
     def substitute(self, place: int, old: str, new: str) -> bool:
-        """Put a text in the place of another one, if that stands there; returns whether it does."""
+        """Replace `old` at a position by `new`, if the text there equals `old`. Return whether it does."""
         self._seek(place)
         start = place - self._place
         end = start + len(old)
         if self._after and self._after[-1].startswith(old, start):
-            # Nearly always the text is all in one piece.
+            # The usual case: the text is within one piece.
             piece = self._after[-1]
             changed = piece[:start] + new + piece[end:]
             if 0 < len(changed) <= 2 * PIECE_LENGTH:
@@ -59,7 +59,7 @@ class PatchBuffer:
         return True
 
     def replace(self, start: int, end: int, new: str) -> None:
-        """Put a text in the place of the characters from `start` to before `end`."""
+        """Replace the characters in [start, end) by `new`."""
         if end > self.length:
             raise PatchRangeError
         if start == end and not new:
@@ -68,7 +68,7 @@ class PatchBuffer:
         skipped, missing = start - self._place, end - self._place
         head = self._after[-1][:skipped] if skipped else ""
         tail = ""
-        # The piece at the cursor is taken for an insertion as well: pieces for themselves would become many.
+        # An insertion also takes the piece at the cursor, because a new piece per insertion would make too many.
         while self._after and (missing > 0 or (not head and not tail)):
             piece = self._after.pop()
             tail = piece[missing:]
@@ -89,7 +89,7 @@ class PatchBuffer:
         return self.read(start, self.length)
 
     def _seek(self, place: int) -> None:
-        """Move the cursor to the piece that holds a place, or to the end."""
+        """Move the cursor to the piece that contains a position, or to the end."""
         before, after, here = self._before, self._after, self._place
         moved = len(before)
         while place < here:

@@ -1,24 +1,24 @@
-"""Finds the differences between two texts, exactly as the reference's library does.
+"""Finds the differences between two texts, exactly like the reference's library.
 
-The library gives up after a second of processor time. Here it gives up after a number of steps, and then does the same: what is
-left over counts as deleted and inserted as a whole.
+The library gives up after a second of CPU time. Here the search gives up when the work budget is used up, with the same result: the
+rest is deleted and inserted as a whole.
 """
 
 from state.effects.body_patch.budget import WorkBudget
 
 DELETE, EQUAL, INSERT = -1, 0, 1
 
-# One difference: whether it is deleted, inserted or equal, and its text.
+# One difference: its kind (DELETE, EQUAL or INSERT) and its text.
 Difference = tuple[int, str]
 
-# Python looks for a text by comparing at each place, unless both texts are longer than this.
+# Characters above which Python's search takes linear time. For shorter texts it compares at each position.
 LINEAR_SEARCH_LENGTH, LINEAR_PATTERN_LENGTH = 2500, 100
 
 
 def differences(old: str, new: str, budget: WorkBudget) -> list[Difference]:
-    """Return what turns a text into another one.
+    """Return the differences that turn `old` into `new`.
 
-    It calls itself for parts of the texts; at each level the texts or the number of their differences have half the size.
+    It is recursive. Each level halves the texts or the number of their differences.
     """
     if old == new:
         return [(EQUAL, old)] if old else []
@@ -40,7 +40,7 @@ def differences(old: str, new: str, budget: WorkBudget) -> list[Difference]:
 
 
 def differences_inside(old: str, new: str, budget: WorkBudget) -> list[Difference]:
-    """Return the differences of two texts that neither begin nor end alike."""
+    """Return the differences of two texts without a common prefix or suffix."""
     if not old:
         return [(INSERT, new)]
     if not new:
@@ -67,7 +67,7 @@ def differences_inside(old: str, new: str, budget: WorkBudget) -> list[Differenc
 
 
 def half_match(long: str, short: str, budget: WorkBudget) -> tuple[int, int, int] | None:
-    """Return a common part that has at least half the length of the longer text: its places in both and its length; or None."""
+    """Return a common substring of at least half the longer text's length, or None. It is (start in long, start in short, length)."""
     if len(long) < 4 or len(short) * 2 < len(long):
         return None
     second = half_match_around(long, short, (len(long) + 3) // 4, budget)
@@ -78,7 +78,7 @@ def half_match(long: str, short: str, budget: WorkBudget) -> tuple[int, int, int
 
 
 def half_match_around(long: str, short: str, place: int, budget: WorkBudget) -> tuple[int, int, int] | None:
-    """Return a common part of half the longer text's length that holds the quarter of it which begins at a place, or None."""
+    """Return a common substring of at least half the longer text's length that contains its quarter from `place` on, or None."""
     seed = long[place : place + len(long) // 4]
     best = (0, 0, 0)
     at = find(short, seed, 0, budget)
@@ -94,19 +94,19 @@ def half_match_around(long: str, short: str, place: int, budget: WorkBudget) -> 
 
 
 def middle_of_path(old: str, new: str, budget: WorkBudget) -> tuple[int, int] | None:
-    """Return the places in both texts where the shortest path from one to the other has its middle.
+    """Return the positions in both texts of the middle of the shortest edit path.
 
-    Returns None where the texts have nothing in common, or the steps end. Source: Myers 1986, "An O(ND) Difference Algorithm and
+    Return None if the texts have nothing in common, or the budget is used up. Source: Myers 1986, "An O(ND) Difference Algorithm and
     Its Variations".
     """
     width, height = len(old), len(new)
     count_max = (width + height + 1) // 2
     budget.spend((width + height) // 10)
-    # How far the paths on each diagonal have come, from the beginning and from the end.
+    # The furthest paths on each diagonal, from the beginning and from the end.
     forward = Front(old, new, count_max)
     backward = Front(old[::-1], new[::-1], count_max)
     delta = width - height
-    # The path that takes the last step meets the other one: with an odd number of steps that is the one from the beginning.
+    # The path that makes the last step meets the other one. With an odd number of steps this is the path from the beginning.
     is_odd = delta % 2 != 0
     for count in range(count_max):
         if budget.left <= 0:
@@ -116,30 +116,30 @@ def middle_of_path(old: str, new: str, budget: WorkBudget) -> tuple[int, int] | 
             return met[0], met[1]
         met = backward.advance(count, None if is_odd else forward.reached, delta, budget)
         if met is not None:
-            # Also then the texts are cut where the path from the beginning has come to.
+            # In this case as well, the texts are split at the end of the forward path.
             x = forward.reached[met[2]]
             return x, x - met[2] + count_max
     return None
 
 
 class Front:
-    """The paths from one corner of two texts, with one more difference at each advance."""
+    """The furthest edit paths from one corner of two texts. Each advance adds one difference."""
 
     __slots__ = ("_end", "_new", "_offset", "_old", "_start", "reached")
 
     def __init__(self, old: str, new: str, count_max: int) -> None:
         self._old, self._new = old, new
         self._offset = count_max
-        # By diagonal, from -count_max on: the place in the old text; -1 where no path has come yet.
+        # By diagonal, from -count_max on: the position in the old text, -1 if no path has reached the diagonal.
         self.reached = [-1] * (2 * count_max)
         self.reached[count_max + 1] = 0
-        # The diagonals that have left the texts.
+        # The number of diagonals that have left the texts.
         self._start = self._end = 0
 
     def advance(self, count: int, others: list[int] | None, delta: int, budget: WorkBudget) -> tuple[int, int, int] | None:
-        """Let each path have one more difference, and look whether one meets the `others`, the paths from the other corner.
+        """Extend each path by one difference, and check whether one meets the `others`, the paths from the other corner.
 
-        Returns the places in both texts where they meet, and the index of the other path; None if they don't.
+        Return the positions in both texts where they meet and the index of the other path, or None if they don't meet.
         """
         old, new, reached, offset = self._old, self._new, self.reached, self._offset
         width, height, size = len(old), len(new), len(reached)
@@ -173,7 +173,7 @@ class Front:
 
 
 def equal_from(old: str, new: str, x: int, y: int) -> int:
-    """Return how many characters are the same from a place in each text on, of which the first one is."""
+    """Return the length of the common substring at a position in each text. The first character must be equal."""
     start = x
     end = min(len(old), x + len(new) - y)
     limit = min(end, x + 16)
@@ -186,7 +186,7 @@ def equal_from(old: str, new: str, x: int, y: int) -> int:
 
 
 def merge_once(found: list[Difference], budget: WorkBudget) -> bool:
-    """Join neighbours of one kind and move what is equal out of changes; returns whether that must be done once more."""
+    """Merge adjacent differences, and move equal text out of changes. Return whether another pass is necessary."""
     budget.spend(5 * len(found))
     found[:] = joined(found)
     changed = False
@@ -194,7 +194,7 @@ def merge_once(found: list[Difference], budget: WorkBudget) -> bool:
     while i < len(found) - 1:
         (kind, text), before, after = found[i], found[i - 1], found[i + 1]
         if before[0] == after[0] == EQUAL:
-            # A single change between two equal parts may swallow one of them: A, +BA, C becomes +AB, AC.
+            # A single change between two equal parts can absorb one of them: A, +BA, C becomes +AB, AC.
             if text.endswith(before[1]):
                 found[i - 1 : i + 2] = [(kind, before[1] + text[: len(text) - len(before[1])]), (EQUAL, before[1] + after[1])]
                 changed = True
@@ -206,9 +206,9 @@ def merge_once(found: list[Difference], budget: WorkBudget) -> bool:
 
 
 def joined(found: list[Difference]) -> list[Difference]:
-    """Return differences with at most one deletion and one insertion between two equal parts, which neither begin nor end alike.
+    """Return differences with at most one deletion and one insertion between equal parts, without a common prefix or suffix.
 
-    The second of two equal parts in a row is joined to the first, unless there was a change between them that has come to nothing.
+    Adjacent equal parts are merged, unless a change between them has become empty.
     """
     out: list[Difference] = []
     changes: list[Difference] = []
@@ -251,7 +251,7 @@ def joined(found: list[Difference]) -> list[Difference]:
 
 
 def find(text: str, pattern: str, start: int, budget: WorkBudget) -> int:
-    """Return the place of a pattern in a text from `start` on, or -1, and count the work that it takes at the worst."""
+    """Return the position of a pattern in a text from `start` on, or -1. Subtract the worst-case work from the budget."""
     places = len(text) - start - len(pattern) + 1
     if places <= 0:
         return -1
@@ -263,7 +263,7 @@ def find(text: str, pattern: str, start: int, budget: WorkBudget) -> int:
 
 
 def common_prefix(first: str, second: str) -> int:
-    """Return how many characters two texts have in common at their beginning."""
+    """Return the length of the common prefix of two texts."""
     if not first or not second or first[0] != second[0]:
         return 0
     low, high = 1, min(len(first), len(second))
@@ -278,7 +278,7 @@ def common_prefix(first: str, second: str) -> int:
 
 
 def common_suffix(first: str, second: str) -> int:
-    """Return how many characters two texts have in common at their end."""
+    """Return the length of the common suffix of two texts."""
     if not first or not second or first[-1] != second[-1]:
         return 0
     low, high = 1, min(len(first), len(second))

@@ -1,8 +1,8 @@
-"""Finds the place where a pattern fits best, with the places and the scores of the reference's library.
+"""Fuzzy search for a pattern (Bitap), with the positions and scores of the reference's library.
 
-The library walks over the text and keeps, for each number of errors, one word of bits per character. Here it is the other way
-round: one number per character of the pattern, with a bit for each place in the text, which does the same about ten times as fast.
-The reference counts scores in 32-bit floats. They decide between places, so they are reproduced, in integers.
+For each number of errors, the library has one bit word per character of the text. Here there is one integer per character of the
+pattern, with a bit per position in the text, which has the same result about ten times as fast. The reference's scores are 32-bit
+floats. They decide between positions, so they are reproduced in integers.
 """
 
 from functools import cache
@@ -11,7 +11,7 @@ from state.effects.body_patch.budget import WorkBudget
 from state.effects.body_patch.buffer import PatchBuffer
 
 PATTERN_LENGTH_MAX = 32
-# A place that is this far from the expected one scores 1, and a score above the threshold is no match.
+# Characters from the expected position at which the score is 1. A score above the threshold is not a match.
 DISTANCE = 1000
 FRACTION_BITS = 33
 ONE = 1 << FRACTION_BITS
@@ -19,12 +19,12 @@ THRESHOLD = ONE // 2
 DISTANCE_MAX = DISTANCE // 2
 FLOAT_BITS = 24
 
-# For each value of a byte, the table that makes "1" of it and "0" of all others.
+# For each byte value, a translation table that maps it to "1" and all others to "0".
 IS_BYTE = [bytes(b"1"[0] if value == byte else b"0"[0] for value in range(256)) for byte in range(PATTERN_LENGTH_MAX + 1)]
 
 
 def find_match(body: PatchBuffer, pattern: str, expected: int, budget: WorkBudget) -> int:
-    """Return the place that fits a pattern best near the expected one, -1 if there is none. No work is begun without steps."""
+    """Return the best position of a pattern near the expected one, -1 if there is none or the budget is used up."""
     place = max(0, min(expected, body.length))
     length = len(pattern)
     if body.length == length and body.read(0, length) == pattern:
@@ -39,14 +39,14 @@ def find_match(body: PatchBuffer, pattern: str, expected: int, budget: WorkBudge
 
 
 def find_similar(body: PatchBuffer, pattern: str, place: int, budget: WorkBudget) -> int:
-    """Return the place with the best score, which may differ from the pattern; -1 if none reaches the threshold.
+    """Return the position with the best score, allowing errors; -1 if none reaches the threshold.
 
-    For more and more errors, it looks at the places that could still be better than what was found.
+    For each number of errors, the search covers only the positions that could improve the best score.
     """
     length = len(pattern)
     threshold = first_threshold(body, pattern, place, budget)
     reach = reach_within(0, length, body.length + length, threshold)
-    # Places are counted from 1 here, from the end of the text to its beginning: bit `last + 1 - place`.
+    # Positions count from 1 here, and their bits from the end of the text to its beginning: bit `last + 1 - place`.
     first, last = max(1, place - reach + 1), min(place + reach, body.length) + length
     fits = places_of_characters(body.read(first - 1, last), pattern, last - first + 1)
     budget.spend(100 + last - first)
@@ -55,7 +55,7 @@ def find_similar(body: PatchBuffer, pattern: str, place: int, budget: WorkBudget
     for errors in range(length):
         reach = reach_within(errors, length, reach, threshold)
         start, finish = max(1, place - reach + 1), min(place + reach, body.length) + length
-        # The bits of `start` to `finish`, and the one before, where as many characters as there may be errors have been skipped.
+        # The bits of `start` to `finish`, and the bit before, where as many characters as the number of errors are skipped.
         outside = 1 << last - finish
         span = (outside << max(0, finish - start + 1) + 1) - (outside << 1)
         previous = next_level(previous, fits, errors, span, outside)
@@ -69,9 +69,9 @@ def find_similar(body: PatchBuffer, pattern: str, place: int, budget: WorkBudget
 
 
 def next_level(previous: list[int], fits: list[int], errors: int, span: int, outside: int) -> list[int]:
-    """Return, for each number of the pattern's last characters, the places where they fit with so many errors.
+    """Return, for each suffix of the pattern, the positions where it matches with this number of errors.
 
-    `previous` is the same for one error less, `span` the bits of the places that count, `outside` the bit before them.
+    `previous` is the result for one error less, `span` has the bits of the searched positions, `outside` the bit before them.
     """
     level: list[int] = []
     fitting = skipping = 0
@@ -89,13 +89,13 @@ def next_level(previous: list[int], fits: list[int], errors: int, span: int, out
 
 
 def nearest_place(matches: int, origin: int, place: int, errors: int, length: int, threshold: int) -> tuple[int, int] | None:
-    """Return the best score of some matches and its place; None where none reaches the threshold.
+    """Return the best score of some matches and its position, or None if none reaches the threshold.
 
-    The library goes through the matches from the right to the left. As all have the same number of errors, it comes to the
-    nearest one on the right, and then takes the nearest one on the left if that isn't farther.
+    The library goes through the matches from right to left. All have the same number of errors, so it finds the nearest one on the right,
+    and then takes the nearest one on the left unless that is farther.
     """
     found = None
-    # Bit `origin - j` stands for the place j - 1: those on the right of the expected one are the lower bits.
+    # Bit `origin - j` is position j - 1, so positions to the right of the expected one are the lower bits.
     right = matches & ((1 << max(0, origin - place - 1)) - 1)
     if right:
         candidate = origin - right.bit_length()
@@ -113,9 +113,9 @@ def nearest_place(matches: int, origin: int, place: int, errors: int, length: in
 
 
 def first_threshold(body: PatchBuffer, pattern: str, place: int, budget: WorkBudget) -> int:
-    """Return the score that a match must reach: that of exact matches nearby, if there are any.
+    """Return the score that a match must reach: that of the best exact match nearby, or else the threshold.
 
-    The library looks for one after the expected place, in the whole text, and only if there is one, also before it.
+    The library searches the whole text after the expected position, and searches before it only if that finds a match.
     """
     length = len(pattern)
     start = max(0, place - DISTANCE_MAX)
@@ -134,11 +134,11 @@ def first_threshold(body: PatchBuffer, pattern: str, place: int, budget: WorkBud
 
 
 def places_of_characters(window: str, pattern: str, width: int) -> list[int]:
-    """Return, for the characters of a pattern from its last to its first one, the places in a window where they stand.
+    """Return the bits of each character's positions in a window, for the characters of a pattern from last to first.
 
-    The window's last place of `width` has bit 1, also where the text ends before it.
+    The last position of `width` has bit 1, even if the text ends before it.
     """
-    # 0 stands for all characters that aren't in the pattern.
+    # Code 0 is for all characters that aren't in the pattern.
     codes = {character: code for code, character in enumerate(dict.fromkeys(pattern), 1)}
     get = codes.get
     data = bytes([get(character, 0) for character in window])
@@ -148,30 +148,30 @@ def places_of_characters(window: str, pattern: str, width: int) -> list[int]:
 
 
 def reach_within(errors: int, length: int, reach: int, threshold: int) -> int:
-    """Return how far away a place may be to reach a threshold with so many errors, at most `reach`; 0 also where none may."""
+    """Return the distance, at most `reach`, within which a match with `errors` reaches the threshold; 0 if it can't."""
     if score(errors, length, 0) > threshold:
         return 0
     reach = min(reach, DISTANCE_MAX)
     while score(errors, length, reach) > threshold:
-        # One less is as much as rounding can make.
+        # Rounding can make the estimate too large by one.
         estimate = ((threshold - float_of(errors, length)) * DISTANCE >> FRACTION_BITS) + 1
         reach = max(0, min(reach - 1, estimate))
     return reach
 
 
 def score(errors: int, length: int, distance: int) -> int:
-    """Return the score of a match, in units of 2^-33: the share of errors and the distance; 0 is the best."""
+    """Return the score of a match, in units of 2^-33: the fraction of errors plus the relative distance. 0 is the best."""
     return rounded(float_of(errors, length) + float_of(distance, DISTANCE))
 
 
 @cache
 def float_of(numerator: int, denominator: int) -> int:
-    """Return the 32-bit float that is nearest to a fraction of at least 2^-10, or 0, in units of 2^-33."""
+    """Return the 32-bit float nearest to a fraction (0, or at least 2^-10), in units of 2^-33."""
     return rounded(numerator << FRACTION_BITS, denominator)
 
 
 def rounded(numerator: int, denominator: int = 1) -> int:
-    """Return the number of 24 bits that is nearest to a fraction, of two the even one, as floats are rounded."""
+    """Round a fraction to 24 significant bits, half to even, as floats are rounded."""
     unit = denominator << max(0, (numerator // denominator).bit_length() - FLOAT_BITS)
     quotient, rest = divmod(numerator, unit)
     if 2 * rest > unit or (2 * rest == unit and quotient & 1):

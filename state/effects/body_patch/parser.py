@@ -1,4 +1,4 @@
-"""Reads patches from a text. The reference's reader works on wide characters and on percent-encoded UTF-8, and so does this one."""
+"""Parses patches from a text. Like the reference's parser, it handles wide characters and percent-encoded UTF-8."""
 
 import re
 
@@ -13,16 +13,16 @@ NOT_ENCODED = re.compile(r"%(?![0-9a-fA-F]{2})")
 BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
 SHORT_DIGITS = 10
 INT64_DIGITS = len(str(INT64_MAX))
-# Lead bytes of UTF-8: the bits to shift away, what is left then, the bits that carry data, the number of bytes that follow.
+# Lead bytes of UTF-8: the shift, the expected value after it, the mask of the data bits, the number of continuation bytes.
 LEADS = ((5, 0b110, 0x1F, 1), (4, 0b1110, 0x0F, 2), (3, 0b11110, 0x07, 3))
 
 
 class PatchSyntaxError(Exception):
-    """A text that has not the form of patches."""
+    """A text is not in the format of patches."""
 
 
 def read_patches(text: str) -> list[Patch]:
-    """Parse the patches of a text, at least one; raises PatchSyntaxError where it has another form."""
+    """Parse the patches of a text, at least one. Raises PatchSyntaxError if the text has another format."""
     is_plain = "%" not in text and text.isascii()
     patches: list[Patch] = []
     for line in text.lstrip("\n").split("\n"):
@@ -37,20 +37,20 @@ def read_patches(text: str) -> list[Patch]:
 
 
 def read_head(line: str) -> Patch:
-    """Parse the first line of a patch, its places in both texts. That in the old text is not needed."""
+    """Parse the first line of a patch: its positions in both texts. The position in the old text is not used."""
     match = HEAD.fullmatch(line)
     if match is None:
         raise PatchSyntaxError
     old_length, start, new_length = match.groups()
-    # The format counts from 1, but gives the place of nothing as that of the character before it. A length that is left out is 1.
+    # Positions count from 1, but the position of an empty part is that of the character before it. An omitted length is 1.
     return Patch(as_int(start) - (new_length != "0"), as_int(old_length or "1"), as_int(new_length or "1"))
 
 
 def as_int(digits: str) -> int:
-    """Read a number as the reference does: a 64-bit long that saturates, cut to a signed 32-bit integer."""
+    """Parse a number like the reference: as a saturating 64-bit long, truncated to a signed 32-bit integer."""
     if len(digits) < SHORT_DIGITS:
         return int(digits)
-    # Python reads no numbers of thousands of digits.
+    # Python refuses to parse numbers of thousands of digits.
     if len(digits) > INT64_DIGITS:
         digits = digits.lstrip("0") or "0"
         if len(digits) > INT64_DIGITS:
@@ -59,11 +59,11 @@ def as_int(digits: str) -> int:
 
 
 def percent_decoded(text: str) -> str:
-    """Decode the text of a patch's line: percent-encoded bytes are UTF-8.
+    """Decode the text of a patch's line, in which percent-encoded bytes are UTF-8.
 
-    The reference decodes whole code points as if they were bytes. So a character beyond ASCII that is not encoded falls out,
-    or, where its code looks like a lead byte, swallows what follows; and one beyond the first plane becomes two surrogates,
-    which match nothing in a body.
+    The reference decodes code points as if they were bytes. An unencoded character beyond ASCII is therefore dropped or, if its code
+    looks like a lead byte, swallows the following characters. A character beyond the first plane becomes two surrogates, which match
+    nothing in a body.
     """
     if "%" in text:
         if NOT_ENCODED.search(text):
@@ -73,7 +73,7 @@ def percent_decoded(text: str) -> str:
 
 
 def decoded(text: str) -> str:
-    """Decode code points beyond ASCII that are taken for bytes of UTF-8."""
+    """Decode code points beyond ASCII as if they were bytes of UTF-8."""
     units = [ord(character) for character in text]
     out: list[str] = []
     i = 0
@@ -89,9 +89,9 @@ def decoded(text: str) -> str:
 
 
 def continued(units: list[int], i: int, code: int, follow: int) -> tuple[int, int]:
-    """Add the bits of `follow` units from `i` on to those of a lead.
+    """Add the bits of `follow` continuation units, from index `i` on, to those of a lead.
 
-    Returns the code point, -1 where a unit continues nothing, and the place to read on: that unit is read again.
+    Return the code point and the next index. The code point is -1 if a unit is not a continuation; that unit is then read again.
     """
     for _ in range(follow):
         if i == len(units) or units[i] & 0xC0 != 0x80:
@@ -102,7 +102,7 @@ def continued(units: list[int], i: int, code: int, follow: int) -> tuple[int, in
 
 
 def as_utf16(code: int) -> str:
-    """Return a code point as UTF-16 has it: two surrogates beyond the first plane; nothing for -1."""
+    """Return a code point in UTF-16 units: two surrogates beyond the first plane, and "" for -1."""
     if code < 0:
         return ""
     if code <= 0xFFFF:

@@ -1,7 +1,7 @@
-"""Prepares patches for the search: padding at the ends of the text, and pieces that the search can take as a pattern.
+"""Prepares patches for matching: pads the ends of the text, and splits long patches into pieces that fit the matcher.
 
-Both follow the reference's library where it differs from other ports of it: it pads both ends of the first patch, and the context
-of a piece is more than the margin where the piece before had a short one.
+Both follow the reference's library where other ports differ: it pads both ends of the first patch, and the context of a piece is longer
+than the margin if the previous piece had a short context.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ BIG_DELETION_LENGTH = 2 * PATTERN_LENGTH_MAX
 
 
 class Patch(Struct):
-    """A place in the new text, how long the part is in the old and in the new text as far as it says, and the differences."""
+    """A patch: the position in the new text, the lengths of the old and new parts as its header has them, and the differences."""
 
     start: int
     old_length: int
@@ -27,7 +27,7 @@ class Patch(Struct):
 
 
 def pad(patches: list[Patch]) -> None:
-    """Make room in patches for the padding at both ends of the text, and let the first one include it."""
+    """Shift patches by the padding at the beginning of the text, and include the padding in the first patch."""
     for patch in patches:
         patch.start += MARGIN
     patch = patches[0]
@@ -56,11 +56,11 @@ def extend(patch: Patch, count: int) -> None:
 
 
 def pieces(patch: Patch) -> Iterator[Patch]:
-    """Cut a patch that says it is longer than a pattern into patches that aren't, each with some context.
+    """Split a patch whose header has a length above the maximum of a pattern into shorter patches, each with some context.
 
-    Equal parts alone make no piece. A big deletion stays in one piece if it follows an equal part.
+    Equal parts alone don't become a piece. A big deletion stays in one piece if it follows an equal part.
     """
-    # The differences that are left, the next one last, and how much of that one is used up.
+    # The remaining differences, the next one last, and the used length of the next one.
     left = patch.differences[::-1]
     used = 0
     start, context = patch.start, ""
@@ -101,7 +101,7 @@ def pieces(patch: Patch) -> Iterator[Patch]:
 
 
 def next_old_characters(left: list[Difference], used: int) -> str:
-    """Return the next few characters of the old text, of differences in reverse of which some of the next one is used up."""
+    """Return the next few characters of the old text. `left` has the differences in reverse, `used` the used length of the next one."""
     out = ""
     for kind, text in reversed(left):
         if kind != INSERT:
