@@ -1,8 +1,8 @@
-"""All RPC methods: importing this package imports every module below it, and so declares what they hold.
+"""All RPC methods. Importing this package imports every module below it, which declares the methods.
 
-A new method is one function under `@method` in the module of its theme, and one test that calls it; a new module needs no entry
-anywhere, it is found by its place. `bin.docs` then writes docs/api anew. Arguments and results of the reference's methods are
-compared with docs/reference/methods.json; methods of our own are listed in tests/rpc/api/test_api_declarations.py (BEYOND) instead.
+A new method is a function under `@method` in the module of its topic, and a test that calls it. A new module needs no registration.
+`bin.docs` then regenerates docs/api. Tests compare arguments and results of the reference's methods with docs/reference/methods.json;
+tests/rpc/api/test_api_declarations.py lists coind's additional methods (BEYOND).
 """
 
 from importlib import import_module

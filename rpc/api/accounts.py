@@ -19,20 +19,20 @@ LookupLimit = Annotated[UInt32, MaxValue(1000, condition="limit <= 1000")]
 
 @method("database_api.find_accounts", key="accounts")
 def find_accounts(state: State, show: RecordEncoder, /, accounts: list[AccountName]) -> list[AccountJson]:
-    """Return the accounts of these names, in their order; unknown ones are left out."""
+    """Return the accounts with these names, in the given order, without unknown ones."""
     require_few("accounts", accounts)
     return show.each(AccountRecord, account_views(state, accounts))
 
 
 @method("condenser_api.get_accounts")
 def get_accounts(state: State, show: RecordEncoder, /, accounts: list[AccountName]) -> list[ExtendedAccountJson]:
-    """Return the accounts of these names in the extended form, in their order; unknown ones are left out."""
+    """Return the accounts with these names in extended form, in the given order, without unknown ones."""
     return show.each(ExtendedAccountRecord, account_views(state, accounts))
 
 
 @method("condenser_api.lookup_account_names")
 def lookup_account_names(state: State, show: RecordEncoder, /, names: list[AccountName]) -> list[AccountJson | None]:
-    """Return the account of each of these names, null for unknown ones."""
+    """Return the account for each name, null for unknown names."""
     dump, by_name = show.by(AccountRecord), state.accounts.by_name
     return [None if (row := by_name.get(name)) is None else dump(account_view(state, row)) for name in names]
 
@@ -51,20 +51,20 @@ def get_account_count(state: State) -> int:
 
 @method("condenser_api.get_account_references", raw=True)
 def get_account_references(state: State, _params: Any) -> list[Any]:
-    """Refused always: the reference lists this method and never serves it."""
+    """Always refused. The reference lists this method, but never serves it."""
     raise Refused("condenser_api::get_account_references --- Needs to be refactored for Coin.", condition="false")
 
 
 @method("witness_api.get_account_bandwidth")
 @method("condenser_api.get_account_bandwidth")
 def get_account_bandwidth(state: State, account: AccountName, type_: Annotated[Text, Example("forum")]) -> Json:
-    """Refused always: not served since release 0.20.6."""
+    """Always refused. Not served since release 0.20.6."""
     raise NotServed("get_account_bandwidth")
 
 
 declare_list(
     "database_api.list_accounts",
-    "Accounts by name, by the account that votes for them and name, or by the time of their next power-down payment and name.",
+    "List accounts by name, by voting proxy and name, or by time of the next power-down payment and name.",
     key="accounts",
     record=AccountRecord,
     view=account_view,

@@ -1,4 +1,4 @@
-"""chain_api: pushing transactions and blocks, with the outcome as a result instead of an error. Source: rpc-api.md §5.3."""
+"""chain_api: pushing transactions and blocks. A refusal is a result, not an error. Source: rpc-api.md §5.3."""
 
 from typing import Annotated, NotRequired, TypedDict
 
@@ -16,7 +16,7 @@ Signatures = Annotated[tuple[bytes, ...], Many(Hash(SIGNATURE_BYTES))]
 
 
 class Outcome(TypedDict):
-    """Whether a block or transaction was accepted; if not, `error` says why."""
+    """Whether a block or transaction was accepted. If not, `error` holds the reason."""
 
     success: bool
     error: NotRequired[Text]
@@ -24,7 +24,7 @@ class Outcome(TypedDict):
 
 @method("chain_api.push_block")
 async def push_block(processor: Processor, wire: Wire, caller: Caller, /, block: SignedBlock, currently_syncing: Bool = False) -> Outcome:
-    """Push a block. `currently_syncing` makes no difference. A refused one counts against its sender, as a refused transaction does."""
+    """Push a block. `currently_syncing` has no effect. Refused blocks count against the sender, like refused transactions."""
     try:
         await processor.push_block(block, caller)
     except (PushFailed, ChainError) as error:
@@ -45,7 +45,7 @@ async def push_transaction(
     extensions: Extensions,
     signatures: Signatures,
 ) -> Outcome:
-    """Push a transaction, whose fields are the arguments."""
+    """Push a transaction. Its fields are the arguments."""
     trx = SignedTransaction(ref_block_num, ref_block_prefix, expiration, operations, extensions, signatures)
     try:
         await processor.push_transaction(wire.seal(trx), caller)

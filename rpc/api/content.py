@@ -1,4 +1,4 @@
-"""Single posts and replies, the votes on them, and their tags. Source: rpc-api.md §3.2.4, §3.2.6, §4.5, §5.2, §6.5.5."""
+"""Single posts and replies, their votes and tags. Source: rpc-api.md §3.2.4, §3.2.6, §4.5, §5.2, §6.5.5."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -48,7 +48,7 @@ FewTagsLimit = Annotated[UInt32, MaxValue(100, "Cannot retrieve more than 100 ta
 
 @method("condenser_api.get_content")
 def get_content(state: State, show: RecordEncoder, /, author: AccountName, permlink: Permlink) -> DiscussionJson:
-    """Return a post or a reply with the votes on it; an empty one when there is none of that name."""
+    """Return a post or a reply with its votes, or an empty record if it doesn't exist."""
     row = find_comment(state, author, permlink)
     if row is None:
         return nothing(show) | {"promoted": show(AbsentAmountsRecord, AbsentAmountsRecord())["max_accepted_payout"]}
@@ -59,7 +59,7 @@ def get_content(state: State, show: RecordEncoder, /, author: AccountName, perml
 
 @method("tags_api.get_discussion", plugin=TAGS)
 def get_discussion(state: State, show: RecordEncoder, /, author: AccountName, permlink: Permlink) -> DiscussionJson:
-    """Return a post or a reply with the votes on it; an empty one when there is none of that name."""
+    """Return a post or a reply with its votes, or an empty record if it doesn't exist."""
     row = find_comment(state, author, permlink)
     if row is None:
         return nothing(show)
@@ -69,7 +69,7 @@ def get_discussion(state: State, show: RecordEncoder, /, author: AccountName, pe
 
 
 def nothing(show: RecordEncoder) -> Json:
-    """Return the empty discussion that stands for one that doesn't exist."""
+    """Return the empty record of a discussion that doesn't exist."""
     shown: Json = show(DiscussionRecord, NO_DISCUSSION)
     shown |= show(AbsentAmountsRecord, AbsentAmountsRecord())
     return shown
@@ -77,14 +77,14 @@ def nothing(show: RecordEncoder) -> Json:
 
 @method("condenser_api.get_content_replies")
 def get_content_replies(state: State, show: RecordEncoder, /, author: AccountName, permlink: Permlink) -> list[DiscussionJson]:
-    """List the direct replies to a post or a reply, oldest first, without the votes on them, at most 10,000."""
+    """List at most 10,000 direct replies to a post or a reply, oldest first, without their votes."""
     known = shared(state)
     return show.each(DiscussionRecord, [discussion_view(known, row, NO_COIN) for row in replies_to(state, author, permlink)])
 
 
 @method("tags_api.get_content_replies", key="discussions", plugin=TAGS)
 def list_content_replies(state: State, show: RecordEncoder, /, author: AccountName, permlink: Permlink) -> list[DiscussionJson]:
-    """List the direct replies to a post or a reply, oldest first, without the votes on them, at most 10,000."""
+    """List at most 10,000 direct replies to a post or a reply, oldest first, without their votes."""
     known = shared(state)
     views = [discussion_view(known, row) for row in replies_to(state, author, permlink)]
     return show.each(DiscussionRecord, views)
@@ -101,17 +101,13 @@ def replies_to(state: State, author: str, permlink: str) -> Iterator[Comment]:
 @method("tags_api.get_active_votes", key="votes", plugin=TAGS)
 @method("condenser_api.get_active_votes")
 def get_active_votes(state: State, show: RecordEncoder, /, author: AccountName, permlink: Permlink) -> list[VoteStateJson]:
-    """List the votes on a comment in the order of the accounts that voted, oldest account first, at most 10,000; an unknown comment is
-    refused.
-    """
+    """List at most 10,000 votes on a comment, oldest voting account first. An unknown comment is refused."""
     return show.each(VoteStateRecord, vote_views(shared(state), comment_of(state, author, permlink)))
 
 
 @method("condenser_api.get_account_votes")
 def get_account_votes(state: State, show: RecordEncoder, /, account: AccountName) -> list[AccountVoteJson]:
-    """List the votes of an account that are still kept, in the order of the comments, oldest first, at most 10,000; an unknown account is
-    refused.
-    """
+    """List at most 10,000 retained votes of an account, oldest comment first. An unknown account is refused."""
     find = state.comments.find
     votes = whole(state.comment_votes.by_voter_comment, state.account(account).id)
     return show.each(AccountVoteRecord, (AccountVoteView(row, find(row.comment)) for row in votes))
@@ -135,6 +131,6 @@ def get_trending_tags(state: State, show: RecordEncoder, /, start_tag: Text, lim
 @method("tags_api.get_tags_used_by_author", key="tags", plugin=TAGS)
 @method("condenser_api.get_tags_used_by_author", plugin=TAGS, not_enabled=OFF)
 def get_tags_used_by_author(state: State, show: RecordEncoder, /, author: AccountName) -> list[TagCountJson]:
-    """List the tags that an account has used, most often used first, at most 1,000."""
+    """List at most 1,000 tags that an account has used, most used first."""
     require(state.accounts.by_name.get(author) is not None, "Author not found", condition="acnt != nullptr")
     return show.each(TagCountRecord, islice(tags_by_author(state, author), TAGS_USED_MAX))

@@ -1,4 +1,4 @@
-"""The list_* methods of database_api: one declaration each of the orders that a table can be read in. Source: rpc-api.md §3.8."""
+"""Declares the list_* methods of database_api by the sort orders of their tables. Source: rpc-api.md §3.8."""
 
 import enum
 from collections.abc import Callable, Iterator
@@ -34,7 +34,7 @@ Place = Callable[[State, Member], tuple[Any, ...]]
 
 
 class SortOrder(enum.Enum):
-    """Every order that any list knows, in the reference's order."""
+    """All sort orders of all lists, with the reference's numbers."""
 
     by_name = 0
     by_proxy = 1
@@ -83,14 +83,14 @@ ListLimit = Annotated[UInt32, MaxValue(QUERY_LIMIT, condition=LIMIT_CONDITION)]
 
 
 class By(Struct, frozen=True):
-    """One order of a list: the index, and the type of `start` as an annotation.
+    """Sort order of a list: its index, and the type of `start` as an annotation.
 
-    A tuple stands for a pair, whose missing members take their defaults, or, with `ExactLength`, for an array of that size,
-    which `or_empty` may also have no members. A name may also come in an array of one with `or_alone`. `bound` turns the
-    state and the members of `start` into a prefix of the index, where they aren't one already; where the type is Any, it
-    gets `start` as it came. `place` does the same for an exact array between whose members the reference looks rows up:
-    it gets a function that reads the member at an index, and calls it in the reference's order, so that of two wrong
-    members the same one is refused.
+    A tuple type means a pair, whose missing members have defaults. With `ExactLength` it means an array of that size, which can
+    also be empty if `or_empty` is set. With `or_alone`, an array of one name is accepted for a name.
+
+    `bound` converts the state and the members of `start` to a prefix of the index. If the type is Any, it gets `start`
+    unparsed. `place` is the variant for an exact array between whose members the reference looks up rows. It gets a function
+    that reads the member at an index, and calls it in the reference's order, so that the same wrong member is refused first.
     """
 
     index: Callable[[State], OrderedIndex[Any]]
@@ -101,9 +101,9 @@ class By(Struct, frozen=True):
     or_alone: bool = False
 
     def rows(self, state: State, wire: Wire, start: Any, descending: bool = False) -> Iterator[Any]:
-        """Return the rows from `start` on: a lower bound in the order of the index; all of them when it is left out.
+        """Return the rows from the lower bound `start` on, or all rows if it is omitted.
 
-        Descending, they are those below it, backwards; an empty `start` stands for the end then (rpc-api.md §9.3).
+        With `descending`, return the rows below it in reverse. An empty `start` then means the end (rpc-api.md §9.3).
         """
         index, prefix = self.index(state), () if descending and start == [] else self.prefix(state, wire, start)
         if descending:
@@ -111,7 +111,7 @@ class By(Struct, frozen=True):
         return index.starting(*prefix) if prefix else iter(index)
 
     def prefix(self, state: State, wire: Wire, start: Any) -> tuple[Any, ...]:
-        """Return what `start` stands for in the index, () for the beginning."""
+        """Return the index prefix for `start`, () for the start of the index."""
         try:
             return self._prefix(state, wire, start)
         except ChainError as error:
@@ -130,7 +130,7 @@ class By(Struct, frozen=True):
 
 
 def member_reader(annotation: Any, wire: Wire, start: Any) -> Member:
-    """Check the size of a `start` that is an exact array, and return the function that reads its member at an index."""
+    """Check the size of a `start` that is an exact array, and return a function that reads its member at an index."""
     given, elements = to_array(start), get_args(annotation.__origin__)
     annotation.__metadata__[0].check(given, len(elements))
     return lambda i: start_reader(elements[i], wire).read(given[i])
@@ -138,17 +138,17 @@ def member_reader(annotation: Any, wire: Wire, start: Any) -> Member:
 
 @lru_cache(READERS_KEPT_MAX)
 def start_reader(annotation: Any, wire: Wire) -> Argument[Any]:
-    """Return the reader of the start key of an order on a chain."""
+    """Return the parser of the start key of an order on a chain."""
     return argument(annotation, wire)
 
 
 def same_row(_state: State, row: Any) -> Any:
-    """Return the row: the view of rows that are shown as they are."""
+    """Return the row itself, for rows that need no view."""
     return row
 
 
 def read_argument(name: str, annotation: Any, wire: Wire, given: Any) -> Any:
-    """Read an argument whose type depends on another one, which the function therefore reads itself."""
+    """Parse an argument whose type depends on another argument."""
     try:
         return start_reader(annotation, wire).read(given)
     except ChainError as error:
@@ -158,7 +158,7 @@ def read_argument(name: str, annotation: Any, wire: Wire, given: Any) -> Any:
 def declare_list(name: str, about: str, *, key: str, record: type, view: View = same_row, **orders: By) -> None:
     """Declare a list method by its docstring, the key of its reply, the record of its members, and its orders.
 
-    `view` turns the state and a row into the value that the record is read from. The first order is the default.
+    `view` converts the state and a row to the value that the record is read from. The first order is the default.
     """
     first = SortOrder[next(iter(orders))]
     assert all(order in SortOrder.__members__ for order in orders), f"{name} has orders that nobody knows"
@@ -178,12 +178,12 @@ def declare_list(name: str, about: str, *, key: str, record: type, view: View = 
 
 
 def start_types(orders: dict[str, By]) -> tuple[Any, ...]:
-    """Return the types that a start key has in these orders."""
+    """Return the types of the start key in these orders."""
     return tuple(dict.fromkeys(by.start for by in orders.values()))
 
 
 def chosen(orders: dict[str, By], order: enum.Enum) -> By:
-    """Return the order that was asked for, if the list has it."""
+    """Return the requested order. Raises: BadArgument if the list doesn't have it."""
     by = orders.get(order.name)
     if by is None:
         raise unknown_order()
@@ -191,20 +191,20 @@ def chosen(orders: dict[str, By], order: enum.Enum) -> By:
 
 
 def unknown_order() -> BadArgument:
-    """Return the refusal of an order that a list does not have."""
+    """Return the refusal of an order that the list doesn't have."""
     return BadArgument(Refused("Unknown or unsupported sort order", condition="false"), "order")
 
 
 def few(index: OrderedIndex[RowT], *prefix: Any) -> Iterator[RowT]:
-    """Return the rows whose key begins with the prefix, at most as many as one query may return."""
+    """Return the rows whose key begins with the prefix, at most QUERY_LIMIT."""
     return islice(index.equal(*prefix), QUERY_LIMIT)
 
 
 def whole(index: OrderedIndex[RowT], *prefix: Any) -> Iterator[RowT]:
-    """Return all rows whose key begins with the prefix, for lists without a limit in the reference; here it is WHOLE_LIST_MAX."""
+    """Return the rows whose key begins with the prefix, at most WHOLE_LIST_MAX, for lists without a limit in the reference."""
     return islice(index.equal(*prefix), WHOLE_LIST_MAX)
 
 
 def require_few(name: str, values: list[Any]) -> None:
-    """Refuse a list in the argument of this name that is longer than one query may be."""
+    """Refuse a list argument with more than QUERY_LIMIT members."""
     require(len(values) <= QUERY_LIMIT, condition=f"args.{name}.size() <= DATABASE_API_SINGLE_QUERY_LIMIT")

@@ -1,4 +1,4 @@
-"""debug_node_api: producing and reading blocks by hand on a test node, for programs on the same machine. Source: rpc-api.md §5.4."""
+"""debug_node_api: producing and loading blocks on a test node, for clients on the same machine. Source: rpc-api.md §5.4."""
 
 from typing import Annotated, NotRequired, TypedDict
 
@@ -15,12 +15,12 @@ from state.tables import State
 
 
 class HeadBlock(TypedDict):
-    """The head block; without a member at genesis."""
+    """The head block, without the member at genesis."""
 
     block: NotRequired[BlockJson]
 
 
-# The key of the first witness on the chains for tests.
+# The key of the first witness on test chains.
 DebugKey = Annotated[Text, Example("5JNHfZYKGaomSFvd4NUdQ9qMcEAC43kujbfjueTHpVapX1Kzq2n")]
 
 
@@ -33,7 +33,7 @@ async def debug_push_blocks(
 ) -> UInt32:
     """Push the next `count` blocks from a file on the node's machine: a block log of the reference, or JSON lines, plain or compressed.
 
-    It stops at the first block that is refused, and returns how many were applied.
+    It stops at the first refused block, and returns the number of applied blocks.
     """
     skip = Skip.VALIDATE_INVARIANTS if skip_validate_invariants else Skip.NOTHING
     return await processor.push_blocks_from(src_filename, count, skip) if count else 0
@@ -50,12 +50,13 @@ async def debug_generate_blocks(
     miss_blocks: UInt32 = 0,
     edit_if_needed: Bool = True,
 ) -> UInt32:
-    """Produce blocks with a private key, missing `miss_blocks` slots before each. With `edit_if_needed` the scheduled witness is given the
-    key where it has another one; otherwise the call ends there. Times end in 2106: nothing is made if the last block would come
-    later than 60 days before.
+    """Produce blocks with a private key, missing `miss_blocks` slots before each.
 
-    Other requests are answered in between. `skip` takes the reference's flags; three have no effect, so that the chain can go on:
-    blocks are always signed, linked to the one before, and their transactions recorded.
+    If a scheduled witness has another key, `edit_if_needed` sets this key, and the call ends otherwise. Timestamps end in 2106: no block
+    is produced if the last one would be less than 60 days before that.
+
+    Other requests are answered in between. `skip` takes the reference's flags, of which three have no effect, so that the chain stays
+    valid: blocks are always signed, linked to the previous block, and their transactions recorded.
     """
     return await processor.run_steps(generate_blocks(chain, debug_key, count, skip, miss_blocks, edit_if_needed))
 
@@ -64,20 +65,20 @@ async def debug_generate_blocks(
 async def debug_generate_blocks_until(
     chain: Chain, processor: Processor, /, debug_key: DebugKey, head_block_time: Timestamp, generate_sparsely: Bool = True
 ) -> UInt32:
-    """Produce blocks until a time: with `generate_sparsely` two blocks with nothing in between, otherwise one in every slot."""
+    """Produce blocks until a time: with `generate_sparsely` two blocks with missed slots in between, otherwise one in every slot."""
     return await processor.run_steps(generate_blocks_until(chain, debug_key, head_block_time, generate_sparsely))
 
 
 @method("debug_node_api.debug_pop_block", loopback_only=True)
 def debug_pop_block(chain: Chain, show: RecordEncoder, /) -> HeadBlock:
-    """Return the head block. In spite of the name it stays the head, as in the reference."""
+    """Return the head block. As in the reference, it stays the head, despite the name of the method."""
     head = chain.block_by_number(chain.state.props.head_block_number)
     return {} if head is None else {"block": block_json(show.wire, head, show.legacy)}
 
 
 @method("debug_node_api.debug_set_hardfork", loopback_only=True)
 async def debug_set_hardfork(chain: Chain, processor: Processor, /, hardfork_id: UInt32) -> Json:
-    """Make the next block apply every hardfork up to a number; unknown numbers are ignored."""
+    """Make the next block apply every hardfork up to a number. Unknown numbers are ignored."""
     await processor.in_turn(lambda: schedule_hardfork(chain, hardfork_id))
     return {}
 

@@ -1,4 +1,4 @@
-"""The history of the chain: operations by account and by block, transactions by id. Source: rpc-api.md §3.2.3, §3.5, §6.1, §6.2."""
+"""History of the chain: operations by account and by block, transactions by id. Source: rpc-api.md §3.2.3, §3.5, §6.1, §6.2."""
 
 from collections.abc import Iterable
 from typing import Annotated, Any, TypedDict
@@ -28,7 +28,7 @@ HistoryLimit = Annotated[UInt32, MaxValue(10_000, "limit of ${l} is greater than
 
 
 class VirtualOperations(TypedDict):
-    """Operations, and the block at which to go on."""
+    """Virtual operations, and the next block to read."""
 
     ops: list[OperationJson]
     next_block_range_begin: UInt32
@@ -38,9 +38,9 @@ class VirtualOperations(TypedDict):
 def get_account_history(
     state: State, show: RecordEncoder, /, account: AccountName, start: UInt64 = NEWEST, limit: HistoryLimit = 1000
 ) -> list[Any]:
-    """Return operations that touched an account, with their numbers, ascending: `limit` of them up to the number `start`.
+    """Return the last `limit` operations that affect an account, up to number `start`, ascending, with their numbers.
 
-    -1 stands for the newest one. `start` must not be less than `limit`.
+    A `start` of -1 means the newest operation. `start` must not be less than `limit`.
     """
     return find_account_history(state, show, account, start, limit)
 
@@ -49,28 +49,28 @@ def get_account_history(
 def find_account_history(
     state: State, show: RecordEncoder, /, account: AccountName, start: Annotated[UInt64, Example(-1)], limit: HistoryLimit
 ) -> list[Any]:
-    """Return operations that touched an account, with their numbers, ascending: `limit` of them up to the number `start`.
+    """Return the last `limit` operations that affect an account, up to number `start`, ascending, with their numbers.
 
-    -1 stands for the newest one. `start` must not be less than `limit`. Operations on tokens are left out.
+    A `start` of -1 means the newest operation. `start` must not be less than `limit`. Operations on tokens are omitted.
     """
     require(start & START_MAX >= limit, "start must be greater than limit", condition="args.start >= args.limit")
     dump = show.by(AppliedOperationRecord)
-    # Numbers have 32 bits, so a start beyond them wraps, and -1 becomes the greatest.
+    # Numbers have 32 bits, so a larger start wraps, and -1 becomes the largest number.
     entries = account_history.history(state, account, start & SEQUENCE_MAX, limit)
     return [[number, dump(record)] for number, record in entries if is_shown(show, record)]
 
 
 @method("account_history_api.get_ops_in_block", key="ops", plugin=ACCOUNT_HISTORY)
 def get_ops_in_block(state: State, show: RecordEncoder, /, block_num: UInt32, only_virtual: Bool = False) -> list[OperationJson]:
-    """Return the operations of a block, or only its virtual ones: in the order of transactions, those outside of any transaction last."""
+    """Return the operations of a block, or only its virtual ones, by transaction. Operations outside of transactions come last."""
     return find_ops_in_block(state, show, block_num, only_virtual)
 
 
 @method("condenser_api.get_ops_in_block", plugin=ACCOUNT_HISTORY, not_enabled=OFF)
 def find_ops_in_block(state: State, show: RecordEncoder, /, block_num: UInt32, only_virtual: Bool = False) -> list[OperationJson]:
-    """Return the operations of a block, or only its virtual ones: in the order of transactions, those outside of any transaction last.
+    """Return the operations of a block, or only its virtual ones, by transaction. Operations outside of transactions come last.
 
-    Operations on tokens are left out.
+    Operations on tokens are omitted.
     """
     return shown_operations(show, account_history.operations_in_block(state, block_num, only_virtual))
 
@@ -79,8 +79,8 @@ def find_ops_in_block(state: State, show: RecordEncoder, /, block_num: UInt32, o
 def enum_virtual_ops(state: State, show: RecordEncoder, /, block_range_begin: UInt32 = 1, block_range_end: UInt32 = 2) -> VirtualOperations:
     """Return the virtual operations of the blocks from `block_range_begin` to before `block_range_end`.
 
-    `next_block_range_begin` is the next block with virtual operations, 0 when there is none. It is not before `block_range_end`, unless
-    10,000 operations are reached earlier: then the block that reaches them is the last one shown.
+    `next_block_range_begin` is the next block with virtual operations, 0 if there is none. It is `block_range_end` or later, unless the
+    result reaches 10,000 operations. Then it ends with the block that reaches them.
     """
     is_range = block_range_end > block_range_begin
     require(is_range, "Block range must be upward", condition="blockRangeEnd > blockRangeBegin")
@@ -90,7 +90,7 @@ def enum_virtual_ops(state: State, show: RecordEncoder, /, block_range_begin: UI
 
 @method("account_history_api.get_transaction", plugin=ACCOUNT_HISTORY)
 def get_transaction(state: State, chain: Chain, show: RecordEncoder, /, id_: Hash160) -> TransactionJson:
-    """Return a transaction of the main branch, with its block and its place there; a pending one is unknown."""
+    """Return a transaction of the main branch, with its block and its index in the block. Pending transactions are unknown."""
     place = account_history.locate_transaction(state, id_)
     if place is None:
         raise Refused("Unknown Transaction ${t}", condition="false", t=id_.hex())
@@ -103,16 +103,16 @@ def get_transaction(state: State, chain: Chain, show: RecordEncoder, /, id_: Has
 
 @method("condenser_api.get_transaction", plugin=ACCOUNT_HISTORY, not_enabled=OFF)
 def find_transaction(state: State, chain: Chain, show: RecordEncoder, /, trx_id: Hash160) -> TransactionJson:
-    """Return a transaction of the main branch, with its block and its place there; a pending one is unknown."""
+    """Return a transaction of the main branch, with its block and its index in the block. Pending transactions are unknown."""
     return get_transaction(state, chain, show, trx_id)
 
 
 def shown_operations(show: RecordEncoder, records: Iterable[OperationRecord]) -> list[Json]:
-    """Return operations in the form of the method."""
+    """Encode operations in the format of the method."""
     dump = show.by(AppliedOperationRecord)
     return [dump(record) for record in records if is_shown(show, record)]
 
 
 def is_shown(show: RecordEncoder, record: OperationRecord) -> bool:
-    """Whether an operation has the form of the method: the condenser has none for operations on tokens."""
+    """Whether the method's format includes an operation. condenser_api has no format for operations on tokens."""
     return not show.legacy or record.operation.TAG not in SMT_TAGS

@@ -21,25 +21,25 @@ def get_methods(service: Service) -> list[str]:
 
 @method("jsonrpc.get_signature")
 def get_signature(service: Service, method: Annotated[Text, Example("condenser_api.get_accounts")]) -> dict[str, Any]:
-    """Return arguments and result of a method, with their default values."""
+    """Return the arguments of a method with their default values, and its result."""
     return service.signature(method)
 
 
 @method("rpc.discover")
 def discover(service: Service) -> dict[str, Any]:
-    """Return the OpenRPC document of this node: every method with its arguments, result and refusals."""
+    """Return the OpenRPC document of this node, with arguments, result and refusals of every method."""
     return document_of(tuple(service.method_names), service.wire).read(service.read_mode)
 
 
 class Document:
-    """The OpenRPC document of some methods, made with the first read, in slices where the read is. It must not be changed."""
+    """OpenRPC document of some methods, created by the first read. It must not be changed."""
 
     def __init__(self, names: tuple[str, ...], wire: Wire) -> None:
         self._steps = document_in_steps([METHODS[name] for name in names], wire)
         self._made: dict[str, Any] | None = None
 
     def read(self, read_mode: ReadMode) -> dict[str, Any]:
-        """Return the document. Raises Unsettled in a read in slices for which it has to be made."""
+        """Return the document. Raises: NotReady in an incremental read if it isn't created yet."""
         if self._made is None:
             if read_mode.is_incremental:
                 raise NotReady(self._advance)
@@ -49,7 +49,7 @@ class Document:
         return self._made
 
     def _advance(self) -> bool:
-        """Describe some methods, unless another reader has made the document meanwhile; returns whether it isn't made yet."""
+        """Describe METHODS_OF_SLICE methods. Return whether more are left. Another read can have finished in the meantime."""
         if self._made is not None:
             return False
         try:

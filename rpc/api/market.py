@@ -25,7 +25,7 @@ TradesLimit = Annotated[UInt32, MaxValue(1000)]
 
 
 class OrderBook(TypedDict):
-    """Both sides of the market."""
+    """Order book: open orders on both sides of the market."""
 
     bids: list[OrderJson]
     asks: list[OrderJson]
@@ -34,7 +34,7 @@ class OrderBook(TypedDict):
 @method("market_history_api.get_market_history", key="buckets", plugin=MARKET_HISTORY)
 @method("condenser_api.get_market_history", plugin=MARKET_HISTORY, not_enabled=OFF)
 def get_market_history(state: State, show: RecordEncoder, /, bucket_seconds: UInt32, start: Timestamp, end: Timestamp) -> list[BucketJson]:
-    """Return the trades of the periods (buckets) of a size that began from `start` to before `end`, summed up for each."""
+    """Return the buckets (trades summed up by period) of `bucket_seconds` that begin at `start` or later and before `end`."""
     record = TokenBucketRecord if state.spec.smt else BucketRecord
     return show.each(record, market_history.buckets(state, bucket_seconds, start, end))
 
@@ -42,14 +42,14 @@ def get_market_history(state: State, show: RecordEncoder, /, bucket_seconds: UIn
 @method("market_history_api.get_market_history_buckets", key="bucket_sizes", plugin=MARKET_HISTORY)
 @method("condenser_api.get_market_history_buckets", plugin=MARKET_HISTORY, not_enabled=OFF)
 def get_market_history_buckets(_state: State) -> list[UInt32]:
-    """Return the sizes of the periods in which trades are summed up, in seconds."""
+    """Return the available sizes of buckets, in seconds."""
     return list(market_history.BUCKET_SIZES)
 
 
 @method("market_history_api.get_volume", plugin=MARKET_HISTORY)
 @method("condenser_api.get_volume", plugin=MARKET_HISTORY, not_enabled=OFF)
 def get_volume(state: State, show: RecordEncoder, /) -> VolumeJson:
-    """Return the volume of the shortest periods that are kept; in a busy market they are the last 24 hours."""
+    """Return the volume of all retained buckets of the shortest size. In a busy market they cover the last 24 hours."""
     volume: Json = show(VolumeRecord, VolumeRecord(*market_history.volume(state)))
     return volume
 
@@ -57,7 +57,7 @@ def get_volume(state: State, show: RecordEncoder, /) -> VolumeJson:
 @method("market_history_api.get_ticker", plugin=MARKET_HISTORY)
 @method("condenser_api.get_ticker", plugin=MARKET_HISTORY, not_enabled=OFF)
 def get_ticker(state: State, show: RecordEncoder, /) -> TickerJson:
-    """Return the latest price, its change within 24 hours in percent, the best offers, and the volume."""
+    """Return the latest price, its change within 24 hours in percent, the best bid and ask, and the volume."""
     opened = latest = change = 0.0
     day = market_history.last_day(state)
     if day is not None:
@@ -74,7 +74,7 @@ def get_ticker(state: State, show: RecordEncoder, /) -> TickerJson:
 @method("market_history_api.get_order_book", plugin=MARKET_HISTORY)
 @method("condenser_api.get_order_book", plugin=MARKET_HISTORY, not_enabled=OFF)
 def get_order_book(state: State, show: RecordEncoder, /, limit: BookLimit = 500) -> OrderBook:
-    """Return open orders, at most `limit` on each side, best first; after the asks follow orders of COIN for tokens."""
+    """Return open orders, at most `limit` on each side, best first. Orders of COIN for tokens follow the asks."""
     bids, asks = market_history.order_book(state, limit)
     return {"bids": show.each(PricedOrderRecord, priced(bids)), "asks": show.each(PricedOrderRecord, priced(asks))}
 
@@ -94,7 +94,7 @@ def get_recent_trades(state: State, show: RecordEncoder, /, limit: TradesLimit =
 
 
 def priced(orders: list[LimitOrder]) -> Iterator[PricedOrderView]:
-    """Return the remaining amounts of each order, on both sides, with its price."""
+    """Yield the remaining amounts of each order on both sides, and its price."""
     for order in orders:
         price = order.sell_price
         left = Asset(order.for_sale, price.base.symbol)
@@ -110,5 +110,5 @@ def real_price(order: LimitOrder) -> float:
 
 
 def ratio(amount: int, per: int) -> float:
-    """Return a quotient in double precision, as the reference does; 0 for a division by 0."""
+    """Return a quotient in double precision, as the reference does, or 0 for a division by 0."""
     return float(amount) / float(per) if per else 0.0

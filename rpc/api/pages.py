@@ -1,6 +1,4 @@
-"""condenser_api.get_state: the data of one page of the website that the condenser is. (The pages of this project's documentation are made
-in rpc/describe/markdown.py.) Source: rpc-api.md §5.1.
-"""
+"""condenser_api.get_state: the data of a page of the condenser, the family's website. Source: rpc-api.md §5.1."""
 
 from collections.abc import Callable, Mapping
 from itertools import islice
@@ -48,7 +46,7 @@ TREE_MAX = 10_000
 NEWEST = -1
 WITNESSES_SHOWN = 100
 
-# Pages with a list of discussions: the order, and the member that holds their names.
+# Pages with a list of discussions: the sort order, and the member with their names.
 LISTS = {
     "trending": ("trending", "trending"),
     "payout": ("post_payout", "payout"),
@@ -69,12 +67,12 @@ MONEY = frozenset({
     "comment_benefactor_reward", "transfer_to_savings", "transfer_from_savings", "cancel_transfer_from_savings", "escrow_transfer",
     "escrow_approve", "escrow_dispute", "escrow_release", "fill_convert_request", "fill_order", "claim_reward_balance",
 })  # fmt: skip
-"""Operations that stand in the history of transfers."""
+"""Operations in the history of transfers."""
 
 PASSED_OVER = frozenset({
     "comment", "limit_order_create", "limit_order_cancel", "vote", "account_witness_vote", "account_witness_proxy",
 })  # fmt: skip
-"""Operations that stand in no history; all others stand in that of other things."""
+"""Operations in no history. All others are in the other history."""
 
 
 class TagIndex(TypedDict):
@@ -84,7 +82,7 @@ class TagIndex(TypedDict):
 
 
 class DiscussionIndex(TypedDict):
-    """Names of discussions by list. The reference never fills `category` and some of the lists."""
+    """Names of discussions by list. The reference never fills `category` or some of the lists."""
 
     category: str
     trending: list[str]
@@ -107,7 +105,7 @@ AccountJson = Annotated[Json, ShowsRecord(PageAccountRecord)]
 
 
 class PageState(TypedDict):
-    """The data of one page: the chain as it is, and everything that the page is about, by names."""
+    """Data of a page: the current chain properties, and all objects of the page by name."""
 
     current_route: str
     props: PropertiesJson
@@ -123,7 +121,7 @@ class PageState(TypedDict):
 
 
 class Page(Struct):
-    """The data of a page while it is collected; `names` are the lists of discussions, by their tag and member."""
+    """Data of a page while it is collected. `names` holds the list of discussions by tag, with its member."""
 
     state: State
     known: PayoutContext
@@ -136,7 +134,7 @@ class Page(Struct):
     error: str = ""
 
     def has(self, plugin: Plugin[Any]) -> bool:
-        """Whether a plugin is on; a page leaves out what it would show."""
+        """Whether a plugin is enabled. A page omits the data of disabled plugins."""
         return plugin.is_on(self.state)
 
     def add_authors(self) -> None:
@@ -153,9 +151,9 @@ class Page(Struct):
 
 @method("condenser_api.get_state")
 def get_state(state: State, show: RecordEncoder, /, path: Annotated[Text, Example("/@alice")]) -> PageState:
-    """Return the data of a page of the condenser, by its path: an account, a discussion, a list of discussions, tags, or witnesses.
+    """Return the data of a page of the condenser by path: an account, a discussion, a list of discussions, tags, or witnesses.
 
-    Nothing is refused: `error` says what is wrong with the path, or what on the page can't be computed.
+    It is never refused. `error` describes an error in the path or in computing the page.
     """
     page = Page(state, shared(state))
     try:
@@ -180,13 +178,13 @@ def get_state(state: State, show: RecordEncoder, /, path: Annotated[Text, Exampl
 
 
 def by_name(show: RecordEncoder, record: type, views: Mapping[str, object]) -> dict[str, Json]:
-    """Return the records of views by name, in the order of their names."""
+    """Return the records of views by name, sorted by name."""
     dump = show.by(record)
     return {name: dump(views[name]) for name in sorted(views)}
 
 
 def discussion_index(member: str, names: list[str]) -> DiscussionIndex:
-    """Return the lists of a tag, of which one is filled."""
+    """Return the lists of a tag. Only one is filled."""
     index: dict[str, Any] = {name: [] for name in DiscussionIndex.__annotations__}
     return cast(DiscussionIndex, index | {"category": "", member: names})
 
@@ -221,7 +219,7 @@ def fill_list(page: Page, order: str, member: str, tag: str) -> None:
 
 
 def fill_discussion(page: Page, author: str, permlink: str) -> None:
-    """Fill a page with a post or a reply, everything below it, and all authors; a tree larger than TREE_MAX is cut."""
+    """Fill a page with a comment, its descendants up to TREE_MAX, and all authors."""
     state, known = page.state, page.known
     if not page.has(TAGS):
         return
@@ -244,7 +242,7 @@ def fill_discussion(page: Page, author: str, permlink: str) -> None:
 
 
 def fill_account(page: Page, name: str, section: str) -> None:
-    """Fill a page with an account, and one section of its pages if the plugin that it needs is on."""
+    """Fill a page with an account, and one section of it if the required plugin is enabled."""
     state = page.state
     row = state.accounts.by_name.get(text.cut(name, NAME_BYTES_MAX))
     if row is None:
@@ -283,7 +281,7 @@ def fill_feed(page: Page, account: PageAccountView) -> None:
 
 
 def fill_comments(page: Page, account: PageAccountView) -> None:
-    """Fill the section with an account's latest replies; the page of posts shows them, too."""
+    """Fill the section with an account's latest replies, which the page of posts also shows."""
     rows = (row for row in latest_of(page.state, account.row.name) if row.parent_author)
     account.comments = [page.add(discussion_view(page.known, row)) for row in islice(rows, ENTRIES_SHOWN)]
 
@@ -295,7 +293,7 @@ def fill_replies(page: Page, account: PageAccountView) -> None:
 
 
 def fill_transfers(page: Page, account: PageAccountView) -> None:
-    """Fill the section with an account's newest operations: those about money, and most others. The condenser has no form of some."""
+    """Fill the section with an account's newest operations about money, and most others. Some have no condenser form."""
     history = account_history.history(page.state, account.row.name, NEWEST, HISTORY_SHOWN)
     shown = [(number, record) for number, record in history if record.operation.TAG not in SMT_TAGS]
     account.transfer_history = tuple([pair for pair in shown if pair[1].operation.NAME in MONEY])
@@ -312,4 +310,4 @@ SECTIONS: dict[str, Section] = {
     "recent-replies": (TAGS, fill_replies),
     "transfers": (ACCOUNT_HISTORY, fill_transfers),
 }
-"""The sections of an account's pages: the plugin that each needs, and what fills it."""
+"""Sections of an account's page: the required plugin, and the function that fills the section."""

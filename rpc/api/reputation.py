@@ -27,7 +27,7 @@ ReputationsLimit = Annotated[UInt32, MaxValue(1000, "Cannot retrieve more than 1
 def get_account_reputations(
     state: State, show: RecordEncoder, /, account_lower_bound: AccountName = "", limit: ReputationsLimit = 1000
 ) -> list[ReputationJson]:
-    """List all accounts by name, from `account_lower_bound` on, with their reputations; 0 for an account without one."""
+    """List accounts by name, from `account_lower_bound` on, with their reputations, 0 for an account without one."""
     return find_account_reputations(state, show, account_lower_bound, limit)
 
 
@@ -35,7 +35,7 @@ def get_account_reputations(
 def find_account_reputations(
     state: State, show: RecordEncoder, /, account_lower_bound: AccountName, limit: ReputationsLimit = 1000
 ) -> list[ReputationJson]:
-    """List all accounts by name, from `account_lower_bound` on, with their reputations; 0 for an account without one."""
+    """List accounts by name, from `account_lower_bound` on, with their reputations, 0 for an account without one."""
     known = known_reputations(state)
     assert known is not None, "it is served with one of these plugins only"
     found = reputation.account_reputations(state, known, account_lower_bound, limit)

@@ -1,4 +1,4 @@
-"""rewards_api: payouts by another reward curve; for experiments, never in production. Source: rpc-api.md §3.13."""
+"""rewards_api: simulation of payouts by another reward curve, for experiments only. Source: rpc-api.md §3.13."""
 
 from collections.abc import Iterator
 from typing import Annotated
@@ -22,13 +22,13 @@ SimulationJson = Annotated[Json, ShowsRecord(SimulationRecord)]
 
 @method("rewards_api.simulate_curve_payouts", plugin=REWARDS_API)
 def simulate_curve_payouts(state: State, show: RecordEncoder, /, curve: Curve, var1: UInt128) -> SimulationJson:
-    """Return what the fund would pay for each pending comment if its curve were `curve` with the constant `var1`."""
+    """Return the payouts of all pending comments if the fund's curve were `curve` with the constant `var1`."""
     simulation: Json = show(SimulationRecord, simulate(state, curve, var1))
     return simulation
 
 
 def simulate(state: State, curve: int, constant: int) -> SimulationRecord:
-    """Divide the fund by `curve`, with its claims so far scaled as the claims of the pending comments are."""
+    """Divide the fund by `curve`. Its recent claims are scaled like the claims of the pending comments."""
     comments = list(pending_comments(state))
     if not comments:
         return SimulationRecord(0, ())
@@ -49,5 +49,5 @@ def simulate(state: State, curve: int, constant: int) -> SimulationRecord:
 
 
 def pending_comments(state: State) -> Iterator[Comment]:
-    """Return the comments that will be paid, by the time of their payout."""
+    """Yield the comments with a pending payout, by time of payout."""
     return (comment for comment in state.comments.by_due_payout if comment.net_rshares > 0)

@@ -1,4 +1,4 @@
-"""Authorities and signatures: which keys a transaction needs, and whether its signatures are sufficient.
+"""Authorities and signatures: the keys that a transaction needs, and checks of its signatures.
 Source: rpc-api.md §3.7; wire-format.md §6.3.
 """
 
@@ -26,14 +26,14 @@ SignatureBytes = Annotated[bytes, Hash(65)]
 @method("database_api.get_transaction_hex", key="hex")
 @method("condenser_api.get_transaction_hex")
 def get_transaction_hex(state: State, trx: SignedTransaction) -> str:
-    """Return the bytes of a signed transaction as hex digits."""
+    """Return the packed bytes of a signed transaction in hex."""
     return state.wire.pack_transaction(trx).hex()
 
 
 @method("database_api.verify_authority", key="valid")
 @method("condenser_api.verify_authority")
 def verify_authority(state: State, trx: SignedTransaction) -> bool:
-    """Return true if exactly the needed keys have signed a transaction; anything else is refused."""
+    """Return true if exactly the required keys have signed a transaction. Otherwise the call is refused."""
     verify(Needed.by(trx.operations), signers(state, trx, canonical_rule(state)), authority_lookups(state))
     return True
 
@@ -41,7 +41,7 @@ def verify_authority(state: State, trx: SignedTransaction) -> bool:
 @method("database_api.verify_account_authority", key="valid")
 @method("condenser_api.verify_account_authority")
 def verify_account_authority(state: State, account: AccountName, signers: list[PublicKey]) -> bool:
-    """Return true if these keys suffice for the active authority of an account; anything else is refused."""
+    """Return true if these keys satisfy the active authority of an account. Otherwise the call is refused."""
     require(state.accounts.by_name.get(account) is not None, "no such account", condition="account != nullptr")
     lookups = authority_lookups(state)
     keys = SignState(signers, lookups.active, spend=lookups.spend)
@@ -60,9 +60,9 @@ def verify_signatures(
     required_posting: list[AccountName],
     required_other: list[Authority],
 ) -> bool:
-    """Return whether the signatures of a hash are exactly what these authorities need. A key that signed twice is refused.
+    """Return whether exactly the keys that these authorities require have signed a hash. A key that signed twice is refused.
 
-    As in the reference, owner authorities are looked up where active ones are needed, and the other way round.
+    As in the reference, owner authorities are looked up for active ones, and vice versa.
     """
     state.work.spend(KEY_UNITS * len(signatures), "signatures")
     keys = distinct(recover(signature, hash_, Canonical.fc_canonical) for signature in signatures)
@@ -80,7 +80,7 @@ def verify_signatures(
 @method("database_api.get_required_signatures", key="keys")
 @method("condenser_api.get_required_signatures")
 def get_required_signatures(state: State, trx: SignedTransaction, available_keys: list[PublicKey]) -> list[str]:
-    """Return the available keys that a transaction still has to be signed with."""
+    """Return the available keys whose signatures a transaction still needs."""
     signed = distinct(signers(state, trx, Canonical.fc_canonical))
     lookups = authority_lookups(state)
     return shown_keys(state, required_signatures(Needed.by(trx.operations), signed, available_keys, lookups, narrow_limits(state)))
@@ -89,7 +89,7 @@ def get_required_signatures(state: State, trx: SignedTransaction, available_keys
 @method("database_api.get_potential_signatures", key="keys")
 @method("condenser_api.get_potential_signatures")
 def get_potential_signatures(state: State, trx: SignedTransaction) -> list[str]:
-    """Return all keys of the authorities that are looked at for a transaction."""
+    """Return all keys of the authorities that the check of a transaction reads."""
     signed = distinct(signers(state, trx, Canonical.fc_canonical))
     met: set[bytes] = set()
     given = authority_lookups(state)
@@ -105,10 +105,10 @@ def signers(state: State, trx: SignedTransaction, rule: Canonical) -> tuple[byte
 
 
 def narrow_limits(state: State) -> Limits:
-    """Return the limits within which the reference walks authorities here: it passes the rule for signatures as the limit of members."""
+    """Return the reference's limits on reading authorities here. It passes the rule for signatures as the limit of members."""
     return Limits(members=1 if state.hardfork >= RULE_HARDFORK else 2)
 
 
 def shown_keys(state: State, keys: set[bytes]) -> list[str]:
-    """Return keys as text, in the order of their bytes."""
+    """Return keys as text, sorted by their bytes."""
     return [public_key_text(key, state.spec.key_prefix) for key in sorted(keys)]

@@ -1,4 +1,4 @@
-"""Tokens (SMT): free symbols, tokens with their offerings, emissions and contributions. Source: rpc-api.md §3.7, §3.8."""
+"""Tokens (SMT): free symbols, tokens with their initial offerings, emissions and contributions. Source: rpc-api.md §3.7, §3.8."""
 
 from itertools import islice
 from typing import Annotated, Any
@@ -50,15 +50,13 @@ ContributorFirst = Annotated[
 @method("database_api.get_nai_pool", key="nai_pool")
 @method("condenser_api.get_nai_pool")
 def get_nai_pool(state: State, show: RecordEncoder, /) -> list[SymbolJson]:
-    """Return the symbols that new tokens may take, in the order of the pool."""
+    """Return the symbols that are available for new tokens, in the order of the pool."""
     return show.each(SYMBOL, state.nai_pool.nais)
 
 
 @method("database_api.find_smt_tokens", key="tokens")
 def find_smt_tokens(state: State, show: RecordEncoder, /, symbols: list[Symbol], ignore_precision: Bool = False) -> list[TokenJson]:
-    """Return the tokens with these symbols, or with these symbols of their vesting shares, in their order; with `ignore_precision` the
-    number of decimals does not matter.
-    """
+    """Return the tokens with these liquid or vesting symbols, in the given order. `ignore_precision` ignores the number of decimals."""
     require_few("symbols", symbols)
     by_symbol = state.smt_tokens.by_symbol
     rows = (token_called(state, symbol) if ignore_precision else by_symbol.get(liquid_variant(symbol)) for symbol in symbols)
@@ -67,7 +65,7 @@ def find_smt_tokens(state: State, show: RecordEncoder, /, symbols: list[Symbol],
 
 @method("database_api.find_smt_token_emissions", key="token_emissions")
 def find_smt_token_emissions(state: State, show: RecordEncoder, /, asset_symbol: Symbol = BEFORE_ALL_SYMBOLS) -> list[EmissionJson]:
-    """Return the emissions of a token, by their time."""
+    """Return the emissions of a token, by time."""
     return show.each(EmissionRecord, few(state.smt_emissions.by_symbol_time, asset_symbol))
 
 
@@ -75,7 +73,7 @@ def find_smt_token_emissions(state: State, show: RecordEncoder, /, asset_symbol:
 def find_smt_contributions(
     state: State, show: RecordEncoder, /, symbol_contributors: list[tuple[Symbol, AccountName]]
 ) -> list[ContributionJson]:
-    """Return the contributions of these accounts to the offerings of these tokens, by their numbers."""
+    """Return the contributions of these accounts to the offerings of these tokens, by number."""
     require_few("symbol_contributors", symbol_contributors)
     by_contributor = state.smt_contributions.by_symbol_contributor
     rows = (row for symbol, name in symbol_contributors for row in by_contributor.equal(symbol, name))
@@ -83,7 +81,7 @@ def find_smt_contributions(
 
 
 def token_called(state: State, symbol: int) -> smt.SmtToken | None:
-    """Return the token whose symbol has the same digits, in whatever precision; the fixed symbols have one precision only."""
+    """Return the token whose symbol has the same digits at any precision. The built-in symbols have only one precision."""
     return token_with_name(state, symbol_from_digits(nai_digits(liquid_variant(symbol)), 0))
 
 
@@ -93,23 +91,23 @@ def token_view(state: State, row: smt.SmtToken) -> TokenView:
 
 
 def symbol_place(state: State, start: Any) -> tuple[Any, ...]:
-    """Return the key of a symbol; an empty object is the beginning."""
+    """Return the key of a symbol. An empty object means the start of the list."""
     return () if to_object(start) == {} else (start_reader(Symbol, state.wire).read(start),)
 
 
 def control_place(state: State, start: Any) -> tuple[Any, ...]:
-    """Return the key at which the tokens of an account begin, or that of one of them."""
+    """Return the key of an account's first token, or of one of its tokens."""
     name, symbol = start_reader(AccountName, state.wire), start_reader(Symbol, state.wire)
     if type(start) is str:
         return (name.read(start),)
     key = to_array(start)
     require(len(key) == 2, CONTROL_START, condition="key.size() == 2")
-    token = symbol.read(key[1])  # the reference reads the members of such arrays from the last to the first
+    token = symbol.read(key[1])  # the reference reads the members of such arrays in reverse
     return name.read(key[0]), token
 
 
 def contributor_place(state: State, start: Any) -> tuple[Any, ...]:
-    """Return the key of a contribution: the symbol, which is an object, may stand before or after the name."""
+    """Return the key of a contribution. The symbol, an object, can precede or follow the name."""
     key = to_array(start)
     require(len(key) in (0, 3), CONTRIBUTOR_START, condition="key.size() == 0 || key.size() == 3")
     if not key:
@@ -125,7 +123,7 @@ def contributor_place(state: State, start: Any) -> tuple[Any, ...]:
 
 declare_list(
     "database_api.list_smt_tokens",
-    "Tokens by symbol, or by the account that controls them and symbol.",
+    "List tokens by symbol, or by control account and symbol.",
     key="tokens",
     record=TokenWithIcoRecord,
     view=token_view,
@@ -135,7 +133,7 @@ declare_list(
 
 declare_list(
     "database_api.list_smt_token_emissions",
-    "Emissions by symbol and time.",
+    "List emissions by symbol and time.",
     key="token_emissions",
     record=EmissionRecord,
     by_symbol_time=By(lambda state: state.smt_emissions.by_symbol_time, SymbolTime, or_empty=True),
@@ -143,7 +141,7 @@ declare_list(
 
 declare_list(
     "database_api.list_smt_contributions",
-    "Contributions by symbol and record id, by symbol, contributor and number, or by contributor, symbol and number.",
+    "List contributions by symbol and record id, by symbol, contributor and number, or by contributor, symbol and number.",
     key="contributions",
     record=ContributionRecord,
     by_symbol_id=By(lambda state: state.smt_contributions.by_symbol_id, SymbolId, or_empty=True),

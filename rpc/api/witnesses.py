@@ -18,7 +18,7 @@ ScheduleJson = Annotated[Json, ShowsRecord(WitnessScheduleRecord)]
 
 @method("database_api.find_witnesses", key="witnesses")
 def find_witnesses(state: State, show: RecordEncoder, /, owners: list[AccountName]) -> list[WitnessJson]:
-    """Return the witnesses of these names, in their order; unknown ones are left out."""
+    """Return the witnesses with these names, in the given order, without unknown ones."""
     require_few("owners", owners)
     by_name = state.witnesses.by_name
     return show.each(WitnessRecord, (row for name in owners if (row := by_name.get(name)) is not None))
@@ -26,7 +26,7 @@ def find_witnesses(state: State, show: RecordEncoder, /, owners: list[AccountNam
 
 @method("condenser_api.get_witness_by_account")
 def get_witness_by_account(state: State, show: RecordEncoder, /, account: AccountName) -> WitnessJson | None:
-    """Return the witness of this name; null when there is none."""
+    """Return the witness with this name, or null."""
     witness: Json | None = show.maybe(WitnessRecord, state.witnesses.by_name.get(account))
     return witness
 
@@ -39,9 +39,9 @@ def get_witnesses(state: State, show: RecordEncoder, /, ids: list[Int64]) -> lis
 
 @method("condenser_api.get_witnesses_by_vote")
 def get_witnesses_by_vote(state: State, show: RecordEncoder, /, start: AccountName, limit: ListLimit) -> list[WitnessJson]:
-    """List witnesses by votes, most first, from a name on; from the first one for "" or null.
+    """List witnesses by votes, most first, from the witness `start` on ("" or null: all).
 
-    An unknown name stands for the next one in the order of names.
+    An unknown name means the next witness by name.
     """
     ranked = state.witnesses.by_vote_name
     rows = iter(ranked)
@@ -67,7 +67,7 @@ def get_witness_count(state: State) -> int:
 @method("condenser_api.get_witness_schedule")
 @method("debug_node_api.debug_get_witness_schedule", loopback_only=True)
 def get_witness_schedule(state: State, show: RecordEncoder, /) -> ScheduleJson:
-    """Return the schedule of the witnesses: the producers of this round, and the medians of the properties that they vote for."""
+    """Return the witness schedule: the producers of this round, and the medians of the properties that they vote for."""
     schedule: Json = show(WitnessScheduleRecord, state.schedule)
     return schedule
 
@@ -75,19 +75,19 @@ def get_witness_schedule(state: State, show: RecordEncoder, /) -> ScheduleJson:
 @method("database_api.get_active_witnesses", key="witnesses")
 @method("condenser_api.get_active_witnesses")
 def get_active_witnesses(state: State) -> list[AccountName]:
-    """Return the witnesses of this round by slot, 21 names, "" for empty slots."""
+    """Return the names of the witnesses of this round by slot, 21 names, "" for empty slots."""
     return list(state.schedule.current_shuffled_witnesses)
 
 
 def schedule_place(state: State, time: int, name: str) -> tuple[Any, ...]:
-    """Return the key of a witness in the order by virtual time; an unknown one stands before all others of that time."""
+    """Return the key of a witness in the order by virtual time. An unknown name precedes all witnesses with that time."""
     witness = state.witnesses.by_name.get(name)
     return (time,) if witness is None else (time, witness.id)
 
 
 declare_list(
     "database_api.list_witnesses",
-    "Witnesses by name, by votes (most first) and name, or by virtual time; there a name that is no witness is the time alone.",
+    "List witnesses by name, by votes (most first) and name, or by virtual time and name (unknown names are ignored).",
     key="witnesses",
     record=WitnessRecord,
     by_name=By(lambda state: state.witnesses.by_name, AccountName),
@@ -97,7 +97,7 @@ declare_list(
 
 declare_list(
     "database_api.list_witness_votes",
-    "Votes for witnesses by account and witness, or the other way round.",
+    "List votes for witnesses by account and witness, or by witness and account.",
     key="votes",
     record=WitnessVoteRecord,
     by_account_witness=By(lambda state: state.witness_votes.by_account_witness, tuple[AccountName, AccountName]),

@@ -56,8 +56,8 @@ class OperationRecord(Struct, frozen=True, gc=False):
 class OperationLog:
     """All recorded operations, by ascending block number.
 
-    `block` is the number of the block that is being applied, NO_BLOCK between blocks. `left` holds the number of bytes from the start of
-    each of its transactions to its end.
+    `block` is the number of the block that is being applied, NO_BLOCK between blocks. `left` holds, for each of its
+    transactions, the number of bytes from the start of the transaction to the end of the block.
     """
 
     def __init__(self, state: State) -> None:
@@ -264,7 +264,7 @@ class OperationLogPart:
 
 
 def _check_rows(rows: bytearray, virtual: bytearray, held: int) -> None:
-    """Raise Unreadable unless virtual and held operations match the records one to one, in order.
+    """Raise CorruptColumn unless virtual and held operations match the records one to one, in order.
 
     Records of operations in blocks are checked when they are read. A million records take 0.2 s.
     """

@@ -39,10 +39,10 @@ class Plugin(Struct, Generic[Data], frozen=True):
 
     `parts(state, data)` returns the snapshot parts by attribute. A name with a slash belongs to another plugin that holds the same
     data when enabled. `unsaved` are the attributes that a snapshot leaves out: values computed from the others, values that last for
-    one operation or block, and values set by the installation. `restored(data)` is called when the parts are in place, also after
+    one operation or block, and values set by the installation. `on_restored(data)` is called when the parts are in place, also after
     the chain has returned to a savepoint in memory.
 
-    `ahead(state, data)` returns the incremental reads that a node makes after its start, so that the first client doesn't wait for them.
+    `warm_up_reads(state, data)` returns the incremental reads of a node after its start, so that the first client needn't wait.
     """
 
     name: str

@@ -1,11 +1,14 @@
-"""The social index, which is the plugin `communities`; `bridge` reads it.
+"""The social index, the plugin `communities`, which `bridge` reads.
 
-rows            the tables
-index           `Social`, all data of the plugin, and the time of an operation
-facts           what it reads of the chain and of other plugins
-scores          floating-point scores, shown reputations
+rows            tables
+index           `Social`, data of the plugin, time of an operation
+chain_reader    reads of the chain and of other plugins
+community_payloads  checks of community operations
+post_metadata   tags, profiles and marks of posts
+ranked_posts    view that ranks posts
+scores          floating-point scores, displayed reputations
 plugin          the declaration COMMUNITIES, registration of accounts
 communities/    community operations, lists of communities and roles
-posts/          how posts come in, how they are ranked, lists of them
-notifications/  how they are written, lists of them, their texts
+posts/          indexing of posts, lists of posts
+notifications/  writing of notifications, their lists and texts
 """

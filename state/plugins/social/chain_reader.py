@@ -1,6 +1,6 @@
-"""What the social index reads of the chain: ranks and relations of accounts, and what posts earn. It knows nothing of communities.
+"""Chain data that the social index needs: ranks and relations of accounts, payouts of posts.
 
-The indexer of the reference is a program of its own, which computes these from what a node answers it; here the chain's own values count.
+The reference's indexer is a separate program that computes these from a node's replies. Here they are the chain's own values.
 Source: social.md §2.2, §2.4, §2.5.
 """
 
@@ -22,7 +22,7 @@ from state.tables.content import Comment
 FUND_HARDFORK = 17
 
 Worth = Callable[[int], int]
-"""A function from what a post earns, in rshares, to its pending payout in SBD; it never falls as the earning grows."""
+"""A monotonic function from the rshares that a post earns to its pending payout in SBD."""
 
 
 class Payout(Struct):
@@ -35,33 +35,33 @@ class Payout(Struct):
 
     @property
     def pending(self) -> int:
-        """The payout that is still to come."""
+        """The pending payout in SBD, 0 for a paid post."""
         return 0 if self.is_paid else self.total
 
     @property
     def of_author(self) -> int:
-        """The part of a paid post that went to its author and beneficiaries."""
+        """The payout of a paid post to its author and beneficiaries, 0 for an unpaid one."""
         return self.total - self.curators if self.is_paid else 0
 
     @property
     def of_curators(self) -> int:
-        """The part of a paid post that went to its curators."""
+        """The payout of a paid post to its curators, 0 for an unpaid one."""
         return self.curators if self.is_paid else 0
 
 
 class ChainReader:
-    """The values of the chain; an object, so that tests can put the indexer's recorded values in their place."""
+    """Values of the chain. Tests replace this object by the indexer's recorded values."""
 
     def rank(self, state: State, account: Account) -> int | None:
-        """Return the position of an account, from 1, among all by vote weight. None is an account without one, as the indexer has."""
+        """Return the rank of an account, from 1, by vote weight. None stands for an account that the indexer hasn't ranked."""
         return state.accounts.by_vote_weight.position(account.vote_weight, account.id) + 1
 
     def earning(self, state: State, comment: Comment) -> int:
-        """Return the rshares from which the payout of a post is computed; never negative."""
+        """Return the rshares that determine the payout of a post, at least 0."""
         return max(comment.net_rshares, 0)
 
     def worth(self, state: State) -> Worth:
-        """Return the worth of earnings by the reward fund and the price feed of now; without a price the fund counts as SBD."""
+        """Return the worth of earnings by the current reward fund and price feed. Without a price, the fund counts as SBD."""
         worth, claims, curve, constant = payable_reward_pool(state)
 
         def pending(earning: int) -> int:
@@ -70,13 +70,13 @@ class ChainReader:
         return pending
 
     def reputation(self, state: State, name: str) -> int:
-        """Return the raw reputation of an account, 0 where no plugin keeps reputations."""
+        """Return the raw reputation of an account, 0 if no plugin for reputations is enabled."""
         known = known_reputations(state)
         return 0 if known is None else reputation_of(known, name)
 
 
 def payout_of(state: State, facts: ChainReader, comment: Comment, worth: Worth) -> Payout:
-    """Return the payout of a post: the paid one, or what it would be paid now."""
+    """Return the payout of a paid post, or the payout that an unpaid post would get now."""
     at = payout_time(state, comment)
     paid = at == TIME_MAX
     banked = comment.total_payout_value + comment.curator_payout_value
@@ -87,7 +87,7 @@ def payout_of(state: State, facts: ChainReader, comment: Comment, worth: Worth) 
 def rshares_of(state: State, comment: Comment) -> int:
     """Return the sum of the rshares of all votes on a post.
 
-    While the post is unpaid this is the chain's own net_rshares, since hardfork 17; its payout clears that field, not the votes.
+    Since hardfork 17 this is net_rshares while the post is unpaid. The payout clears that field, not the votes.
     """
     if state.hardfork >= FUND_HARDFORK and comment.cashout_time != TIME_MAX:
         return comment.net_rshares
@@ -95,10 +95,10 @@ def rshares_of(state: State, comment: Comment) -> int:
 
 
 def ignores(state: State, account: str, other: str) -> bool:
-    """Whether an account ignores another; never without the plugin `follow`."""
+    """Whether an account ignores another. False without the plugin `follow`."""
     return has_relation(state, account, other, IGNORE)
 
 
 def follows(state: State, account: str, other: str) -> bool:
-    """Whether an account follows another; never without the plugin `follow`."""
+    """Whether an account follows another. False without the plugin `follow`."""
     return has_relation(state, account, other, BLOG)

@@ -1,4 +1,4 @@
-"""The payloads of community operations: their keys and values, checked in the order and with the texts of the reference.
+"""Payloads of community operations: checks of keys and values, in the order and with the texts of the reference.
 
 Effects and permissions are in actions.py. Source: social.md §1.6.
 """
@@ -45,7 +45,7 @@ LANGUAGES = frozenset(LANGUAGE_CODES.split())
 
 
 class NameLookups(Struct, frozen=True):
-    """Functions that look up what payloads name: communities, accounts, and posts by author and permlink."""
+    """Functions that look up communities, accounts, and posts by author and permlink."""
 
     community: Callable[[str], Community | None]
     is_account: Callable[[str], bool]
@@ -53,7 +53,7 @@ class NameLookups(Struct, frozen=True):
 
 
 class Payload(Struct):
-    """A community operation with valid values; fields that its action doesn't have are empty."""
+    """A community operation with valid values. Fields that its action doesn't have are empty."""
 
     action: str
     community: Community
@@ -65,7 +65,7 @@ class Payload(Struct):
 
 
 def read_json(text: str) -> Any:
-    """Read JSON text; text that can't be read is an empty object."""
+    """Parse JSON text. Return an empty object for invalid text."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -73,12 +73,12 @@ def read_json(text: str) -> Any:
 
 
 def compact(value: Any) -> str:
-    """Write a value as JSON text without blanks, keys in their order."""
+    """Encode a value as JSON text without blanks, keys in the given order."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
 def named_action(value: Any) -> str:
-    """Return the action that a payload names. A refusal here is of its structure, and its notification has no receiver."""
+    """Return the action of a payload. A refusal concerns its structure, and its notification has no receiver."""
     require(isinstance(value, list), "op json must be list")
     require(len(value) == 2, "op json must have 2 elements")
     action, members = value
@@ -127,18 +127,18 @@ def require_exactly(members: dict[str, Any], keys: tuple[str, ...]) -> None:
 
 
 def require_no_others(members: dict[str, Any], keys: tuple[str, ...]) -> None:
-    """Require no others than these keys."""
+    """Require that there are no other keys."""
     extra = [key for key in members if key not in keys]
     require(not extra, f"extraneous keys: {shown_set(extra)}")
 
 
 def shown_set(keys: list[str]) -> str:
-    """Return keys in the form in which the reference, a Python program, prints a set."""
+    """Format keys as the reference, a Python program, prints a set."""
     return "{" + ", ".join(map(repr, keys)) + "}"
 
 
 def read_text(members: dict[str, Any], key: str, most: int, *, may_be_blank: bool = False) -> str:
-    """Return a text, after requiring that it has no blanks around it and at most `most` characters."""
+    """Return a text member. It must be stripped and have at most `most` characters."""
     value = members[key]
     require(isinstance(value, str), f"key `{key}` was not str")
     text = str(value)
@@ -149,7 +149,7 @@ def read_text(members: dict[str, Any], key: str, most: int, *, may_be_blank: boo
 
 
 def read_object(members: dict[str, Any], key: str) -> dict[str, Any]:
-    """Return an object, after requiring that it isn't empty."""
+    """Return an object member, which must not be empty."""
     value = members[key]
     require(value, f"key `{key}` was blank")
     require(isinstance(value, dict), f"key `{key}` not a dict")
@@ -158,7 +158,7 @@ def read_object(members: dict[str, Any], key: str) -> dict[str, Any]:
 
 
 def read_props(members: dict[str, Any]) -> dict[str, Any]:
-    """Return the properties of a community, after checking each that is given."""
+    """Return the checked properties of a community."""
     props = read_object(members, "props")
     require_no_others(props, PROPS)
     if "title" in props:
@@ -180,7 +180,7 @@ def read_props(members: dict[str, Any]) -> dict[str, Any]:
 
 
 def require_settings(settings: dict[str, Any]) -> None:
-    """Check the address of the picture; other settings are for front ends, and may be anything."""
+    """Check the URL of the avatar. Other settings are for front ends, and unchecked."""
     if "avatar_url" not in settings:
         return
     url = settings["avatar_url"]

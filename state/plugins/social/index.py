@@ -1,4 +1,4 @@
-"""`Social`, all data of the plugin `communities` on a state: its tables, and the view of them in which posts are ranked."""
+"""`Social`, the data of the plugin `communities`: its tables, and the view that ranks posts."""
 
 from typing import Any
 
@@ -27,8 +27,8 @@ from state.tables import State
 class Social:
     """The plugin's data.
 
-    Two lists are this node's own: `irredeemables`, accounts whose posts are hidden, and `recommended`, communities that come first
-    among the trending topics. Both are empty unless something fills them.
+    Two lists belong to this node: `irredeemables`, accounts whose posts are hidden, and `recommended`, communities that come first
+    among the trending topics. Both are empty by default.
     """
 
     def __init__(self, state: State) -> None:
@@ -47,17 +47,17 @@ class Social:
         self.dirty = DirtyPosts(journal, DirtyRows(journal.record, lambda: state.comments.next_id))
         self.view = RankedPosts(state, self.posts, self.dirty)
         self._comments = state.comments
-        # The post that the operation deletes which is being applied.
+        # The post that the current operation deletes.
         self.leaving: SocialPost | None = None
         self.incoming: SignedBlock | None = None
-        # The figures of all communities as communities/lists.py has counted them last, after what they were counted from.
+        # The input and the result of the last count of figures by communities/lists.py.
         self.counted: tuple[Any, Any] | None = None
-        # A count in slices that is under way, after what it began with, and how many were out of date when they were done.
+        # The input and the steps of an unfinished incremental count, and the number of counts that were out of date at their end.
         self.counting: tuple[Any, Any] | None = None
         self.late_counts = 0
 
     def community(self, name: str) -> Community | None:
-        """Return the community of this name."""
+        """Return the community with this name, or None."""
         return self.communities.by_name.get(name)
 
     def role(self, community: str, account: str) -> int:
@@ -66,7 +66,7 @@ class Social:
         return GUEST if row is None else row.role
 
     def role_row(self, community: str, account: str) -> Role | None:
-        """Return the row with role and title of an account in a community, None if it never had one."""
+        """Return the row with role and title of an account in a community, or None if it never had one."""
         return self.roles.by_pair.get(community, account)
 
     def is_subscribed(self, community: str, account: str) -> bool:
@@ -74,7 +74,7 @@ class Social:
         return self.subscriptions.by_pair.get(community, account) is not None
 
     def post(self, author: str, permlink: str) -> SocialPost | None:
-        """Return the row of a post or reply, also of a deleted one."""
+        """Return the row of a post or reply, which can be deleted, or None."""
         comment = self._comments.by_permlink.get(author, permlink)
         row = None if comment is None else self.posts.by_comment.get(comment.id)
         if row is None and self.posts.deleted.first() is not None:
@@ -82,18 +82,18 @@ class Social:
         return row
 
     def note_incoming(self, state: State, block: SignedBlock) -> None:
-        """Before a block: note it, as the head is still the block before it while its operations are applied."""
+        """Remember a block before its operations are applied. The head is the previous block until then."""
         self.incoming = block
 
     def moment(self, state: State) -> int:
-        """Return the time of an operation: that of its block, or of the next possible block while it waits for one.
+        """Return the time of the operation's block, or of the next possible block for a pending operation.
 
-        Rules of the chain go by the head's time, which inside transactions is that of the block before. The indexer of the reference
-        works on complete blocks and takes their time; so does this index.
+        Rules of the chain use the head time, which inside transactions is the time of the previous block. This index uses the time of
+        the block, since the reference's indexer processes complete blocks.
         """
         here, props = state.position, state.props
         incoming = self.incoming
-        # A block that was refused leaves `incoming` behind; a pending transaction must not take its time.
+        # A refused block leaves `incoming` behind. Its time must not apply to pending transactions.
         if here.block > props.head_block_number and incoming is not None and incoming.number == here.block:
             return incoming.timestamp
         return props.time if here.trx_id == ZERO_ID else props.time + COIN_BLOCK_INTERVAL

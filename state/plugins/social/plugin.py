@@ -1,6 +1,6 @@
-"""The plugin `communities`, the social index: communities, the posts in them, and notifications; the methods of `bridge` read it.
+"""The plugin `communities`, the social index of communities, posts and notifications. The methods of `bridge` read it.
 
-Nothing here ever refuses an operation: one without effect on the index is passed over, or answered with a notification.
+It never refuses an operation. An operation without effect on the index is ignored, or causes an error notification.
 Source: social.md.
 """
 
@@ -39,7 +39,7 @@ from state.protocol.virtual import CommentPayoutUpdate, Hardfork
 from state.store.serializers import SnapshotPart, tables
 from state.tables import State
 
-# What all posts are ranked by takes some 800 bytes of each; it is made ahead for so many.
+# The view takes some 800 bytes per post. A start ranks at most this many posts.
 AHEAD_POSTS_MAX = 200_000
 AHEAD_SORTS = ("trending", "hot", "created", "promoted", "payout", "payout_comments", "muted")
 
@@ -47,7 +47,7 @@ Creation = AccountCreate | AccountCreateWithDelegation | CreateClaimedAccount
 
 
 def install(state: State) -> Social:
-    """Make the tables and listen; changes of relations come from the plugin `follow`, if it is on."""
+    """Create the tables and register listeners, also for changes of relations if the plugin `follow` is enabled."""
     kept = Social(state)
     on = state.listeners.on_operation
     on(bound(on_creation, kept), AccountCreate, AccountCreateWithDelegation, CreateClaimedAccount)
@@ -72,29 +72,29 @@ def install(state: State) -> Social:
 
 
 def on_creation(state: State, kept: Social, operation: Creation) -> None:
-    """After an account was created: register it."""
+    """Register a created account."""
     register(state, kept, operation.new_account_name)
 
 
 def on_work(state: State, kept: Social, operation: Pow | Pow2) -> None:
-    """After a proof of work, which may have created its worker's account: register that."""
+    """Register the worker of a proof of work, which can have created its account."""
     register(state, kept, operation.worker_account if isinstance(operation, Pow) else operation.work.input.worker_account)
 
 
 @lru_cache(8)
 def name_pattern(prefix: str) -> re.Pattern[str]:
-    """Return the pattern of the names of communities on a chain: prefix, digit of the type, and four to six more digits."""
+    """Return the pattern of community names on a chain: prefix, digit of the type, and four to six more digits."""
     return re.compile(re.escape(prefix) + r"([123])[0-9]{4,6}")
 
 
 def type_of(prefix: str, name: str) -> int | None:
-    """Return the type of the community with this name, None if it isn't the name of a community."""
+    """Return the type of the community with this name, or None if it isn't the name of a community."""
     match = name_pattern(prefix).fullmatch(name)
     return None if match is None else int(match[1])
 
 
 def register(state: State, kept: Social, name: str) -> None:
-    """Make an account with the name of a community a community, with itself as its owner."""
+    """Create the community of an account that has the name of one. The account is its owner."""
     type_id = type_of(state.spec.community_prefix, name)
     account = state.accounts.by_name.get(name)
     if type_id is None or account is None or kept.community(name) is not None:
@@ -105,19 +105,19 @@ def register(state: State, kept: Social, name: str) -> None:
 
 
 def parts(state: State, kept: Social) -> dict[str, SnapshotPart]:
-    """Return what a snapshot holds of the data."""
+    """Return the snapshot parts of the data."""
     return tables(kept, "communities", "roles", "subscriptions", "posts", "reblogs", "notifications", "sent_once", "last_reads")
 
 
 def restored(kept: Social) -> None:
-    """Have the view and the figures of communities made anew when they are next read."""
+    """Rebuild the view and the figures of communities on their next read."""
     kept.view.mark_all()
     kept.counted = kept.counting = kept.incoming = None
     kept.late_counts = 0
 
 
 def warm_up_reads(state: State, kept: Social) -> Sequence[Callable[[], object]]:
-    """Return the reads that rank all posts and sort the lists of all that most readers begin with, unless that takes much memory."""
+    """Return the reads that rank all posts and sort the most used lists, unless that takes too much memory."""
     if len(kept.posts) > AHEAD_POSTS_MAX:
         return ()
     scope = Scope((EVERYTHING,), of_communities=False)
@@ -126,7 +126,7 @@ def warm_up_reads(state: State, kept: Social) -> Sequence[Callable[[], object]]:
 
 
 def first_figures(state: State, kept: Social) -> None:
-    """Have the figures of communities counted, if they never were: each block changes them, and counting takes long."""
+    """Count the figures of communities if they were never counted. A recount is not worth it, since each block changes them."""
     if kept.counted is None:
         figures(state, kept)
 

@@ -1,4 +1,4 @@
-"""What the social index reads out of the texts of posts and accounts: metadata, tags, profiles; and the marks of posts. It knows no state.
+"""Parses the texts of posts and accounts for the social index (metadata, tags, profiles), and rates posts (blacklists, gray).
 Source: social.md §2.2, §2.6, §2.8.
 """
 
@@ -20,13 +20,13 @@ GRAY_LISTS_MIN = 2
 
 
 def metadata_of(text: str) -> dict[str, Any]:
-    """Return the metadata of a post as an object, an empty one when the text isn't one."""
+    """Return the metadata of a post as an object, empty if the text isn't a JSON object."""
     value = read_json(text) if text else {}
     return value if isinstance(value, dict) else {}
 
 
 def shown_metadata(text: str) -> dict[str, Any]:
-    """Return the metadata of a post as they are shown: `image` is a list of addresses, or missing."""
+    """Return the metadata of a post for display. `image` is a list of URLs, or missing."""
     metadata = metadata_of(text)
     if "image" in metadata:
         images = metadata["image"]
@@ -49,9 +49,9 @@ def post_tags(category: str, metadata: str) -> list[str]:
 
 
 def flag_weight(rshares: list[int]) -> int:
-    """Return how heavily a post is voted down: one more for each factor of ten.
+    """Return the weight of the downvotes on a post, one more per factor of ten.
 
-    The reference counts the characters of half the sum of downvotes, the minus sign among them; 11 of them weigh nothing.
+    As on the reference, it is the number of characters of half the sum of downvotes, including the minus sign, above 11.
     """
     against = sum([value for value in rshares if value < 0])
     half = -(-against // 2)
@@ -59,9 +59,9 @@ def flag_weight(rshares: list[int]) -> int:
 
 
 def blacklists(reputation: float, is_irredeemable: bool) -> list[str]:
-    """Return the blacklists that an account is on: this node's own list of hidden accounts, and at most one for a low shown reputation.
+    """Return the blacklists of an account: this node's list of hidden accounts, and at most one list for a low displayed reputation.
 
-    The reputation is cut toward zero before it is compared: -0.5 is in the list of 0 as 0.99 is, and 1.99 is in the list of 1.
+    The reputation is truncated toward zero: -0.5 and 0.99 are in the list of 0, and 1.99 is in the list of 1.
     """
     lists = [MUTED_LIST] if is_irredeemable else []
     whole = int(reputation)
@@ -75,8 +75,8 @@ def blacklists(reputation: float, is_irredeemable: bool) -> list[str]:
 def is_gray(is_irredeemable: bool, lists: list[str]) -> bool:
     """Whether the posts of an account outside communities are shown as gray.
 
-    They are gray for an account on this node's own list, or on two lists: a rule for more lists than there are, as the two of
-    low reputations exclude each other.
+    This applies to an account on this node's list, or on two lists. The latter can't occur otherwise, since the two lists for low
+    reputations exclude each other.
     """
     return is_irredeemable or len(lists) >= GRAY_LISTS_MIN
 
@@ -85,7 +85,7 @@ def is_gray(is_irredeemable: bool, lists: list[str]) -> bool:
 
 
 def profile_of(posting_metadata: str, metadata: str) -> dict[str, str]:
-    """Return the profile of an account with every member as a text; one that is missing or can't be shown is empty."""
+    """Return the profile of an account with all members as text, empty if missing or invalid."""
     given = source_of(posting_metadata, metadata)
     clean = {name: value for name in ("name", "about", "location", "website", *IMAGES) if (value := text_in(given, name))}
     for name, most in LIMITED:
@@ -103,7 +103,7 @@ def profile_of(posting_metadata: str, metadata: str) -> dict[str, str]:
 
 
 def source_of(posting_metadata: str, metadata: str) -> dict[str, Any]:
-    """Return the profile of the posting metadata if it declares the version for that, of the account's metadata otherwise."""
+    """Return the profile from the posting metadata if it declares PROFILE_VERSION, else from the account's metadata."""
     newer, older = metadata_of(posting_metadata).get("profile"), metadata_of(metadata).get("profile")
     if isinstance(newer, dict) and newer.get("version") == PROFILE_VERSION:
         return newer
@@ -111,14 +111,14 @@ def source_of(posting_metadata: str, metadata: str) -> dict[str, Any]:
 
 
 def text_in(given: dict[str, Any], name: str) -> str:
-    """Return a member of a profile as text; empty when it is missing or holds a NUL."""
+    """Return a member of a profile as text, empty if it is missing or contains a NUL."""
     value = given.get(name)
     text = value if isinstance(value, str) else "" if value is None else str(value)
     return "" if "\0" in text else text
 
 
 def truncated(text: str, most: int) -> str:
-    """Return a text without blanks around it, cut to `most` characters, of which the last three are dots then."""
+    """Strip a text, and cut it to `most` characters with an ellipsis of three dots."""
     text = text.strip()
     return text if len(text) <= most else text[: most - 3] + "..."
 

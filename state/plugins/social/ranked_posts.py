@@ -1,7 +1,7 @@
-"""The view in which posts are ranked: all posts with their scores, and lists of them in all orders.
+"""Materialized view of ranked posts: all posts with their scores, and lists of them in all orders.
 
-It is derived from the chain and the rows of the index, which it never changes, and is brought up to date when it is read. It isn't
-undone: undoing a change notes the post as changed once more.
+It is derived from the chain and the rows of the index, and updated when it is read. It isn't undone: undoing a change marks the post as
+changed again.
 Source: social.md §2.2, §2.3, §3.3.
 """
 
@@ -22,13 +22,13 @@ from state.store.rows import shared
 from state.tables import State
 from state.tables.content import Comment
 
-# Scopes beside those of tags. They are kept out of the way of tags by the slash, with which scopes_of accepts no tag.
+# Scopes other than tags. Their slash distinguishes them from tags, since scopes_of drops tags with a slash.
 EVERYTHING, COMMUNITIES = "", "/"
-DUE_SECONDS = 43_200  # each stretch of so much time has its own list of payouts that are due in it
+DUE_SECONDS = 43_200  # length of a bucket, a period with a separate list of the payouts due in it
 LISTS_MAX = 1024
 
 Entry = tuple[float, int]
-"""The negated value that a list is sorted by, and the id of the post: the greatest value first, then the oldest post."""
+"""The negated sort value of a list, and the id of the post. So the largest value comes first, then the oldest post."""
 
 
 def community_scope(name: str) -> str:
@@ -37,7 +37,7 @@ def community_scope(name: str) -> str:
 
 
 class DirtyPosts:
-    """The posts and authors that have changed since the view was last read. Undoing a change is a change as well."""
+    """Posts and authors that changed since the view was last read. Undoing a change also counts as a change."""
 
     def __init__(self, journal: Journal, posts: DirtyRows) -> None:
         self.posts = posts
@@ -46,20 +46,20 @@ class DirtyPosts:
         self._record = journal.record
 
     def author(self, name: str) -> None:
-        """Note that an author's reputation may have changed."""
+        """Mark an author whose reputation can have changed."""
         self.authors.add(name)
         self._record((mark_dirty_again, self.authors, name))
 
 
 def mark_dirty_again(changed: set[Any], what: Any) -> None:
-    """Enter a note once more, when the change is undone."""
+    """Mark a post or author as changed when its change is undone."""
     changed.add(what)
 
 
 class RankedPost(Struct, gc=False):
-    """A post with all values that any list filters, sorts or sums by.
+    """A post with all values that lists filter, sort or sum by.
 
-    `earning` is the rshares that its payout is computed from, `banked` the SBD that earlier payouts have given it.
+    `earning` is the rshares that determine its payout, `banked` the SBD of earlier payouts.
     """
 
     comment: int
@@ -81,17 +81,17 @@ class RankedPost(Struct, gc=False):
 
 
 Key = Callable[[RankedPost, str], float | None]
-"""A function from a post and a scope to the value that the list of the scope is sorted by, greatest first; None leaves the post out."""
+"""A function from a post and a scope to the sort value in the scope's list, largest first, or None to exclude the post."""
 
 
 class RankedPosts:
-    """All posts as they are ranked now, by scope, with the lists that somebody has asked for.
+    """All ranked posts by scope, and a cache of lists.
 
     A ranked list holds the posts of one scope (everything, a community, a tag) in one order (trending, hot, created, ...). Every
-    vote changes the scores of its post, hence its place in a list for each scope and order, and few of these lists are ever read.
-    So nothing is sorted when a post changes. It is noted (`DirtyPosts`), and the next read works out the noted posts once and notes
-    them in the lists of their scopes; the list that is read then takes in its own changes (`state.store.LazyOrder`). A list is made
-    when it is first read, and the one that was not read for the longest time is forgotten when there are more than LISTS_MAX.
+    vote changes the scores of its post, and so its position in a list per scope and order. Few of these lists are ever read, so
+    nothing is sorted when a post changes. The post is marked as changed. The next read ranks the changed posts once and marks
+    them in the lists of their scopes, and the requested list processes its changes (`state.store.LazyOrder`). A list is created
+    on its first read. Above LISTS_MAX lists, the least recently read one is dropped.
     """
 
     def __init__(self, state: State, posts: SocialPosts, changed: DirtyPosts) -> None:
@@ -106,11 +106,11 @@ class RankedPosts:
         self.version = 0
 
     def __len__(self) -> int:
-        """How many lists are kept."""
+        """The number of cached lists."""
         return len(self._lists)
 
     def ranked(self, facts: ChainReader) -> dict[int, RankedPost]:
-        """All posts by id, up to date; nobody else may change them."""
+        """Return all posts by id, up to date. The caller must not change them."""
         if self._is_stale:
             self._mark_all()
         changed = self._changed
@@ -123,28 +123,28 @@ class RankedPosts:
         return self._ranked
 
     def members(self, facts: ChainReader, scope: str, is_unpaid: bool) -> Iterator[RankedPost]:
-        """Yield the unpaid, or the paid, posts of a scope, in no order."""
+        """Yield the unpaid or the paid posts of a scope, unordered."""
         ranked = self.ranked(facts)
         return (ranked[comment] for comment in self._members.get((scope, is_unpaid), ()))
 
     @property
     def unpaid(self) -> int:
-        """How many posts and replies were unpaid when the view was last read."""
+        """The number of posts and replies that were unpaid when the view was last read."""
         return len(self._members.get((EVERYTHING, True), ()))
 
     def unpaid_of(self, facts: ChainReader, author: str) -> Set[int]:
-        """Return the ids of an author's unpaid posts and replies; the caller must not change or keep them."""
+        """Return the ids of an author's unpaid posts and replies. The caller must not change or retain them."""
         self.ranked(facts)
         return self._by_author.get(author, set())
 
     def entries(self, facts: ChainReader, scope: str, order: "PostSort", bucket: int = 0) -> Sequence[Entry]:
-        """Return the list of a scope in an order, up to date. The caller must not keep it: the next change may replace it."""
+        """Return the list of a scope in an order, up to date. The caller must not retain it, since the next change can replace it."""
         self.ranked(facts)
         name = (scope, order.name, bucket)
         found = self._lists.pop(name, None)
         if found is None:
             if (scope, True) not in self._members and (scope, False) not in self._members:
-                # Otherwise anybody could displace all lists by asking for tags that no post has.
+                # Otherwise a client could evict all lists by requests for unused tags.
                 return []
             if len(self._lists) >= LISTS_MAX:
                 self._forget(next(iter(self._lists)))
@@ -155,7 +155,7 @@ class RankedPosts:
         return entries
 
     def _candidates(self, scope: str, order: "PostSort") -> Iterator[int]:
-        """Yield the posts of a scope that an order may list."""
+        """Yield the posts of a scope that an order can list."""
         for is_unpaid in (True,) if order.only_unpaid else (True, False):
             yield from self._members.get((scope, is_unpaid), ())
 
@@ -166,22 +166,22 @@ class RankedPosts:
         if not lists:
             del self._lists_of[name[0]]
 
-    # -------------------------------------------------------------- taking over what has changed
+    # -------------------------------------------------------------- processing changes
 
     def mark_all(self) -> None:
-        """Note that all rows have been replaced; the next read computes everything again."""
+        """Mark all rows as replaced. The next read recomputes everything."""
         self._is_stale = True
 
     def _mark_all(self) -> None:
-        """Note all posts and authors, those that were there before too, as changed."""
+        """Mark all posts and authors as changed, including those that no longer exist."""
         self._is_stale = False
         self._changed.posts.add_all(self._ranked)
         self._changed.authors.update(self._low, {post.author for post in self._posts})
 
     def _refresh(self, facts: ChainReader, most: int) -> bool:
-        """Take over at most `most` of the changed authors, which can add posts to the changed ones; when none is left, as many posts.
+        """Process at most `most` changed authors, which can mark more posts, or if none is left, at most `most` changed posts.
 
-        Returns whether there are more.
+        Return whether more are left.
         """
         self.version += 1
         authors, posts = self._changed.authors, self._changed.posts
@@ -192,9 +192,9 @@ class RankedPosts:
         return bool(authors or posts)
 
     def _mark_low(self, facts: ChainReader, author: str) -> None:
-        """Note all unpaid posts of an author as changed when his reputation has become low, or is no longer: they are gray then.
+        """Mark all unpaid posts of an author as changed when his reputation becomes low or stops being low, which changes `is_gray`.
 
-        Only an order of unpaid posts asks for that, so the paid ones may keep the old mark.
+        Paid posts can keep the old value, since only an order of unpaid posts reads it.
         """
         low = is_low(facts.reputation(self._state, author))
         if low != (author in self._low):
@@ -235,7 +235,7 @@ class RankedPosts:
             self._by_author.setdefault(post.author, set()).add(post.comment)
 
     def _made(self, facts: ChainReader, comment: int) -> RankedPost | None:
-        """Return a post as it is ranked now, None when it is deleted."""
+        """Return a post with its current values, or None if it is deleted."""
         row, post = self._state.comments.get(comment), self._posts.by_comment.get(comment)
         if row is None or post is None or post.is_deleted:
             return None
@@ -265,10 +265,10 @@ class RankedPosts:
 
 
 def scopes_of(state: State, comment: Comment, post: SocialPost) -> tuple[str, ...]:
-    """Return the scopes that a post is in: everything, its community, and its tags; a reply has only its category as a tag.
+    """Return the scopes of a post: everything, its community, and its tags. A reply has only its category as a tag.
 
-    Tags and categories are any texts, so somebody could name a post's tag like the scope of a community, and have the post in its lists.
-    Tags with a slash are left out; nothing is lost, as no list of such a tag can be asked for.
+    Tags with a slash are dropped. Otherwise an author could add a post to a community's lists by a tag equal to its scope. No list of
+    such a tag can be requested anyway.
     """
     scopes = [EVERYTHING]
     if post.community:
@@ -286,10 +286,10 @@ def scopes_of(state: State, comment: Comment, post: SocialPost) -> tuple[str, ..
 
 
 class PostSort(Struct, frozen=True):
-    """An order of posts.
+    """Sort order of posts.
 
-    `in_payouts`: the key is what posts earn, and a reader turns it into what they are paid. `by_due`: there is a list for each stretch
-    of DUE_SECONDS, with the posts whose payout is due in it.
+    `in_payouts`: the key is the earning, which reads convert to the payout. `by_due`: each period of DUE_SECONDS has a list of the posts
+    whose payout is due in it.
     """
 
     name: str
@@ -299,10 +299,10 @@ class PostSort(Struct, frozen=True):
     by_due: bool = False
 
     def entry_of(self, ranked: dict[int, RankedPost], scope: str, bucket: int) -> Callable[[int], Entry | None]:
-        """Return the function from a post to its entry in the list of a scope, None when the list doesn't have the post.
+        """Return the function from a post to its entry in the list of a scope, None if the list excludes the post.
 
-        A list by due time holds the payouts of one stretch of time, its bucket: what is asked for is what will be paid soon, and
-        to find that in one list by payout, all others would have to be walked over.
+        A list by due time holds the payouts of one period, its bucket. Clients ask for posts that will be paid soon, and finding
+        them in a single list by payout would require a scan over all others.
         """
         key, by_due = self.key, self.by_due
 
@@ -317,7 +317,7 @@ class PostSort(Struct, frozen=True):
 
 
 def _tagged(post: RankedPost, scope: str) -> bool:
-    """Whether a post is listed under a tag; replies have a category, but no tags."""
+    """Whether a post is listed under a tag. Replies have a category, but no tags."""
     return scope == EVERYTHING or not post.is_reply
 
 

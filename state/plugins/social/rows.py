@@ -8,7 +8,7 @@ NO_POST = -1
 
 
 class Community(Row):
-    """A community; `account` is the id of the account whose name it has. `settings` is JSON text."""
+    """A community. `account` is the id of the account with its name, `settings` is JSON text."""
 
     account: int = 0
     name: str = ""
@@ -26,13 +26,13 @@ class Community(Row):
 
 
 class Communities(Table[Community]):
-    """All communities, one for each account with the name of one."""
+    """All communities, one per account with the name of a community."""
 
     by_name = Unique("name")
 
 
 class Role(Row):
-    """The role and the title of an account in a community. `role` is a number of payloads.ROLES."""
+    """The role and the title of an account in a community. `role` is a number of community_payloads.ROLES."""
 
     community: str = ""
     account: str = ""
@@ -41,7 +41,7 @@ class Role(Row):
 
 
 class Roles(Table[Role]):
-    """All roles that are or were given; an account without a row is a guest."""
+    """All current and former roles. An account without a row is a guest."""
 
     by_pair = Unique("community", "account")
     by_rank = Ordered("community", "-role", "account", lazy=True)
@@ -66,10 +66,10 @@ class Subscriptions(Table[Subscription]):
 
 
 class SocialPost(Row):
-    """The place of a post or a reply in the index.
+    """A post or reply in the index.
 
-    The row stays when the comment is deleted, and a new comment with the same permlink takes it over; `comment` is the id of the newest
-    one. So notifications and reblogs refer to a post by the id of its row, which is also what `parent` is. `promoted` is in SBD.
+    The row stays when the comment is deleted, and a new comment with the same permlink reuses it. `comment` is the id of the newest
+    comment. Notifications, reblogs and `parent` refer to a post by the id of its row. `promoted` is in SBD.
     """
 
     author: str = ""
@@ -91,9 +91,9 @@ def is_shown_pinned(is_pinned: bool, is_deleted: bool) -> bool:
 
 
 class SocialPosts(Table[SocialPost]):
-    """All posts and replies, deleted ones too. The orders are newest first and leave deleted ones out.
+    """All posts and replies, including deleted ones. Its orders are newest first and exclude deleted ones.
 
-    By author and permlink only deleted ones are found here, the others by their comments: a key takes 100 bytes.
+    Only deleted ones are indexed by author and permlink, since a key takes 100 bytes. The others are found by their comments.
     """
 
     deleted = Ordered("author", "permlink", where=(bool, "is_deleted"))
@@ -104,7 +104,7 @@ class SocialPosts(Table[SocialPost]):
 
 
 class Reblog(Row):
-    """A reblog by an account; `post` is the id of a row of SocialPosts."""
+    """A reblog by an account. `post` is the id of a row of SocialPosts."""
 
     account: str = ""
     post: int = 0
@@ -120,7 +120,7 @@ class Reblogs(Table[Reblog]):
 
 
 class Notification(Row):
-    """A notification of an account (`dst`), of a community or about a post; `type` is a notifications.writing.Type."""
+    """A notification to an account (`dst`), of a community or about a post. `type` is a notifications.writer.Type."""
 
     type: int = 0
     score: int = 0
@@ -138,7 +138,7 @@ def is_about_a_post(post: int) -> bool:
 
 
 class Notifications(Table[Notification]):
-    """All notifications, oldest first. They grow with the chain, by a few per operation at most."""
+    """All notifications, oldest first. They grow with the chain, by at most a few per operation."""
 
     by_dst = Ordered("dst", where=(bool, "dst"), lazy=True)
     by_community = Ordered("community", where=(bool, "community"), lazy=True)
@@ -146,9 +146,9 @@ class Notifications(Table[Notification]):
 
 
 class SentOnce(Row):
-    """A notification that isn't written twice: votes and flags once for each sender, mentions once for each receiver (`account`).
+    """Key of a notification that is written only once: votes and flags per sender, mentions per receiver (`account`).
 
-    It is not found among the notifications themselves, as these have no index by post and account.
+    Notifications themselves have no index by post and account.
     """
 
     type: int = 0
@@ -157,7 +157,7 @@ class SentOnce(Row):
 
 
 class SentOnceTable(Table[SentOnce]):
-    """All notifications of votes, mentions and flags, by what makes them the same."""
+    """Keys of all notifications of votes, mentions and flags."""
 
     by_all = Unique("type", "post", "account")
 
@@ -170,6 +170,6 @@ class LastRead(Row):
 
 
 class LastReads(Table[LastRead]):
-    """One row for each account that has said so."""
+    """Rows of the accounts that have set this time."""
 
     by_account = Unique("account")

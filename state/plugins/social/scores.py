@@ -1,16 +1,16 @@
-"""The floating-point numbers of the social index: the scores by which posts are ranked, and reputations as they are shown.
+"""Floating-point numbers of the social index: scores for ranking posts, and displayed reputations.
 Source: social.md §2.3, §2.4.
 """
 
 from math import log10, modf
 
-TREND_SECONDS, HOT_SECONDS = 240_000, 10_000  # so much younger weighs as much as ten times the votes
+TREND_SECONDS, HOT_SECONDS = 240_000, 10_000  # a post that is this much younger needs a tenth of the votes
 SCORE_UNIT = 10_000_000  # rshares
 REPUTATION_START, REPUTATION_STEP, REPUTATION_DIGITS = 25, 9, 9
 LEADING_DIGITS = 4
 TINY = 1e-8
 
-LOW_REPUTATION = 1  # on the shown scale; below it posts outside communities are gray
+LOW_REPUTATION = 1  # on the displayed scale; below it, posts outside communities are gray
 
 
 def trend(rshares: int, created: int) -> float:
@@ -26,17 +26,17 @@ def hot(rshares: int, created: int) -> float:
 def score(rshares: int, created: int, seconds: int) -> float:
     """Return the order of magnitude of the votes plus the time in units of `seconds`.
 
-    Not the same as the score of the plugin `tags`, which divides by the unit with integers and has a sign of its own for 0.
+    This differs from the score of the plugin `tags`, which uses integer division and another sign for 0.
     """
     order = log10(max(abs(rshares / SCORE_UNIT), 1))
     return (order if rshares > 0 else -order) + created / seconds
 
 
 def shown_reputation(raw: int) -> float:
-    """Return a reputation on the scale that people know: 25 for a new account, 9 more for ten times the raw value.
+    """Return a reputation on the displayed scale: 25 for a new account, 9 more for ten times the raw value.
 
-    The logarithm is taken of the first four digits and the number of digits, not of the value: every indexer and client of this family
-    computes it so, and the two decimals would differ otherwise.
+    As in all indexers and clients of this family, the logarithm is computed from the first four digits and the number of digits.
+    The logarithm of the value itself would change the two decimals.
     """
     if raw == 0:
         return REPUTATION_START

@@ -24,7 +24,7 @@ from state.plugins.tags.rows import (
 from state.store import Journal, Ordered, Row, Table, Unique
 from state.store.lazy.incremental import ReadMode, process_some
 
-COMMENTS_CHUNK = 100  # less than SLICE, since a comment has an entry per tag, and an entry is in nine orders
+COMMENTS_CHUNK = 100  # fewer than CHUNK_ROWS, since a comment has an entry per tag, and an entry is in nine orders
 
 
 class TagEntry(Row):

@@ -1,1 +1,1 @@
-"""Communities: `community_payloads` checks what an operation holds, `actions` applies it, `lists` reads."""
+"""Communities: `actions` applies operations, `lists` reads."""

@@ -1,5 +1,4 @@
-"""The effects of community operations, and who may do them. An operation that may not be done changes nothing, and its actor gets an error
-notification.
+"""Effects and permissions of community operations. A forbidden operation changes nothing, and its actor gets an error notification.
 Source: social.md §1.4, §1.7-§1.9.
 """
 
@@ -35,12 +34,12 @@ PLAIN_PROPS = ("title", "about", "lang", "is_nsfw", "description", "flag_text")
 
 
 def on_custom_json(state: State, kept: Social, operation: CustomJson) -> None:
-    """After a custom operation: apply it if it has an id of the index and needs the posting authority of one account, its actor."""
+    """Apply a custom operation if it has an id of the index and requires the posting authority of exactly one account, its actor."""
     if operation.id not in (COMMUNITY, FOLLOW, NOTIFY) or operation.required_auths or len(operation.required_posting_auths) != 1:
         return
     text = operation.json
     if operation.id == FOLLOW and "reblog" not in text and "\\" not in text:
-        return  # a relation, like most operations of this id: whatever the text holds, its first element is no "reblog"
+        return  # the first element isn't "reblog", even if the text is escaped; most operations with this id set a relation
     actor = operation.required_posting_auths[0]
     value = read_json(text)
     if operation.id == COMMUNITY:
@@ -55,7 +54,7 @@ def on_custom_json(state: State, kept: Social, operation: CustomJson) -> None:
 
 
 def apply_last_read(state: State, kept: Social, actor: str, members: dict[str, Any]) -> None:
-    """Note the time up to which an account has read its notifications; a later one than now is passed over."""
+    """Store the time up to which an account has read its notifications. A future time is ignored."""
     date = members.get("date")
     if members.keys() != {"date"} or not isinstance(date, str) or not DATE.fullmatch(date):
         return
@@ -76,9 +75,9 @@ def apply_last_read(state: State, kept: Social, actor: str, members: dict[str, A
 
 
 def apply_community(state: State, kept: Social, actor: str, value: Any) -> None:
-    """Do what a payload says, or notify the actor why not.
+    """Apply a payload, or notify the actor of the error.
 
-    An error in the structure of a payload comes before its actor is known to the reference, which stores a notification without receiver.
+    The reference doesn't know the actor yet when it checks the structure of a payload, so such an error notification has no receiver.
     """
     try:
         action = named_action(value)
@@ -96,9 +95,9 @@ def apply_community(state: State, kept: Social, actor: str, value: Any) -> None:
 
 
 def require_permission(kept: Social, actor: str, payload: Payload) -> None:
-    """Require that an operation would change something, and that its actor may do it.
+    """Require that an operation has an effect and that its actor has permission.
 
-    The order of the two checks decides which text the actor gets: in most actions the former comes first.
+    The order of the two checks decides which text the actor gets. Most actions check the effect first.
     """
     community, post = payload.community.name, payload.post
     role = kept.role(community, actor)
@@ -119,7 +118,7 @@ def require_permission(kept: Social, actor: str, payload: Payload) -> None:
 
 
 def require_post_action(kept: Social, actor: str, role: int, payload: Payload, post: SocialPost) -> None:
-    """Require that an action on a post would change something, and that its actor may do it."""
+    """Require that an action on a post has an effect and that its actor has permission."""
     match payload.action:
         case "mutePost":
             require(not post.is_muted, "post is already muted")
@@ -146,9 +145,9 @@ def is_parent_muted(kept: Social, post: SocialPost) -> bool:
 
 
 def require_settable(kept: Social, actor: str, role: int, payload: Payload) -> None:
-    """Require that the actor may give this role to this account: both the role and the account's present one must be below his own.
+    """Require that the new role and the account's current role are below the actor's role.
 
-    For himself only the former is required, so anyone from mod up may lower himself; an owner can't come back then.
+    For the actor's own account only the former is required. So every role from mod up can be given up; an owner can't regain it.
     """
     require(role >= MOD, "only mods and up can alter roles")
     require(role > payload.role, "cannot promote to or above own rank")
@@ -159,7 +158,7 @@ def require_settable(kept: Social, actor: str, role: int, payload: Payload) -> N
 
 
 def act(state: State, kept: Social, actor: str, payload: Payload) -> None:
-    """Apply an operation that is allowed, and write its notification."""
+    """Apply a permitted operation, and write its notification."""
     match payload.action:
         case "subscribe" | "unsubscribe":
             subscribe(state, kept, actor, payload)
@@ -180,7 +179,7 @@ def subscribe(state: State, kept: Social, actor: str, payload: Payload) -> None:
     """Add or remove a subscription."""
     community, subscriptions = payload.community, kept.subscriptions
     row = subscriptions.by_pair.get(community.name, actor)
-    # The permissions were checked: with a row this is `unsubscribe`, without one `subscribe`.
+    # Checked before: with a row the action is `unsubscribe`, without one `subscribe`.
     if row is not None:
         subscriptions.remove(row)
         kept.communities.modify(community, subscribers=community.subscribers - 1)
@@ -191,7 +190,7 @@ def subscribe(state: State, kept: Social, actor: str, payload: Payload) -> None:
 
 
 def set_role(kept: Social, payload: Payload, **changes: Any) -> None:
-    """Change an account's role or title; the other one stays."""
+    """Change an account's role or title, and keep the other."""
     community, account = payload.community.name, payload.account
     row = kept.role_row(community, account)
     if row is None:
@@ -201,14 +200,14 @@ def set_role(kept: Social, payload: Payload, **changes: Any) -> None:
 
 
 def notify_target(state: State, kept: Social, kind: Type, actor: str, payload: Payload, text: str) -> None:
-    """Notify an account of a new role or title. The score is below what clients ask for if it doesn't subscribe to the community."""
+    """Notify an account of a new role or title. The score is below the usual filter of clients unless it subscribes to the community."""
     community, account = payload.community.name, payload.account
     score = COMMUNITY_SCORE if kept.is_subscribed(community, account) else STRANGER_SCORE
     notify(state, kept, kind, score, src=actor, dst=account, community=community, payload=text)
 
 
 def update_props(kept: Social, payload: Payload) -> None:
-    """Write properties; the address of the picture is copied out of the settings."""
+    """Set properties. The URL of the avatar is copied from the settings."""
     props = payload.props
     changes = {name: props[name] for name in PLAIN_PROPS if name in props}
     if "settings" in props:
@@ -228,7 +227,7 @@ POST_CHANGES: dict[str, tuple[Type, dict[str, bool]]] = {
 
 
 def act_on_post(state: State, kept: Social, actor: str, payload: Payload) -> None:
-    """Mute, pin or flag a post, or undo that. A flag changes nothing: its notification is its only trace."""
+    """Mute, unmute, pin, unpin or flag a post. A flag only writes a notification."""
     kind, changes = POST_CHANGES[payload.action]
     post = payload.post
     assert post is not None, "these actions are about posts"

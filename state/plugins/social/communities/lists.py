@@ -1,4 +1,4 @@
-"""Lists of communities, with pending payouts and ranks, and lists of their roles and subscribers. Nothing here changes anything.
+"""Reads of communities with pending payouts and ranks, of their roles and subscribers.
 Source: social.md §2.7, §3.5-§3.8.
 """
 
@@ -23,13 +23,13 @@ POPULAR_SECONDS = 30 * DAY_SECONDS
 SUBSCRIBERS_MAX = 250
 TEAM_MAX = 1000
 ADMINS_MAX = 1000
-COUNTED_CHUNK = 5000  # posts that are added up in a slice
+COUNTED_CHUNK = 5000  # posts per step of an incremental count
 PAYOUT_ROWS_MAX = 250
-LATE_COUNTS_MAX = 2  # counts in slices, one after another, that were out of date when they were done
+LATE_COUNTS_MAX = 2  # consecutive incremental counts that were out of date at their end
 
 
 class PayoutTotals(Struct):
-    """The pending payouts in a community, or of an author outside communities: their sum in SBD, their posts, and the posts' authors."""
+    """Pending payouts in a community, or of an author outside communities: sum in SBD, number of posts, number of authors."""
 
     payout: int = 0
     posts: int = 0
@@ -37,15 +37,15 @@ class PayoutTotals(Struct):
 
     @property
     def rounded(self) -> int:
-        """The sum rounded to whole SBD, halves up."""
+        """The sum in whole SBD, rounded half up."""
         return (self.payout + SBD_UNIT // 2) // SBD_UNIT
 
 
 class PayoutTotalsIndex(Struct):
-    """The figures of each community, and those of each author outside communities.
+    """Figures of each community, and of each author outside communities.
 
-    `largest` are the authors with the largest sums, as many as anybody may ask for, each as (negated sum, name with @, posts), the largest
-    first; `total` and `blogs` are the sums of all, and of the authors.
+    `largest` holds the PAYOUT_ROWS_MAX authors with the largest sums, largest first, each as (negated sum, name with @, posts). `total`
+    is the sum of all, `blogs` the sum of the authors.
     """
 
     communities: dict[str, PayoutTotals]
@@ -64,10 +64,10 @@ class CommunityRank(Struct):
 
 
 def figures(state: State, kept: Social) -> PayoutTotalsIndex:
-    """Return the figures of now. They are counted again only when posts, or the reward fund that decides their worth, have changed."""
+    """Return the current figures. They are recounted only after changes of posts or of the reward fund."""
     key = counted_from(state, kept)
     if kept.counted is None or kept.counted[0] != key:
-        # Where posts change all the time, each count in slices is out of date when it is done: after some of these it is made at once.
+        # If posts change all the time, each incremental count is out of date at its end. After LATE_COUNTS_MAX of them, count at once.
         if kept.late_counts < LATE_COUNTS_MAX:
             state.journal.read_mode.raise_if_large(kept.view.unpaid, lambda: count_some(state, kept))
         kept.counted = key, counted(state, kept)
@@ -77,18 +77,18 @@ def figures(state: State, kept: Social) -> PayoutTotalsIndex:
 
 
 def counted_from(state: State, kept: Social) -> tuple[Any, ...]:
-    """Return what figures are counted from: with price and fund all payouts change."""
-    # Reading the view brings its version up to date.
+    """Return the version of the input of figures: the view, and the fund and price, which determine all payouts."""
+    # Reading the view updates its version.
     kept.view.ranked(kept.facts)
     return kept.view.version, payable_reward_pool(state)
 
 
 def count_some(state: State, kept: Social) -> bool:
-    """Begin to count, or go on with it for a slice; returns whether more is left."""
+    """Start an incremental count, or continue it by a step. Return whether more is left."""
     if kept.counting is None:
         key = counted_from(state, kept)
         if kept.counted is not None and kept.counted[0] == key:
-            return False  # somebody else has counted meanwhile
+            return False  # another read has counted in the meantime
         kept.counting = key, counting(state, kept)
     key, steps = kept.counting
     try:
@@ -112,7 +112,7 @@ def counted(state: State, kept: Social) -> PayoutTotalsIndex:
 
 
 def counting(state: State, kept: Social) -> Generator[None, None, PayoutTotalsIndex]:
-    """Add up all posts and replies that are unpaid at the beginning; yields after each slice. Meanwhile anything may change."""
+    """Add up all posts and replies that are unpaid at the start. Yields after each step, when the state can change."""
     worth = kept.facts.worth(state)
     posts = list(kept.view.members(kept.facts, EVERYTHING, True))
     found = PayoutTotalsIndex({}, {})
@@ -131,18 +131,18 @@ def counting(state: State, kept: Social) -> Generator[None, None, PayoutTotalsIn
 
 
 def add_up(found: PayoutTotalsIndex) -> Generator[None, None, None]:
-    """Find the sums and the largest authors; yields after each slice."""
+    """Compute the sums and the largest authors. Yields after each step."""
     every = iter(found.authors.items())
     while some := list(islice(every, COUNTED_CHUNK)):
         yield
         found.blogs += sum([one.payout for _, one in some])
-        # There may be far more authors than anybody asks for.
+        # There can be far more authors than PAYOUT_ROWS_MAX.
         found.largest = nsmallest(PAYOUT_ROWS_MAX, found.largest + [(-one.payout, f"@{name}", one.posts) for name, one in some])
     found.total = found.blogs + sum([one.payout for one in found.communities.values()])
 
 
 def place_of(found: PayoutTotalsIndex, post: RankedPost) -> PayoutTotals:
-    """Return the figure that a post counts in, which is made at its first post."""
+    """Return the figure for a post, created for its first post."""
     figures, name = (found.communities, post.community) if post.community else (found.authors, post.author)
     figure = figures.get(name)
     if figure is None:
@@ -158,7 +158,7 @@ def standings(state: State, kept: Social) -> list[CommunityRank]:
 
 
 def standing_key(row: Community, figure: PayoutTotals) -> tuple[int, int, int, int, bool, int]:
-    """Return the sorting key of ranks: rounded payouts, authors, posts, subscribers, whether it has a title, age."""
+    """Return the sort key of ranks: rounded payouts, authors, posts, subscribers, whether it has a title, age."""
     return -figure.rounded, -figure.authors, -figure.posts, -row.subscribers, not row.title, row.account
 
 
@@ -176,7 +176,7 @@ def roles(kept: Social, community: str) -> Iterator[Role]:
 
 
 def roles_after(kept: Social, community: str, last: Role | None) -> Iterator[Role]:
-    """Yield the roles after one of them, or all, by role and name."""
+    """Yield the roles after the role `last`, or all, by role and name."""
     if last is None:
         return roles(kept, community)
     rows = kept.roles.by_rank.after(community, last.role, last.account)
@@ -200,7 +200,7 @@ def titles(kept: Social, community: str, last: str) -> Iterator[Role]:
 
 
 def subscribers(kept: Social, community: str, last: str) -> Iterator[Subscription]:
-    """Yield those of the newest 250 subscribers of a community that come after the account `last`, newest first."""
+    """Yield the newest 250 subscribers of a community, newest first, from after the account `last` on."""
     rows: Iterable[Subscription] = islice(kept.subscriptions.by_community.equal(community), SUBSCRIBERS_MAX)
     row = kept.subscriptions.by_pair.get(community, last) if last else None
     return (one for one in rows if row is None or one.id < row.id)
@@ -214,7 +214,7 @@ def subscriptions(state: State, kept: Social, account: str) -> list[Community]:
 
 
 def popular(state: State, kept: Social, limit: int) -> list[Community]:
-    """Return the communities with most new subscribers within a month."""
+    """Return the communities with the most new subscribers within a month."""
     since = state.head_time - POPULAR_SECONDS
     rows = takewhile(lambda row: row.created > since, kept.subscriptions.by_created)
     counts = Counter(row.community for row in rows)
@@ -226,7 +226,7 @@ def popular(state: State, kept: Social, limit: int) -> list[Community]:
 
 
 def community_list(state: State, kept: Social, sort: str, query: str, last: Community | None) -> Iterator[CommunityRank]:
-    """Yield communities after `last`, by rank, by age (`new`) or by subscribers (`subs`); only those with all words of a query."""
+    """Yield communities with all words of a query, after `last`, by rank, by age (`new`) or by subscribers (`subs`)."""
     found = standings(state, kept)
     if sort == "new":
         found.sort(key=lambda one: (-one.row.created, one.row.account))
@@ -238,7 +238,7 @@ def community_list(state: State, kept: Social, sort: str, query: str, last: Comm
 
 
 def has_words(row: Community, words: list[str]) -> bool:
-    """Whether a community's title and `about` hold all of these words."""
+    """Whether a community's title and `about` contain all of these words."""
     if not words:
         return True
     text = f"{row.title} {row.about}".lower()
@@ -246,7 +246,7 @@ def has_words(row: Community, words: list[str]) -> bool:
 
 
 class PayoutRow(Struct):
-    """The pending payouts of a community, or of an author outside communities (`authors` is None)."""
+    """Pending payouts of a community, or of an author outside communities (`authors` is None)."""
 
     url: str
     label: str
@@ -256,7 +256,7 @@ class PayoutRow(Struct):
 
 
 class PayoutRows(Struct):
-    """The rows with the largest payouts, and the sums of all: of communities and authors, and of authors alone."""
+    """The rows with the largest payouts, and the sums of all rows and of the authors' rows."""
 
     largest: list[PayoutRow]
     total: int
@@ -264,7 +264,7 @@ class PayoutRows(Struct):
 
 
 def payout_rows(state: State, kept: Social, most: int) -> PayoutRows:
-    """Return at most `most`, PAYOUT_ROWS_MAX in all, of the communities and authors with unpaid posts, the largest payout first."""
+    """Return the `most` (up to PAYOUT_ROWS_MAX) communities and authors with unpaid posts, largest payout first."""
     found = figures(state, kept)
     rows = [PayoutRow(url, url, -payout, posts, None) for payout, url, posts in found.largest]
     for name, one in found.communities.items():

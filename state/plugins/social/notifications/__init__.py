@@ -1,1 +1,1 @@
-"""Notifications: `writer` adds them, `lists` and `texts` read them."""
+"""Notifications: `writer` adds them, `lists` reads them, `texts` formats them."""

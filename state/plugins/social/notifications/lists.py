@@ -1,4 +1,4 @@
-"""Lists of notifications, newest first: of an account, of a community and about a post. Nothing here changes anything.
+"""Reads of notifications, newest first: of an account, of a community and about a post.
 Source: social.md §3.4, §3.8.
 """
 
@@ -13,7 +13,7 @@ from state.protocol.values.integers import HALF64
 from state.store import OrderedIndex
 
 LAST = HALF64  # above every id
-# Notifications with the time of a post or a vote, which the chain takes from the block before. Times of all the others never fall.
+# Notifications with the time of a post or a vote, which is the time of the previous block. The times of all others ascend.
 OF_THE_CHAIN = (Type.reply, Type.reply_comment, Type.mention, Type.vote)
 
 
@@ -23,7 +23,7 @@ def of_account(kept: Social, account: str, last: int, min_score: int) -> Iterato
 
 
 def of_community(kept: Social, community: str, last: int) -> Iterator[Notification]:
-    """Yield the notifications of a community, its log, before the notification `last`."""
+    """Yield the log of a community, its notifications, before the notification `last`."""
     return newest_first(kept, kept.notifications.by_community, "community", community, last)
 
 
@@ -33,7 +33,7 @@ def of_post(kept: Social, post: SocialPost, last: int, min_score: int) -> Iterat
 
 
 def newest_first(kept: Social, index: OrderedIndex[Notification], field: str, value: Any, last: int) -> Iterator[Notification]:
-    """Yield the notifications with a value in a field, from before `last` downwards, without the ones about deleted posts."""
+    """Yield the notifications with this value in `field` before `last`, newest first, without those about deleted posts."""
     rows = takewhile(lambda row: getattr(row, field) == value, index.before(value, last))
     return (row for row in rows if row.post == NO_POST or not kept.posts.find(row.post).is_deleted)
 
@@ -51,6 +51,6 @@ def unread(kept: Social, account: str, min_score: int, *, as_community: bool = F
         if row.created > since:
             count += row.score >= min_score
         elif row.type not in OF_THE_CHAIN:
-            # Nothing before this one can be newer.
+            # No older notification has a later time.
             break
     return count

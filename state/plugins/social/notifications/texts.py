@@ -1,4 +1,4 @@
-"""The texts and links of notifications. Source: social.md §3.4."""
+"""Texts and links of notifications. Source: social.md §3.4."""
 
 from msgspec import Struct
 
@@ -29,7 +29,7 @@ TEXTS = {
 
 
 class Content(Struct):
-    """The content of a notification, from which text and link are made; `post` is author/permlink, `title` that of the community."""
+    """Values for the text and the link of a notification. `post` is author/permlink, `title` that of the community."""
 
     type: Type
     src: str = ""
@@ -68,7 +68,7 @@ def message(content: Content) -> str:
 
 
 def shown_amount(payload: str) -> str:
-    """Return the contribution of a vote, rounded to cents, in brackets; nothing for less than a cent."""
+    """Return the contribution of a vote, rounded to cents, in parentheses, or "" below one cent."""
     amount = payload.removeprefix("$")
     if not amount or int(amount.replace(".", "")) < 10:
         return ""

@@ -1,6 +1,6 @@
-"""How notifications are written: their types, their scores, and when one is left out. Source: social.md §2.5, §2.9.
+"""Writes notifications: their types, their scores, and conditions for omitting them. Source: social.md §2.5, §2.9.
 
-A score says how much a notification matters; readers ask for those from a score on.
+The score is the importance of a notification. Clients filter by a minimum score.
 """
 
 import re
@@ -14,7 +14,7 @@ from state.tables.content import Comment, CommentVote
 
 
 class Type(IntEnum):
-    """The type of a notification, by the numbers of the reference."""
+    """Type of a notification, with the numbers of the reference."""
 
     new_community = 1
     set_role = 2
@@ -36,42 +36,42 @@ class Type(IntEnum):
 
 
 COMMUNITY_SCORE, STRANGER_SCORE = 35, 15
-# An account ranked before the first number scores the second.
+# (rank bound, score): accounts ranked before the bound have this score.
 RANK_SCORES = ((200, 70), (1000, 60), (6500, 50), (25_000, 40), (100_000, 30))
 LAST_SCORE = 20
 VOTE_RSHARES_MIN = 10**10
 CONTRIBUTION_MIN = 20  # thousandths of an SBD
 SCORE_MAX, SCORE_OF_DIGIT = 100, 25
 MENTION_STEP = 2
-# An account that scores less than the first number may mention as many accounts as the second.
+# (score bound, limit): accounts that score less than the bound can mention this many accounts in a post.
 MENTIONS_MAX = ((30, 5), (60, 10))
 MENTIONS_MOST = 25
 
-# The first group is a name: 3 to 16 characters, not in the middle of a word, an address or a path.
+# The first group is a name of 3 to 16 characters that is not inside a word, an address or a path.
 MENTION = re.compile(
     r"(?:^|[^a-zA-Z0-9_!#$%&*@/])@([a-zA-Z0-9][a-zA-Z0-9.-]{1,14}[a-zA-Z0-9])(?![a-z])",
 )
 
 
 def notify(state: State, kept: Social, kind: Type, score: int = COMMUNITY_SCORE, **fields: object) -> None:
-    """Write a notification of the time of the operation, unless `created` is given; `fields` are those of the row."""
+    """Write a notification with the fields of a row. `created` defaults to the time of the operation."""
     created = fields.pop("created", None)
     row = Notification(type=int(kind), score=score, created=kept.moment(state) if created is None else created, **fields)  # type: ignore[arg-type]
     kept.notifications.insert(row)
 
 
 def notify_error(state: State, kept: Social, account: str, text: str, post: int = NO_POST) -> None:
-    """Notify an account that an operation of its had no effect, with the reason."""
+    """Notify an account that its operation had no effect, with the reason."""
     notify(state, kept, Type.error, dst=account, payload=text, post=post)
 
 
 def is_sent(kept: Social, kind: Type, post: SocialPost, account: str) -> bool:
-    """Whether a notification of a type that is written once per post and account has been written."""
+    """Whether the notification of a type that is written once per post and account has been written."""
     return kept.sent_once.by_all.get(kind, post.id, account) is not None
 
 
 def remember(kept: Social, kind: Type, post: SocialPost, account: str) -> None:
-    """Note that such a notification has been written."""
+    """Remember a notification that is written once per post and account."""
     kept.sent_once.insert(SentOnce(type=int(kind), post=post.id, account=account))
 
 
@@ -94,7 +94,7 @@ def account_score(state: State, kept: Social, name: str) -> int:
 
 
 def mentions_most(score: int) -> int:
-    """Return how many accounts an account of this score may mention in a post."""
+    """Return how many accounts an account with this score can mention in a post."""
     return next((most for bound, most in MENTIONS_MAX if score < bound), MENTIONS_MOST)
 
 
@@ -104,12 +104,12 @@ def mention_score(score: int, count: int) -> int:
 
 
 def contribution(payout: int, net_rshares: int, rshares: int) -> int:
-    """Return the share of a vote in a payout, in thousandths of an SBD: the post's payout of now, divided by rshares."""
+    """Return the share of a vote in the current payout by rshares, in thousandths of an SBD."""
     return payout * rshares // net_rshares if net_rshares > 0 else 0
 
 
 def vote_score(thousandths: int) -> int:
-    """Return the score of a vote by its contribution: 25 more for each further digit."""
+    """Return the score of a vote by its contribution, 25 per digit after the first, at most 100."""
     return min(SCORE_MAX, SCORE_OF_DIGIT * (len(str(thousandths)) - 1))
 
 
@@ -117,12 +117,12 @@ def vote_score(thousandths: int) -> int:
 
 
 def mentioned(body: str) -> list[str]:
-    """Return the names that a text mentions, in its order, each once."""
+    """Return the names that a text mentions, each once, in order of appearance."""
     return list(dict.fromkeys([name.lower() for name in MENTION.findall(body)]))
 
 
 def notify_reply(state: State, kept: Social, comment: Comment, post: SocialPost) -> None:
-    """Notify the author of the parent of a new comment, unless he wrote it himself or ignores its author."""
+    """Notify the author of the parent of a new comment, unless he wrote the comment or ignores its author."""
     to, author = comment.parent_author, comment.author
     if not to or to == author or to in kept.irredeemables or ignores(state, to, author):
         return
@@ -131,9 +131,9 @@ def notify_reply(state: State, kept: Social, comment: Comment, post: SocialPost)
 
 
 def notify_mentions(state: State, kept: Social, comment: Comment, post: SocialPost, body: str) -> None:
-    """Notify the accounts that a text mentions; none of them, when they are too many.
+    """Notify the accounts that a text mentions, or none if it mentions too many.
 
-    Accounts that ignore the author, or have a mention in this post already, get no notification but count as mentioned.
+    Accounts that ignore the author, or were already notified for this post, count as mentioned but get no notification.
     """
     if "@" not in body:
         return
@@ -144,7 +144,7 @@ def notify_mentions(state: State, kept: Social, comment: Comment, post: SocialPo
     score = account_score(state, kept, comment.author)
     if len(names) > mentions_most(score):
         return
-    # The reference has no order here; this one makes all nodes number the notifications alike.
+    # The reference's order is undefined. Sorting makes all nodes number the notifications alike.
     for name in sorted(names):
         if not is_sent(kept, Type.mention, post, name) and not ignores(state, name, comment.author):
             remember(kept, Type.mention, post, name)
@@ -161,11 +161,11 @@ def notify_mentions(state: State, kept: Social, comment: Comment, post: SocialPo
 
 
 def notify_vote(state: State, kept: Social, comment: Comment, post: SocialPost, vote: CommentVote, voter: str) -> None:
-    """Notify an author of a vote with a noticeable contribution to the payout, once for each voter."""
+    """Notify an author of a vote that contributes at least CONTRIBUTION_MIN to the payout, once per voter."""
     if vote.rshares < VOTE_RSHARES_MIN or is_sent(kept, Type.vote, post, voter):
         return
     payout = payout_of(state, kept.facts, comment, kept.facts.worth(state)).total
-    # The chain's net_rshares, not the sum of all votes: after a payout it is 0, and so is the contribution.
+    # Use net_rshares, not the sum of all votes. After a payout it is 0, and so is the contribution.
     added = contribution(payout, comment.net_rshares, vote.rshares)
     if added < CONTRIBUTION_MIN:
         return

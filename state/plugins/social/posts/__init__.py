@@ -1,1 +1,1 @@
-"""Posts: `placement` takes them in, `texts` reads their metadata, `view` ranks them, `lists` reads."""
+"""Posts: `placement` indexes them, `lists` reads them."""

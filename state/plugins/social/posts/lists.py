@@ -1,4 +1,4 @@
-"""Lists of posts: ranked ones, those of an account, and discussions. Nothing here changes anything.
+"""Reads of posts: ranked lists, lists of an account, and discussions.
 Source: social.md §3.3, §3.8.
 """
 
@@ -30,7 +30,7 @@ from state.protocol.constants import DAY_SECONDS
 from state.tables import State
 from state.tables.content import Comment
 
-DUE_FROM, DUE_TO = 12 * 3600, 36 * 3600  # seconds from now; lists by payout hold the posts whose payout is due in between
+DUE_FROM, DUE_TO = 12 * 3600, 36 * 3600  # seconds from now; lists by payout hold the posts whose payout is due in this range
 PINNED_ORDERS = ("trending", "created")
 PINS_MAX = 100
 FEED_SECONDS = 30 * DAY_SECONDS
@@ -39,9 +39,9 @@ DISCUSSION_POSTS_MAX, DISCUSSION_DEPTH_MAX = 500, 50
 
 
 class Scope(Struct, frozen=True):
-    """The posts among which a list is made: those of all scopes named, in the orders of tags or of communities.
+    """Set of posts for a list: the posts of the named scopes, with the orders of tags or of communities.
 
-    `community` is set if the list is of this one community, whose pinned posts come first.
+    `community` is set for a list of a single community, which starts with its pinned posts.
     """
 
     names: tuple[str, ...]
@@ -50,13 +50,14 @@ class Scope(Struct, frozen=True):
 
     @property
     def orders(self) -> dict[str, PostSort]:
-        """The orders that lists of these posts can have."""
+        """The available orders by name."""
         return COMMUNITY_ORDERS if self.of_communities else TAG_ORDERS
 
 
 def scope_of(kept: Social, tag: str, observer: str) -> Scope:
-    """Return the posts that a `tag` argument stands for: "" is all posts, `my` the observer's communities, `all` every community; otherwise
-    it is the name of a community, or a tag.
+    """Return the scope of a `tag` argument: "" means all posts, `my` the observer's communities, `all` every community.
+
+    Other values are names of communities or tags.
     """
     if tag == "my":
         mine = kept.subscriptions.by_account.equal(observer) if observer else ()
@@ -71,8 +72,8 @@ def scope_of(kept: Social, tag: str, observer: str) -> Scope:
 def ranked_posts(state: State, kept: Social, scope: Scope, sort: str, limit: int, start: Comment | None) -> list[int]:
     """Return the ids of the posts of a scope in an order, after the post `start` if there is one.
 
-    The lists of several scopes are merged as they are walked. The first page of a community begins with its pinned posts, which
-    don't count towards the limit.
+    The lists of several scopes are merged lazily. The first page of a community starts with its pinned posts, which don't count
+    towards the limit.
     """
     order, worth = scope.orders[sort], kept.facts.worth(state)
     first = None if start is None else start_entry(state, kept, order, start, worth)
@@ -81,14 +82,13 @@ def ranked_posts(state: State, kept: Social, scope: Scope, sort: str, limit: int
     entries: Iterator[Entry] = walks[0] if len(walks) == 1 else merge(*walks)
     ranked = kept.view.ranked(kept.facts)
     if sort == "muted" and not scope.of_communities:
-        # Entries hold negated payouts, and this list wants payouts above zero. Earnings above zero, by which it was filled, may be
-        # worth less than the smallest unit.
+        # Entries hold negated payouts, and this list holds only payouts above 0. Earnings above 0 can be worth less than the smallest unit.
         entries = takewhile(lambda entry: entry[0] < 0, entries)
     found = (comment for _, comment in entries)
     if order.by_due:
         earliest, latest = state.head_time + DUE_FROM, state.head_time + DUE_TO
         found = (comment for comment in found if earliest <= ranked[comment].payout_at <= latest)
-    # On later pages pinned posts stand at their normal places, so a reader meets them twice; the reference does the same.
+    # Later pages list pinned posts again at their normal positions, as on the reference.
     if start is not None or not scope.community or sort not in PINNED_ORDERS:
         return list(islice(found, limit))
     pins = [row.comment for row in islice(kept.posts.by_pin.equal(scope.community), PINS_MAX)]
@@ -96,12 +96,12 @@ def ranked_posts(state: State, kept: Social, scope: Scope, sort: str, limit: int
 
 
 def due_buckets(now: int) -> range:
-    """Return the stretches of time that hold the payouts which are due soon; each has a list of its own (view.py)."""
+    """Return the buckets of time with the payouts that are due soon. Each has a separate list (ranked_posts.py)."""
     return range((now + DUE_FROM) // DUE_SECONDS, (now + DUE_TO) // DUE_SECONDS + 1)
 
 
 def start_entry(state: State, kept: Social, order: PostSort, start: Comment, worth: Worth) -> Entry:
-    """Return the entry that a post has in an order, or would have if it isn't listed."""
+    """Return the entry of a post in an order, also if the post isn't listed."""
     post = kept.view.ranked(kept.facts)[start.id]
     if order.in_payouts:
         return -payout_of(state, kept.facts, start, worth).total, start.id
@@ -121,16 +121,16 @@ def walk(entries: Sequence[Entry], order: PostSort, worth: Worth, start: Entry |
 
 
 def from_place(entries: Sequence[Entry], place: int, end: int | None = None) -> Iterator[Entry]:
-    """Yield the entries between two places."""
+    """Yield the entries between two positions."""
     return (entries[i] for i in range(place, len(entries) if end is None else end))
 
 
 def by_payout(entries: Sequence[Entry], worth: Worth, start: Entry | None) -> Iterator[Entry]:
     """Yield the entries of a list by earnings as entries by payout.
 
-    The lists are kept by earnings, in rshares, since payouts change with the fund in every block. A payout never falls as earnings
-    grow, but is rounded: posts that earn nearly the same are paid the same, and posts of one payout come by their ids. So the list is
-    read in stretches of one payout, each found by bisection and sorted by id.
+    Lists are sorted by earnings, in rshares, since payouts change with the fund in every block. A payout grows with the earnings,
+    but is rounded, and posts with equal payouts are ordered by id. So the list is read in ranges of equal payout, each found by
+    bisection and sorted by id.
     """
 
     def payout(entry: Entry) -> int:
@@ -151,9 +151,9 @@ def by_payout(entries: Sequence[Entry], worth: Worth, start: Entry | None) -> It
 
 
 def same_payout(entries: Sequence[Entry], place: int, end: int) -> Iterable[Entry]:
-    """Yield the entries of one payout by id.
+    """Return the entries of one payout by id.
 
-    Entries that earn nothing are by id already, and by far the most of those that are paid nothing. So only the others are sorted.
+    Entries without earnings are already sorted by id, and are most of the entries without payout. So only the others are sorted.
     """
     unearned = bisect_left(entries, (0, -1), place, end)
     if unearned == place:
@@ -171,7 +171,7 @@ def by_id(entry: Entry) -> int:
 
 
 class ListedPost(Struct):
-    """A post in a blog or a feed, with the time at which it came there and the accounts that have reblogged it."""
+    """A post in a blog or a feed, with the time at which it was added and the accounts that have reblogged it."""
 
     comment: Comment
     created: int
@@ -200,9 +200,9 @@ def replies_to(state: State, kept: Social, account: str, start: Comment | None) 
 
 
 def oldest_answered(state: State, kept: Social, account: str) -> int:
-    """Return the id of the last of an account's newest 10,000 posts and replies, 0 when it has fewer."""
+    """Return the id of the oldest of an account's newest 10,000 posts and replies, 0 if it has fewer."""
     row = state.accounts.by_name.get(account)
-    # The chain's count never falls, so it spares all but the busiest accounts the walk.
+    # The chain's count never falls, so only the busiest accounts need the search.
     if row is None or row.post_count < ANSWERED_MAX:
         return 0
     kinds = [(-row.comment for row in kept.posts.by_author.equal(account, is_reply)) for is_reply in (False, True)]
@@ -221,14 +221,14 @@ def unpaid_posts(state: State, kept: Social, account: str, start: Comment | None
 
 
 def valid_reblog(state: State, kept: Social, reblog: Reblog) -> tuple[SocialPost, Comment] | None:
-    """Return the post of a reblog, None if it has been deleted since, even if there is a new post with its permlink."""
+    """Return the post of a reblog, or None if it has been deleted since, even if a new post has its permlink."""
     post = kept.posts.find(reblog.post)
     comment = None if post.is_deleted else state.comments.get(post.comment)
     return None if comment is None or comment.created > reblog.created else (post, comment)
 
 
 def posts_of(state: State, kept: Social, account: str, *, of_communities: bool) -> Iterator[ListedPost]:
-    """Yield an account's own posts, newest first; only those outside communities unless `of_communities` is set."""
+    """Yield an account's own posts, newest first. Posts in communities are excluded unless `of_communities` is set."""
     for row in kept.posts.by_author.equal(account, False):
         if of_communities or not row.community:
             comment = state.comments.find(row.comment)
@@ -236,7 +236,7 @@ def posts_of(state: State, kept: Social, account: str, *, of_communities: bool) 
 
 
 def reblogs_of(state: State, kept: Social, account: str) -> Iterator[ListedPost]:
-    """Yield what an account has reblogged, newest first."""
+    """Yield the posts that an account has reblogged, newest first."""
     for reblog in kept.reblogs.by_account.equal(account):
         found = valid_reblog(state, kept, reblog)
         if found is not None:
@@ -244,12 +244,12 @@ def reblogs_of(state: State, kept: Social, account: str) -> Iterator[ListedPost]
 
 
 def by_age(shown: ListedPost) -> tuple[int, int]:
-    """Return the sorting key of blogs and feeds: newest first."""
+    """Return the sort key of blogs and feeds, newest first."""
     return -shown.created, -shown.comment.id
 
 
 def blog(state: State, kept: Social, account: str) -> Iterator[ListedPost]:
-    """Yield an account's blog: its posts outside communities and its reblogs, newest first, each post once at its newest place."""
+    """Yield an account's blog: its posts outside communities and its reblogs, newest first, each post once at its newest position."""
     seen: set[int] = set()
     for shown in merge(posts_of(state, kept, account, of_communities=False), reblogs_of(state, kept, account), key=by_age):
         if shown.comment.id not in seen:
@@ -260,8 +260,7 @@ def blog(state: State, kept: Social, account: str) -> Iterator[ListedPost]:
 def feed(state: State, kept: Social, account: str) -> Iterator[ListedPost]:
     """Yield the posts and reblogs of a month by the accounts that an account follows, newest first.
 
-    A post that came there several times stands at the time at which it came first, with all its reblogs: its entry is made at its
-    newest place, and yielded when the walk comes to the time of the entry.
+    A post that was added several times is listed once, at its earliest time, with all its reblogs.
     """
     since = state.head_time - FEED_SECONDS
     followed = {row.following for row in relations_of(state, account, "", BLOG)} if FOLLOW.is_on(state) else set()
@@ -281,7 +280,7 @@ def feed(state: State, kept: Social, account: str) -> Iterator[ListedPost]:
 
 
 def feed_entry(kept: Social, comment: Comment, followed: set[str], since: int) -> ListedPost:
-    """Return a post as the followers of these accounts see it: the time at which the first of them brought it, and their reblogs."""
+    """Return a post with the earliest time at which one of the followed accounts wrote or reblogged it, and their reblogs."""
     rows = [row for row in kept.reblogs.by_post.equal(post_row(kept, comment).id) if row.account in followed]
     reblogs = [row for row in rows if row.created >= max(since, comment.created)]
     times = [row.created for row in reblogs] + ([comment.created] if comment.author in followed and comment.created >= since else [])
@@ -297,7 +296,7 @@ def post_row(kept: Social, comment: Comment) -> SocialPost:
 
 
 def discussion(state: State, kept: Social, top: Comment) -> dict[int, list[Comment]]:
-    """Return the ids of a post or reply and of all below it, level by level, each with its replies; 500 at most, 50 levels deep."""
+    """Return the ids of a comment and its descendants, breadth-first, each with its replies; at most 500, 50 levels deep."""
     found: dict[int, list[Comment]] = {top.id: []}
     level: deque[tuple[Comment, int]] = deque([(top, 1)])
     while level:

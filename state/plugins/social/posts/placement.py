@@ -1,5 +1,5 @@
-"""How posts and replies come into the social index: their community, who may write there, promotion, reblogs; with the notifications.
-Nothing here ever refuses an operation. Source: social.md §1.1, §1.3, §1.10, §1.11.
+"""Indexes posts and replies: community, permission to write, promotion, reblogs, notifications. It never refuses an operation.
+Source: social.md §1.1, §1.3, §1.10, §1.11.
 """
 
 from typing import Any
@@ -27,7 +27,7 @@ DELETE = "delete"
 
 
 def on_comment(state: State, kept: Social, operation: Comment) -> None:
-    """After a post or reply was written or edited: enter a new one, have it ranked, and notify whom it concerns."""
+    """Index a written or edited comment, mark it for ranking, and notify the accounts that it concerns."""
     comment = find_comment(state, operation.author, operation.permlink)
     if comment is None:
         return
@@ -42,11 +42,11 @@ def on_comment(state: State, kept: Social, operation: Comment) -> None:
 
 
 def add_post(state: State, kept: Social, comment: CommentRow) -> SocialPost:
-    """Give a new comment its place, in the row of a deleted one with the same permlink if there is one.
+    """Index a new comment, in the row of a deleted one with the same permlink if there is one.
 
-    A root post is in the community that is its category, if that is one by now; a reply is where its parent is. This is decided
-    once: edits never move a post, and a community that is registered later doesn't adopt it. An author who may not write there isn't
-    refused: his post is muted, as is every reply under a muted post, and he gets an error notification for the former.
+    A root post belongs to the community named by its category, if that exists. A reply belongs to the community of its parent. This is
+    final: edits don't move a post, and a community that is registered later doesn't adopt it. A post by an author without permission
+    is muted, with an error notification. Every reply to a muted post is muted.
     """
     parent = kept.post(comment.parent_author, comment.parent_permlink) if comment.parent_author else None
     community = comment.category if parent is None and kept.community(comment.category) else ""
@@ -75,7 +75,7 @@ def add_post(state: State, kept: Social, comment: CommentRow) -> SocialPost:
 
 
 def may_write(kept: Social, community: str, account: str, *, is_reply: bool) -> bool:
-    """Whether an account may post, or reply, in a community."""
+    """Whether an account has permission to post, or to reply, in a community."""
     row = kept.community(community)
     assert row is not None, "communities stay"
     members_only = row.type_id == COUNCIL or (row.type_id == JOURNAL and not is_reply)
@@ -83,13 +83,13 @@ def may_write(kept: Social, community: str, account: str, *, is_reply: bool) -> 
 
 
 def note_leaving(state: State, kept: Social, operation: DeleteComment) -> None:
-    """Before a deletion: note the row of the comment, which is found by the comment only."""
+    """Remember the row of a comment before its deletion, since the index finds it only by the comment."""
     comment = find_comment(state, operation.author, operation.permlink)
     kept.leaving = None if comment is None else kept.posts.by_comment.get(comment.id)
 
 
 def mark_deleted(state: State, kept: Social, operation: DeleteComment) -> None:
-    """After a deletion: mark the row of the comment. Below hardfork 19 the operation may have had no effect, so the comment decides."""
+    """Mark a row as deleted if its comment no longer exists. Below hardfork 19 a deletion can have no effect."""
     post = kept.leaving
     if post is not None and state.comments.get(post.comment) is None:
         kept.posts.modify(post, is_deleted=True)
@@ -97,7 +97,7 @@ def mark_deleted(state: State, kept: Social, operation: DeleteComment) -> None:
 
 
 def on_vote(state: State, kept: Social, operation: Vote) -> None:
-    """After a vote: have the post ranked anew, and all posts of its author if his reputation has changed; notify the author."""
+    """Mark the post and its author for ranking after a vote, and notify the author. A changed reputation affects all his posts."""
     comment = find_comment(state, operation.author, operation.permlink)
     voter = state.accounts.by_name.get(operation.voter)
     if comment is None or voter is None:
@@ -111,22 +111,22 @@ def on_vote(state: State, kept: Social, operation: Vote) -> None:
 
 
 def on_payout(state: State, kept: Social, operation: CommentPayoutUpdate) -> None:
-    """After a payout: have the post ranked anew."""
+    """Mark a post for ranking after its payout."""
     comment = find_comment(state, operation.author, operation.permlink)
     if comment is not None:
         kept.dirty.post(comment.id)
 
 
 def on_hardfork(state: State, kept: Social, operation: Hardfork) -> None:
-    """After a hardfork: have all posts ranked anew, as the rules of payouts may have changed."""
+    """Mark all posts for ranking after a hardfork, since the rules of payouts can have changed."""
     for comment in state.comments:
         kept.dirty.post(comment.id)
 
 
 def promote(state: State, kept: Social, operation: Transfer) -> None:
-    """After a transfer: SBD sent to `null` with a post or reply as memo (`@author/permlink`) promotes it, for good.
+    """Promote a post or reply permanently, after a transfer of SBD to `null` with the post as memo (`@author/permlink`).
 
-    The plugin `tags` has other rules for the same transfers: root posts only, until their payout, more slashes allowed.
+    The plugin `tags` has other rules for these transfers: only root posts, until their payout, and more slashes are allowed.
     """
     if operation.to != COIN_NULL_ACCOUNT or operation.amount.symbol != SBD:
         return
@@ -145,17 +145,17 @@ def promote(state: State, kept: Social, operation: Transfer) -> None:
 
 
 def on_relation(state: State, kept: Social, operation: FollowOperation, before: int, now: int) -> None:
-    """After a relation was set: notify an account of a new follower, if there was no relation before."""
+    """Notify an account of a new follower, if there was no relation before."""
     if now == BLOG and not before and state.accounts.by_name.get(operation.following) is not None:
         score = account_score(state, kept, operation.follower)
         notify(state, kept, Type.follow, score, src=operation.follower, dst=operation.following)
 
 
 def apply_reblog(state: State, kept: Social, actor: str, members: dict[str, Any]) -> None:
-    """Add or remove a reblog, as the members of its payload say. One that is invalid, or not of a root post, is passed over.
+    """Add or remove a reblog. A payload that is invalid, or not about a root post, is ignored.
 
-    The plugin `follow` interprets the same operation for the blogs and feeds of follow_api, and refuses more. The rows of the index are its
-    own: here a reblog can be taken back, and one's own post can be reblogged, as in the indexer of the reference.
+    The plugin `follow` interprets the same operation for follow_api with stricter rules and separate rows. Here, as in the reference's
+    indexer, a reblog can be removed, and an account can reblog its own post.
     """
     account, author, permlink = (members.get(key) for key in ("account", "author", "permlink"))
     if not isinstance(author, str) or not isinstance(permlink, str) or account != actor:
@@ -168,7 +168,7 @@ def apply_reblog(state: State, kept: Social, actor: str, members: dict[str, Any]
         return
     row = kept.reblogs.by_pair.get(post.id, actor)
     if row is not None and comment.created > row.created:
-        # That was a reblog of a deleted post, whose permlink, and so whose row, this one has.
+        # The row is a reblog of a deleted post with the same permlink.
         kept.reblogs.remove(row)
         row = None
     if members.get("delete") == DELETE:
