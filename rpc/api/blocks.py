@@ -1,4 +1,4 @@
-"""Blocks and their headers, by number. Source: rpc-api.md §3.2.3, §3.6."""
+"""Blocks and their headers by number. Source: rpc-api.md §3.2.3, §3.6."""
 
 from collections.abc import Callable
 from hashlib import blake2b
@@ -18,16 +18,16 @@ HeaderJson = Annotated[Json, ShowsRecord(BlockHeader)]
 
 @method("block_api.get_block", key="block")
 def get_block(chain: Chain, show: RecordEncoder, /, block_num: UInt32 = 0) -> BlockJson | None:
-    """Return the block of the main branch with a number, reversible ones too; null when there is none."""
+    """Return the block of the main branch with this number, including reversible blocks, or null."""
     return find_block(chain, show, block_num)
 
 
 @method("condenser_api.get_block")
 def find_block(chain: Chain, show: RecordEncoder, /, block_num: UInt32) -> BlockJson | None:
-    """Return the block of the main branch with a number, reversible ones too; null when there is none."""
+    """Return the block of the main branch with this number, including reversible blocks, or null."""
     packed = chain.irreversible_blocks.packed(block_num) if 0 < block_num <= chain.irreversible else None
     if packed is not None and len(packed) > LARGE_SIZE and chain.state.journal.read_mode.is_incremental:
-        # Its id would have to be read from it first.
+        # Identify the block by a digest, since computing its id would require parsing it first.
         return _in_slices(show, blake2b(packed).digest(), lambda: show.wire.unpack_block(packed)[0])
     block = chain.block_by_number(block_num)
     if block is None:
@@ -45,7 +45,7 @@ def _in_slices(show: RecordEncoder, known_by: bytes, read: Callable[[], SignedBl
 @method("block_api.get_block_header")
 @method("condenser_api.get_block_header")
 def get_block_header(chain: Chain, show: RecordEncoder, /, block_num: UInt32) -> HeaderJson | None:
-    """Return the header of the block with a number; null when there is none. Its extensions are objects in both groups."""
+    """Return the header of the block with this number, or null. Its extensions are objects in both groups."""
     is_settled = 0 < block_num <= chain.irreversible
     header = chain.irreversible_blocks.header(block_num) if is_settled else chain.block_by_number(block_num)
     return None if header is None else show.wire.header_to_json(header)

@@ -20,7 +20,7 @@ ANY_AGE = -1
 @method("condenser_api.broadcast_block", needs_local=True)
 @method("network_broadcast_api.broadcast_block", needs_local=True)
 async def broadcast_block(processor: Processor, block: SignedBlock) -> Json:
-    """Push a block. An empty object means that it was accepted, be it on a branch that is not the main one."""
+    """Push a block. An empty object means that it was accepted, possibly on another branch than the main one."""
     await processor.push_block(block)
     return {}
 
@@ -36,7 +36,7 @@ async def broadcast_transaction(processor: Processor, caller: Caller, /, trx: Si
 async def broadcast_young_transaction(
     service: Service, state: State, processor: Processor, caller: Caller, /, trx: SignedTransaction, max_block_age: Int32 = ANY_AGE
 ) -> Json:
-    """Push a transaction unless the head block is older than `max_block_age` seconds; a negative age is no limit."""
+    """Push a transaction, unless the head block is older than `max_block_age` seconds (negative: no limit)."""
     require_young_head(service, state, max_block_age)
     return await broadcast_transaction(processor, caller, trx)
 
@@ -59,12 +59,12 @@ async def broadcast_young_and_wait(
     trx: SignedTransaction,
     max_block_age: Int32 = ANY_AGE,
 ) -> InclusionJson:
-    """Push a transaction unless the head block is older than `max_block_age` seconds, and wait for the block that includes it."""
+    """Push a transaction, unless the head block is older than `max_block_age` seconds, and wait for the block that includes it."""
     require_young_head(service, state, max_block_age)
     return await broadcast_and_wait(processor, show, caller, trx)
 
 
 def require_young_head(service: Service, state: State, age_max: int) -> None:
-    """Refuse when the head block is older than `age_max` seconds; a negative number is no limit."""
+    """Refuse if the head block is older than `age_max` seconds (negative: no limit)."""
     old = age_max >= 0 and state.head_time < int(service.clock()) - age_max
     require(not old, condition="!check_max_block_age( args.max_block_age )")

@@ -1,4 +1,4 @@
-"""Comments and the votes on them, from the chain's own tables. Source: rpc-api.md §3.7, §3.8."""
+"""Comments and votes on them, from the chain's tables. Source: rpc-api.md §3.7, §3.8."""
 
 from itertools import islice
 from typing import Annotated, Any
@@ -24,7 +24,7 @@ from state.protocol.errors import require
 from state.tables import State
 
 FIRST = 0
-"""The record id that stands for no comment and no account: everything comes after it."""
+"""The record id for no comment and no account. It precedes all others."""
 
 CommentJson = Annotated[Json, ShowsRecord(CommentRecord)]
 VoteJson = Annotated[Json, ShowsRecord(VoteRecord)]
@@ -59,11 +59,11 @@ def find_comments(
     start: list[CommentKey],
     limit: ListLimit = QUERY_LIMIT,
     order: Any = None,
-    comments: list[CommentKey] = [],  # noqa: B006 - nobody changes it
+    comments: list[CommentKey] = [],  # noqa: B006 - it is never changed
 ) -> list[CommentJson]:
-    """Return the comments with these authors and permlinks, in their order; unknown ones are left out.
+    """Return the comments with these authors and permlinks, in the given order, without unknown ones.
 
-    They may be given as `start` or as `comments`; the order is ignored.
+    They can be given as `start` or as `comments`. The argument `order` is ignored.
     """
     require_few("comments", start)
     require_few("comments", comments)
@@ -74,7 +74,7 @@ def find_comments(
 
 @method("database_api.find_votes", key="votes")
 def find_votes(state: State, show: RecordEncoder, /, author: AccountName = "", permlink: Text = "") -> list[VoteJson]:
-    """Return the votes on a comment, in the order of the accounts that voted, oldest account first."""
+    """Return the votes on a comment, oldest voting account first."""
     comment = state.comments.by_permlink.get(author, permlink)
     text, condition = "Could not find comment ${a}/${p}", "comment != nullptr"
     require(comment is not None, text, condition=condition, a=author, p=permlink)
@@ -87,7 +87,7 @@ def find_votes(state: State, show: RecordEncoder, /, author: AccountName = "", p
 
 
 def comment_id(state: State, author: str, permlink: str, variable: str = "comment") -> int:
-    """Return the record id of an existing comment; without author and permlink, the id before all others."""
+    """Return the record id of an existing comment, or FIRST without author and permlink."""
     if not author and not permlink:
         return FIRST
     comment = state.comments.by_permlink.get(author, permlink)
@@ -97,21 +97,21 @@ def comment_id(state: State, author: str, permlink: str, variable: str = "commen
 
 
 def cashout_place(state: State, member: Member) -> tuple[Any, ...]:
-    """Return where a comment stands among those of a payout time: [time, author, permlink]."""
+    """Return the key of a comment by payout time, from [time, author, permlink]."""
     comment = comment_id(state, member(1), member(2))
     return member(0), comment
 
 
 def root_place(state: State, member: Member) -> tuple[Any, ...]:
-    """Return where a comment stands in the discussion of a post: [root author, root permlink, author, permlink]."""
+    """Return the key of a comment by discussion, from [root author, root permlink, author, permlink]."""
     root = comment_id(state, member(0), member(1), "root")
     return root, comment_id(state, member(2), member(3), "child")
 
 
 def parent_place(state: State, member: Member) -> tuple[Any, ...]:
-    """Return where a comment stands among the replies to a parent: [parent author, parent permlink or time, author, permlink].
+    """Return the key of a comment by parent, from [parent author, parent permlink or time, author, permlink].
 
-    Replies to all posts of an author by the time of their last change have the same form.
+    Replies to an author by time of last change have the same format.
     """
     child = comment_id(state, member(2), member(3), "child")
     second = member(1)
@@ -119,7 +119,7 @@ def parent_place(state: State, member: Member) -> tuple[Any, ...]:
 
 
 def author_update_place(state: State, member: Member) -> tuple[Any, ...]:
-    """Return the same place; only the name differs that the reference's text has here."""
+    """Return the key of `parent_place`. The reference's refusal has another variable name here."""
     comment = comment_id(state, member(2), member(3))
     time = member(1)
     return member(0), time, comment
@@ -127,8 +127,8 @@ def author_update_place(state: State, member: Member) -> tuple[Any, ...]:
 
 declare_list(
     "database_api.list_comments",
-    "Comments by payout time, author and permlink, discussion, parent, or last update, mostly with their record id. "
-    "As in the reference, by_author_last_update is the same order as by_last_update: by the parent's author, newest first.",
+    "List comments by payout time, author and permlink, discussion, parent, or last update, usually then by record id. "
+    "As on the reference, by_author_last_update is the same order as by_last_update: by the parent's author, newest first.",
     key="comments",
     record=CommentRecord,
     view=comment_view,
@@ -142,7 +142,7 @@ declare_list(
 
 # ------------------------------------------------------------------ lists of votes
 
-# Orders that only the specification has: the same without the symbol, which stands at this place in their start.
+# Orders that only the specification has: the equal order without a symbol, and the index of the symbol in their start key.
 SYMBOL_ORDERS = {
     "by_comment_voter_symbol": ("by_comment_voter", 3),
     "by_voter_comment_symbol": ("by_voter_comment", 3),
@@ -161,7 +161,7 @@ VoterComment = Annotated[
 
 
 def voter_id(state: State, name: str) -> int:
-    """Return the record id of an existing account; without a name, the id before all others."""
+    """Return the record id of an existing account, or FIRST without a name."""
     if not name:
         return FIRST
     account = state.accounts.by_name.get(name)
@@ -171,14 +171,14 @@ def voter_id(state: State, name: str) -> int:
 
 
 def comment_voter_place(state: State, member: Member) -> tuple[int, int]:
-    """Return where an account's vote on a comment stands among those on the comment: [author, permlink, voter]."""
+    """Return the key of a vote by comment, from [author, permlink, voter]."""
     author, permlink, voter = member(0), member(1), member(2)
     account = voter_id(state, voter)
     return comment_id(state, author, permlink), account
 
 
 def voter_comment_place(state: State, member: Member) -> tuple[int, int]:
-    """Return where an account's vote on a comment stands among those of the account: [voter, author, permlink]."""
+    """Return the key of a vote by voter, from [voter, author, permlink]."""
     author, permlink, voter = member(1), member(2), member(0)
     return voter_id(state, voter), comment_id(state, author, permlink)
 
@@ -202,7 +202,7 @@ def list_votes(
 ) -> list[VoteJson]:
     """List votes by comment and voter, or by voter and comment, each by record id.
 
-    The orders with a symbol are equal to those without one; the symbol is ignored.
+    The orders with a symbol equal those without one. The symbol is ignored.
     """
     named = None if type(order) is str and order in SYMBOL_ORDERS else read_argument("order", Order, show.wire, order)
     if start is not BEGINNING:
@@ -217,7 +217,7 @@ def list_votes(
 
 
 def without_symbol(order: str, start: list[Any]) -> list[Any]:
-    """Return the start key of an order with a symbol without that symbol; members that are missing after it are empty."""
+    """Remove the symbol from the start key of an order with a symbol. Missing members are empty."""
     place = SYMBOL_ORDERS[order][1]
     least = 3 if place == 3 else 2
     text, condition = f"{order} start requires {least} or 4 values.", f"key.size() == {least} || key.size() == 4"

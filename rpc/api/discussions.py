@@ -41,18 +41,18 @@ NAME_BYTES_MAX = 16
 DISCUSSIONS_MAX = 100
 NEWEST = -1
 OVERDUE_SECONDS = 3600
-"""For how long payouts that should have been made are still listed."""
+"""How long overdue payouts stay listed."""
 
 QueryLimit = Annotated[UInt32, MaxValue(DISCUSSIONS_MAX, condition="limit <= 100")]
 ArgumentLimit = Annotated[UInt32, MaxValue(DISCUSSIONS_MAX)]
 
 
 class DiscussionQuery(Struct):
-    """The discussions that are asked for.
+    """Query for a list of discussions.
 
-    `tag`: only discussions with this tag, "" for all; in blogs and feeds the account. `filter_tags` may not contain it, and has no other
-    effect. Blogs show only posts by `select_authors`, and only posts with one of `select_tags`. `truncate_body`: cut bodies to so many
-    bytes. `start_*`: the discussion to begin at. `parent_*`: replies to this comment instead of posts.
+    `tag`: only discussions with this tag, "" for all; in blogs and feeds the account. `filter_tags` must not contain it, and has no
+    other effect. Blogs list only posts by `select_authors` and with one of `select_tags`. `truncate_body`: maximum size of bodies, in
+    bytes. `start_*`: the first discussion of the list. `parent_*`: list replies to this comment instead of posts.
     """
 
     tag: Text = ""
@@ -72,7 +72,7 @@ Find = Callable[[PayoutContext, DiscussionQuery], list[DiscussionView]]
 
 
 def declare_discussions(method_name: str, about: str, find: Find) -> None:
-    """Declare a list of discussions in both groups: under one name, with the query as an object or by its members."""
+    """Declare a list of discussions in both groups under one name, with the query as an object or as separate arguments."""
 
     def by_query(state: State, show: RecordEncoder, /, query: DiscussionQuery) -> list[DiscussionJson]:
         return show.each(DiscussionRecord, find(shared(state), query))
@@ -83,7 +83,7 @@ def declare_discussions(method_name: str, about: str, find: Find) -> None:
         /,
         tag: Text = "",
         limit: QueryLimit = 0,
-        filter_tags: list[Text] = [],  # noqa: B006 - nobody changes it
+        filter_tags: list[Text] = [],  # noqa: B006 - it is never changed
         select_authors: list[Text] = [],  # noqa: B006
         select_tags: list[Text] = [],  # noqa: B006
         truncate_body: UInt32 = 0,
@@ -105,7 +105,7 @@ def declare_discussions(method_name: str, about: str, find: Find) -> None:
 
 
 def in_order(order: str) -> Find:
-    """Return the function that finds the discussions of a tag in one of the orders of the tags plugin."""
+    """Return a function that lists the discussions of a tag in this order of the tags plugin."""
 
     def find(known: PayoutContext, query: DiscussionQuery) -> list[DiscussionView]:
         require_proper(query)
@@ -134,8 +134,9 @@ def in_order(order: str) -> Find:
 
 
 def computed(make: Callable[[Thing], DiscussionView], things: Iterable[Thing], limit: int) -> list[DiscussionView]:
-    """Return what is made of the first things, at most `limit`. As in the reference one that can't be computed is left out, and only
-    SCANNED_PER_FOUND are looked at for each.
+    """Return at most `limit` views of the first things.
+
+    As on the reference, things whose view can't be computed are skipped, and only SCANNED_PER_FOUND * `limit` things are read.
     """
     views: list[DiscussionView] = []
     for thing in islice(things, SCANNED_PER_FOUND * limit):
@@ -190,7 +191,7 @@ def in_blog(known: PayoutContext, query: DiscussionQuery) -> list[DiscussionView
 
 
 def in_feed(known: PayoutContext, query: DiscussionQuery) -> list[DiscussionView]:
-    """Return the posts in an account's feed; their bodies are never cut."""
+    """Return the posts in an account's feed, with whole bodies."""
     require_proper(query)
     require_follow(known.state, "feed")
     state, account, start = known.state, named_account(known.state, query.tag), NEWEST
@@ -204,7 +205,7 @@ def in_feed(known: PayoutContext, query: DiscussionQuery) -> list[DiscussionView
 
 
 def brought(view: DiscussionView, entry: FeedEntry) -> DiscussionView:
-    """Add to a post the accounts that brought it into a feed, unless its author did."""
+    """Add the reblogs of a post to its view, unless its author added it to the feed."""
     if entry.first_reblogged_by:
         view.reblogged_by = entry.reblogged_by
         view.first_reblogged_by, view.first_reblogged_on = entry.first_reblogged_by, entry.first_reblogged_on
@@ -212,7 +213,7 @@ def brought(view: DiscussionView, entry: FeedEntry) -> DiscussionView:
 
 
 def of_author(known: PayoutContext, query: DiscussionQuery) -> list[DiscussionView]:
-    """Return an author's replies; their bodies are never cut."""
+    """Return an author's replies, with whole bodies."""
     require_proper(query)
     require(query.start_author is not None, "Must get comments for a specific author", condition="args.start_author")
     state, author = known.state, text.cut(query.start_author or "", NAME_BYTES_MAX)
@@ -224,20 +225,20 @@ def of_author(known: PayoutContext, query: DiscussionQuery) -> list[DiscussionVi
     return computed(partial(listed_view, known), rows, query.limit)
 
 
-declare_discussions("get_discussions_by_blog", "The posts in the blog of an account, its own and reblogged ones, newest first.", in_blog)
+declare_discussions("get_discussions_by_blog", "List the posts in an account's blog, its own and reblogged ones, newest first.", in_blog)
 declare_discussions(
     "get_discussions_by_feed",
-    "The posts in the feed of an account, posted and reblogged by the accounts that it follows, newest first.",
+    "List the posts in an account's feed, written or reblogged by the accounts that it follows, newest first.",
     in_feed,
 )
-declare_discussions("get_discussions_by_comments", "An author's replies, last changed first.", of_author)
+declare_discussions("get_discussions_by_comments", "List an author's replies, last changed first.", of_author)
 
 
 @method("tags_api.get_discussions_by_author_before_date", key="discussions", plugin=TAGS)
 def list_discussions_by_author_before_date(
     state: State, show: RecordEncoder, /, author: AccountName, start_permlink: Text, before_date: Timestamp, limit: ArgumentLimit = 100
 ) -> list[DiscussionJson]:
-    """List an author's posts, last changed first, beginning with `start_permlink` if that post is older than `before_date`."""
+    """List an author's posts, last changed first, from `start_permlink` on if that post is older than `before_date`."""
     return get_discussions_by_author_before_date(state, show, author, start_permlink, before_date, limit)
 
 
@@ -245,7 +246,7 @@ def list_discussions_by_author_before_date(
 def get_discussions_by_author_before_date(
     state: State, show: RecordEncoder, /, author: AccountName, start_permlink: Text, before_date: Timestamp, limit: ArgumentLimit
 ) -> list[DiscussionJson]:
-    """List an author's posts, last changed first, beginning with `start_permlink` if that post is older than `before_date`."""
+    """List an author's posts, last changed first, from `start_permlink` on if that post is older than `before_date`."""
     start = comment_of(state, author, start_permlink) if start_permlink else None
     if start is not None and start.created >= (before_date or TIME_MAX):
         start = None
@@ -258,7 +259,7 @@ def get_discussions_by_author_before_date(
 def list_replies_by_last_update(
     state: State, show: RecordEncoder, /, start_parent_author: AccountName, start_permlink: Text, limit: ArgumentLimit = 100
 ) -> list[DiscussionJson]:
-    """List the replies to all comments of an author, last changed first; with a permlink the two arguments name the reply to begin at."""
+    """List the replies to an author, last changed first. With a permlink, the two arguments name the first reply of the list."""
     known = shared(state)
     rows = islice(latest_replies(state, start_parent_author, start_permlink), limit)
     return show.each(DiscussionRecord, [with_votes(known, discussion_view(known, row)) for row in rows])
@@ -268,22 +269,23 @@ def list_replies_by_last_update(
 def get_replies_by_last_update(
     state: State, show: RecordEncoder, /, start_parent_author: AccountName, start_permlink: Text, limit: QueryLimit
 ) -> list[DiscussionJson]:
-    """List the replies to all comments of an author, last changed first; with a permlink the two arguments name the reply to begin at."""
+    """List the replies to an author, last changed first. With a permlink, the two arguments name the first reply of the list."""
     known = shared(state)
     rows = islice(latest_replies(state, start_parent_author, start_permlink), limit)
     return show.each(DiscussionRecord, [with_votes(known, discussion_view(known, row, NO_COIN)) for row in rows])
 
 
 def latest_of(state: State, author: str, start: Comment | None = None) -> Iterator[Comment]:
-    """Return the comments of an author, last changed first, beginning with `start`."""
+    """Yield the comments of an author, last changed first, from `start` on."""
     order = state.comments.by_author_last_update
     rows = order.starting(author) if start is None else order.starting(author, start.last_update, start.id)
     return takewhile(lambda row: row.author == author, rows)
 
 
 def latest_replies(state: State, parent_author: str, permlink: str = "") -> Iterator[Comment]:
-    """Return the replies to an author, last changed first; with a permlink the pair names the reply to begin at. The parent author of posts
-    is "".
+    """Yield the replies to an author, last changed first. With a permlink, the pair names the first reply.
+
+    The parent author of posts is "".
     """
     order = state.comments.by_last_update
     rows = order.starting(parent_author)
@@ -294,45 +296,45 @@ def latest_replies(state: State, parent_author: str, permlink: str = "") -> Iter
     return takewhile(lambda row: row.parent_author == parent_author, rows)
 
 
-# ------------------------------------------------------------------ what queries say
+# ------------------------------------------------------------------ checks of queries
 
 
 def require_proper(query: DiscussionQuery) -> None:
-    """Refuse a query that asks for a tag that it filters out, or for too many discussions."""
+    """Refuse a query whose tag is in `filter_tags`, or for too many discussions."""
     require(query.tag not in query.filter_tags, condition="filter_tags.find(tag) == filter_tags.end()")
     require(query.limit <= DISCUSSIONS_MAX, condition="limit <= 100")
 
 
 def require_follow(state: State, what: str) -> None:
-    """Refuse a query that needs the plugin `follow`, which keeps blogs and feeds, when that is off."""
+    """Refuse a query that needs blogs and feeds if the plugin `follow` is disabled."""
     has_index = f"_db.has_index< follow::{what}_index >()"
     require(FOLLOW.is_on(state), "Node is not running the follow plugin", condition=has_index)
 
 
 def given_comment(state: State, author: str | None, permlink: str | None) -> Comment | None:
-    """Return the comment that both members of a query name, or None unless both are given; an unknown one is refused."""
+    """Return the comment with this author and permlink, or None unless both are given. An unknown comment is refused."""
     if author is None or permlink is None:
         return None
     return comment_of(state, text.cut(author, NAME_BYTES_MAX), permlink)
 
 
 def start_comment(state: State, query: DiscussionQuery) -> Comment:
-    """Return the comment that a query begins at; an unknown one is refused."""
+    """Return the first comment of a query. An unknown comment is refused."""
     return comment_of(state, text.cut(query.start_author or "", NAME_BYTES_MAX), query.start_permlink or "")
 
 
 def named_account(state: State, name: str) -> str:
-    """Return the name of the account that a query is about; an unknown one is refused."""
+    """Return the name of the account of a query. An unknown account is refused."""
     return state.account(text.cut(name, NAME_BYTES_MAX)).name
 
 
 def is_selected(state: State, row: Comment, query: DiscussionQuery) -> bool:
-    """Whether a post has one of the authors and one of the tags that a query asks for."""
+    """Whether a post has one of the authors and one of the tags that a query selects."""
     if query.select_authors and row.author not in query.select_authors:
         return False
     return not query.select_tags or not set(query.select_tags).isdisjoint(tags_of(state, row.id))
 
 
 def as_tag(name: str) -> str:
-    """Return a tag as the plugin stores it: in lower case, and cut to its maximal length."""
+    """Return a tag as the plugin stores it, in lower case and cut to its maximum size."""
     return stored(name.translate(SMALL_LETTERS))

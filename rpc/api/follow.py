@@ -31,7 +31,7 @@ NEWEST = -1
 
 
 class FollowType(enum.Enum):
-    """A relation of one account to another; `undefined` stands for any, also a former one."""
+    """Relation of an account to another. `undefined` means any, including ended ones."""
 
     undefined = 0
     blog = BLOG
@@ -52,7 +52,7 @@ FeedItemJson = Annotated[Json, ShowsRecord(FeedItemRecord)]
 FeedEntryJson = Annotated[Json, ShowsRecord(FeedEntryRecord)]
 
 
-# ------------------------------------------------------------------ who follows whom
+# ------------------------------------------------------------------ relations
 
 
 @method("follow_api.get_followers", key="followers", plugin=FOLLOW)
@@ -65,7 +65,7 @@ def get_followers(
     type_: Relation = FollowType.undefined,
     limit: FollowsLimit = 1000,
 ) -> list[FollowJson]:
-    """List the accounts that follow or ignore an account, by name from `start` on."""
+    """List the accounts that follow or ignore an account, by name, from `start` on."""
     return find_followers(state, show, account, start, type_, limit)
 
 
@@ -73,7 +73,7 @@ def get_followers(
 def find_followers(
     state: State, show: RecordEncoder, /, account: AccountName, start: AccountName, type_: Relation, limit: FollowsLimit
 ) -> list[FollowJson]:
-    """List the accounts that follow or ignore an account, by name from `start` on."""
+    """List the accounts that follow or ignore an account, by name, from `start` on."""
     return show.each(FollowRecord, islice(followers(state, account, start, type_.value), limit))
 
 
@@ -87,7 +87,7 @@ def get_following(
     type_: Relation = FollowType.undefined,
     limit: FollowsLimit = 1000,
 ) -> list[FollowJson]:
-    """List the accounts that an account follows or ignores, by name from `start` on."""
+    """List the accounts that an account follows or ignores, by name, from `start` on."""
     return find_following(state, show, account, start, type_, limit)
 
 
@@ -95,14 +95,14 @@ def get_following(
 def find_following(
     state: State, show: RecordEncoder, /, account: AccountName, start: AccountName, type_: Relation, limit: FollowsLimit
 ) -> list[FollowJson]:
-    """List the accounts that an account follows or ignores, by name from `start` on."""
+    """List the accounts that an account follows or ignores, by name, from `start` on."""
     return show.each(FollowRecord, islice(followed(state, account, start, type_.value), limit))
 
 
 @method("follow_api.get_follow_count", plugin=FOLLOW)
 @method("condenser_api.get_follow_count", plugin=FOLLOW, not_enabled=OFF)
 def get_follow_count(state: State, show: RecordEncoder, /, account: AccountName) -> FollowCountJson:
-    """Return the number of accounts that follow an account's blog, and the number of blogs that it follows; 0 for an unknown account."""
+    """Return the number of followers of an account's blog, and of blogs that it follows, 0 for an unknown account."""
     count: Json = show(FollowCountRecord, FollowCountRecord(account, *follow_count(state, account)))
     return count
 
@@ -114,9 +114,7 @@ def get_follow_count(state: State, show: RecordEncoder, /, account: AccountName)
 def get_blog(
     state: State, show: RecordEncoder, /, account: AccountName, start_entry_id: UInt32 = 0, limit: BlogLimit = 500
 ) -> list[BlogItemJson]:
-    """List the posts in an account's blog, its own and reblogged ones, newest first, from the entry `start_entry_id` on; 0 stands for the
-    newest entry.
-    """
+    """List the posts in an account's blog, its own and reblogged ones, newest first, from entry `start_entry_id` on (0: the newest)."""
     return find_blog(state, show, account, start_entry_id, limit)
 
 
@@ -124,9 +122,7 @@ def get_blog(
 def find_blog(
     state: State, show: RecordEncoder, /, account: AccountName, start_entry_id: UInt32, limit: BlogLimit = 500
 ) -> list[BlogItemJson]:
-    """List the posts in an account's blog, its own and reblogged ones, newest first, from the entry `start_entry_id` on; 0 stands for the
-    newest entry.
-    """
+    """List the posts in an account's blog, its own and reblogged ones, newest first, from entry `start_entry_id` on (0: the newest)."""
     return show.each(BlogItemRecord, blog_views(state, account, start_entry_id, limit))
 
 
@@ -134,8 +130,9 @@ def find_blog(
 def get_blog_entries(
     state: State, show: RecordEncoder, /, account: AccountName, start_entry_id: UInt32 = 0, limit: BlogLimit = 500
 ) -> list[BlogEntryJson]:
-    """List the entries of an account's blog, with author and permlink instead of the post, newest first, from the entry `start_entry_id`
-    on; 0 stands for the newest.
+    """List the entries of an account's blog, with author and permlink instead of the post, newest first.
+
+    The list starts at entry `start_entry_id` (0: the newest).
     """
     return find_blog_entries(state, show, account, start_entry_id, limit)
 
@@ -144,34 +141,35 @@ def get_blog_entries(
 def find_blog_entries(
     state: State, show: RecordEncoder, /, account: AccountName, start_entry_id: UInt32, limit: BlogLimit = 500
 ) -> list[BlogEntryJson]:
-    """List the entries of an account's blog, with author and permlink instead of the post, newest first, from the entry `start_entry_id`
-    on; 0 stands for the newest.
+    """List the entries of an account's blog, with author and permlink instead of the post, newest first.
+
+    The list starts at entry `start_entry_id` (0: the newest).
     """
     return show.each(BlogEntryRecord, blog_views(state, account, start_entry_id, limit))
 
 
 def blog_views(state: State, account: str, start: int, limit: int) -> Iterator[BlogView]:
-    """Return the entries of a blog with their posts, from a number on. Number 0 can't be asked for: it stands for the newest."""
+    """Yield the entries of a blog with their posts, from number `start` on (0: the newest). Entry 0 can't be requested."""
     for entry in islice(blog(state, account, start or NEWEST), limit):
         yield BlogView(entry, comment_view(state, state.comments.find(entry.comment)))
 
 
 @method("follow_api.get_blog_authors", key="blog_authors", plugin=FOLLOW)
 def get_blog_authors(state: State, show: RecordEncoder, /, blog_account: AccountName) -> list[AuthorCountJson]:
-    """List the authors whose posts an account has reblogged, and how many of each, by name, at most 2,000."""
+    """List at most 2,000 authors whose posts an account has reblogged, with the number of posts, by name."""
     return find_blog_authors(state, show, blog_account)
 
 
 @method("condenser_api.get_blog_authors", plugin=FOLLOW, not_enabled=OFF)
 def find_blog_authors(state: State, show: RecordEncoder, /, account: AccountName) -> list[AuthorCountJson]:
-    """List the authors whose posts an account has reblogged, and how many of each, by name, at most 2,000."""
+    """List at most 2,000 authors whose posts an account has reblogged, with the number of posts, by name."""
     return show.each(AuthorCountRecord, blog_authors(state, account))
 
 
 @method("follow_api.get_reblogged_by", key="accounts", plugin=FOLLOW)
 @method("condenser_api.get_reblogged_by", plugin=FOLLOW, not_enabled=OFF)
 def get_reblogged_by(state: State, /, author: AccountName, permlink: Permlink) -> list[AccountName]:
-    """List the accounts in whose blogs a post is, its author's too, by name, at most 2,000; an unknown post is refused."""
+    """List at most 2,000 accounts whose blogs hold a post, including its author, by name. An unknown post is refused."""
     return reblogged_by(state, comment_of(state, author, permlink).id)
 
 
@@ -182,8 +180,9 @@ def get_reblogged_by(state: State, /, author: AccountName, permlink: Permlink) -
 def get_feed(
     state: State, show: RecordEncoder, /, account: AccountName, start_entry_id: UInt32 = 0, limit: FeedLimit = 500
 ) -> list[FeedItemJson]:
-    """List the posts in an account's feed, which holds what followed accounts posted and reblogged, newest first, from the entry
-    `start_entry_id` on; 0 stands for the newest.
+    """List the posts in an account's feed, newest first, from entry `start_entry_id` on (0: the newest).
+
+    A feed holds the posts and reblogs of the accounts that the account follows.
     """
     return find_feed(state, show, account, start_entry_id, limit)
 
@@ -192,8 +191,9 @@ def get_feed(
 def find_feed(
     state: State, show: RecordEncoder, /, account: AccountName, start_entry_id: UInt32, limit: FeedLimit = 500
 ) -> list[FeedItemJson]:
-    """List the posts in an account's feed, which holds what followed accounts posted and reblogged, newest first, from the entry
-    `start_entry_id` on; 0 stands for the newest.
+    """List the posts in an account's feed, newest first, from entry `start_entry_id` on (0: the newest).
+
+    A feed holds the posts and reblogs of the accounts that the account follows.
     """
     return show.each(FeedItemRecord, feed_views(state, account, start_entry_id, limit))
 
@@ -202,8 +202,9 @@ def find_feed(
 def get_feed_entries(
     state: State, show: RecordEncoder, /, account: AccountName, start_entry_id: UInt32 = 0, limit: FeedLimit = 500
 ) -> list[FeedEntryJson]:
-    """List the entries of an account's feed, with author and permlink instead of the post, newest first, from the entry `start_entry_id`
-    on; 0 stands for the newest.
+    """List the entries of an account's feed, with author and permlink instead of the post, newest first.
+
+    The list starts at entry `start_entry_id` (0: the newest).
     """
     return find_feed_entries(state, show, account, start_entry_id, limit)
 
@@ -212,13 +213,14 @@ def get_feed_entries(
 def find_feed_entries(
     state: State, show: RecordEncoder, /, account: AccountName, start_entry_id: UInt32, limit: FeedLimit = 500
 ) -> list[FeedEntryJson]:
-    """List the entries of an account's feed, with author and permlink instead of the post, newest first, from the entry `start_entry_id`
-    on; 0 stands for the newest.
+    """List the entries of an account's feed, with author and permlink instead of the post, newest first.
+
+    The list starts at entry `start_entry_id` (0: the newest).
     """
     return show.each(FeedEntryRecord, feed_views(state, account, start_entry_id, limit))
 
 
 def feed_views(state: State, account: str, start: int, limit: int) -> Iterator[FeedView]:
-    """Return the entries of a feed with their posts, from a number on. Number 0 can't be asked for: it stands for the newest."""
+    """Yield the entries of a feed with their posts, from number `start` on (0: the newest). Entry 0 can't be requested."""
     for entry in islice(feed(state, account, start or NEWEST), limit):
         yield FeedView(entry, comment_view(state, state.comments.find(entry.comment)))

@@ -1,4 +1,4 @@
-"""The chain as a whole, and the node: constants, version, global properties, price, hardforks, reward funds.
+"""Global data of the chain and the node: constants, version, global properties, price, hardforks, reward funds.
 Source: rpc-api.md §3.2.2, §3.7, §3.12, §2.4.
 """
 
@@ -48,7 +48,7 @@ def get_config(state: State) -> Json:
 
 @lru_cache(CONFIGS_KEPT_MAX)
 def config_of(spec: ChainSpec) -> Json:
-    """Return the constants of a chain, made once; the object must not be changed."""
+    """Return the cached constants of a chain. The object must not be changed."""
     return config_object(spec)
 
 
@@ -64,7 +64,7 @@ def get_version(state: State, show: RecordEncoder, /) -> VersionJson:
 @method("database_api.get_dynamic_global_properties")
 @method("condenser_api.get_dynamic_global_properties")
 def get_dynamic_global_properties(state: State, show: RecordEncoder, /) -> PropertiesJson:
-    """Return head block, supplies and the other numbers that change with every block."""
+    """Return head block, supplies and other numbers that change with every block."""
     shown: Json = show(DynamicGlobalPropertiesRecord, state.props)
     if not state.spec.smt:
         shown.pop("smt_creation_fee", None)
@@ -73,7 +73,7 @@ def get_dynamic_global_properties(state: State, show: RecordEncoder, /) -> Prope
 
 @method("witness_api.get_reserve_ratio")
 def get_reserve_ratio(state: State, show: RecordEncoder, /) -> ReserveJson:
-    """Return the average size of blocks, and the bandwidth that it would leave to accounts by the rules of release 0.20.2."""
+    """Return the average size of blocks, and the bandwidth for accounts that follows from it by the rules of release 0.20.2."""
     ratio: Json = show(ReserveRatioRecord, state.props)
     return ratio
 
@@ -88,7 +88,7 @@ def get_chain_properties(state: State, show: RecordEncoder, /) -> MedianJson:
 @method("database_api.get_current_price_feed")
 @method("condenser_api.get_current_median_history_price")
 def get_current_price_feed(state: State, show: RecordEncoder, /) -> PriceJson:
-    """Return the median price, in SBD per COIN; zero while there is none."""
+    """Return the median price in SBD per COIN, or a price of zeros if there is none."""
     price: Json = show(Price, state.feed.current_median_history)
     return price
 
@@ -96,7 +96,7 @@ def get_current_price_feed(state: State, show: RecordEncoder, /) -> PriceJson:
 @method("database_api.get_feed_history")
 @method("condenser_api.get_feed_history")
 def get_feed_history(state: State, show: RecordEncoder, /) -> FeedJson:
-    """Return the median price and the prices that it was taken from, oldest first."""
+    """Return the median price and the prices that it is the median of, oldest first."""
     history: Json = show(FeedHistoryRecord, state.feed)
     return history
 
@@ -104,20 +104,20 @@ def get_feed_history(state: State, show: RecordEncoder, /) -> FeedJson:
 @method("database_api.get_hardfork_properties")
 @method("debug_node_api.debug_get_hardfork_property_object", loopback_only=True)
 def get_hardfork_properties(state: State, show: RecordEncoder, /) -> HardforkJson:
-    """Return the hardforks that have been applied, and the next one that the witnesses vote for."""
+    """Return the applied hardforks, and the next one that the witnesses vote for."""
     hardforks: Json = show(HardforkPropertiesRecord, state.hardforks)
     return hardforks
 
 
 @method("condenser_api.get_hardfork_version")
 def get_hardfork_version(state: State) -> str:
-    """Return the version of the last hardfork that has been applied."""
+    """Return the version of the last applied hardfork."""
     return version_text(state.hardforks.current_hardfork_version)
 
 
 @method("condenser_api.get_next_scheduled_hardfork")
 def get_next_scheduled_hardfork(state: State, show: RecordEncoder, /) -> ScheduledJson:
-    """Return the next hardfork and its time; the current one when nothing is scheduled."""
+    """Return the next hardfork and its time, or the current one if none is scheduled."""
     scheduled: Json = show(ScheduledHardforkRecord, state.hardforks)
     return scheduled
 
@@ -130,7 +130,7 @@ def get_reward_funds(state: State, show: RecordEncoder, /) -> list[FundJson]:
 
 @method("condenser_api.get_reward_fund")
 def get_reward_fund(state: State, show: RecordEncoder, /, name: Annotated[Text, Example("post")]) -> FundJson:
-    """Return a fund that pays authors and curators, by its name; an unknown one is refused."""
+    """Return a fund that pays authors and curators by name. An unknown fund is refused."""
     fund = state.reward_funds.by_name.get(name)
     require(fund is not None, "Invalid reward fund name", condition="fund != nullptr")
     shown: Json = show(RewardFundRecord, fund)

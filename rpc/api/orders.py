@@ -13,7 +13,7 @@ from state.tables import State, market
 
 BOOK_LIMIT = 500
 SYMBOLS = 2
-"""A price's key begins with so many parts that say which market it is on."""
+"""Number of leading parts of a price's key that identify its market."""
 
 OrderJson = Annotated[Json, ShowsRecord(LimitOrderRecord)]
 OpenOrderJson = Annotated[Json, ShowsRecord(OpenOrderRecord)]
@@ -21,7 +21,7 @@ BookOrderJson = Annotated[Json, ShowsRecord(BookOrderRecord)]
 
 
 class Book(TypedDict):
-    """An order book."""
+    """Order book: open orders on both sides of the market."""
 
     asks: list[BookOrderJson]
     bids: list[BookOrderJson]
@@ -29,25 +29,25 @@ class Book(TypedDict):
 
 @method("database_api.find_limit_orders", key="orders")
 def find_limit_orders(state: State, show: RecordEncoder, /, account: AccountName = "") -> list[OrderJson]:
-    """Return the open orders of an account, by their numbers."""
+    """Return the open orders of an account, by number."""
     return show.each(LimitOrderRecord, few(state.limit_orders.by_account, account))
 
 
 @method("condenser_api.get_open_orders")
 def get_open_orders(state: State, show: RecordEncoder, /, account: AccountName) -> list[OpenOrderJson]:
-    """Return all open orders of an account, by their numbers, at most 10,000."""
+    """Return at most 10,000 open orders of an account, by number."""
     return show.each(OpenOrderRecord, whole(state.limit_orders.by_account, account))
 
 
 @method("database_api.get_order_book")
 def get_order_book(state: State, show: RecordEncoder, /, limit: ListLimit = BOOK_LIMIT) -> Book:
-    """Return the best orders that sell COIN (`asks`) and SBD (`bids`); after the asks follow orders of COIN for tokens."""
+    """Return the best orders that sell COIN (`asks`) and SBD (`bids`). Orders of COIN for tokens follow the asks."""
     bids, asks = market_history.order_book(state, limit)
     return {"asks": show.each(BookOrderRecord, map(book_order, asks)), "bids": show.each(BookOrderRecord, map(book_order, bids))}
 
 
 def book_order(order: market.LimitOrder) -> BookOrderView:
-    """Return the remaining amounts of an order, on both sides."""
+    """Return the remaining amounts of an order on both sides."""
     price = order.sell_price
     left = Asset(order.for_sale, price.base.symbol)
     worth = convert(left, price)
@@ -56,14 +56,14 @@ def book_order(order: market.LimitOrder) -> BookOrderView:
 
 
 def price_place(_state: State, price: Price, order_id: int) -> tuple[object, int]:
-    """Return where an order with a price and a record id stands; a price of something for nothing is above all others."""
+    """Return the key of an order by price and record id. A price with a quote of 0 is above all others."""
     key = market.sell_price_key(price)
     return key if price.quote.amount else key[:SYMBOLS], order_id
 
 
 declare_list(
     "database_api.list_limit_orders",
-    "Open orders by price (highest first, one market after the other) and record id, or by seller and number.",
+    "List open orders by market, price (highest first) and record id, or by seller and number.",
     key="orders",
     record=LimitOrderRecord,
     by_price=By(lambda state: state.limit_orders.by_price, tuple[Price, Int64], price_place),

@@ -29,44 +29,44 @@ ToComplete = Annotated[
 
 @method("database_api.find_escrows", key="escrows")
 def find_escrows(state: State, show: RecordEncoder, /, from_: AccountName = "") -> list[EscrowJson]:
-    """Return the escrows that an account has opened, by their numbers."""
+    """Return the escrows that an account has opened, by number."""
     return show.each(EscrowRecord, few(state.escrows.by_from_id, from_))
 
 
 @method("condenser_api.get_escrow")
 def get_escrow(state: State, show: RecordEncoder, /, from_: AccountName, escrow_id: UInt32) -> EscrowJson | None:
-    """Return the escrow of an account with a number; null when there is none."""
+    """Return the escrow of an account with this number, or null."""
     escrow: Json | None = show.maybe(EscrowRecord, state.escrows.by_from_id.get(from_, escrow_id))
     return escrow
 
 
 @method("database_api.find_savings_withdrawals", key="withdrawals")
 def find_savings_withdrawals(state: State, show: RecordEncoder, /, account: AccountName = "") -> list[SavingsJson]:
-    """Return the pending withdrawals from an account's savings, by their numbers."""
+    """Return the pending withdrawals from an account's savings, by number."""
     return get_savings_withdraw_from(state, show, account)
 
 
 @method("condenser_api.get_savings_withdraw_from")
 def get_savings_withdraw_from(state: State, show: RecordEncoder, /, account: AccountName) -> list[SavingsJson]:
-    """Return the pending withdrawals from an account's savings, by their numbers."""
+    """Return the pending withdrawals from an account's savings, by number."""
     return show.each(SavingsWithdrawalRecord, few(state.savings_withdraws.by_from_rid, account))
 
 
 @method("condenser_api.get_savings_withdraw_to")
 def get_savings_withdraw_to(state: State, show: RecordEncoder, /, account: AccountName) -> list[SavingsJson]:
-    """Return the pending withdrawals from savings that go to an account, next first, at most 10,000."""
+    """Return at most 10,000 pending withdrawals from savings to an account, next first."""
     return show.each(SavingsWithdrawalRecord, whole(state.savings_withdraws.by_to_complete, account))
 
 
 @method("database_api.find_sbd_conversion_requests", key="requests")
 def find_sbd_conversion_requests(state: State, show: RecordEncoder, /, account: AccountName = "") -> list[ConversionJson]:
-    """Return the pending conversions of an account, by their numbers."""
+    """Return the pending conversions of an account, by number."""
     return show.each(ConversionRecord, few(state.convert_requests.by_owner, account))
 
 
 @method("condenser_api.get_conversion_requests")
 def get_conversion_requests(state: State, show: RecordEncoder, /, account_or_id: Annotated[Any, Example("alice")]) -> list[ConversionJson]:
-    """Return the pending conversions of an account, by their numbers; a number asks for the one with that record id."""
+    """Return the pending conversions of an account, by number, or the conversion with this record id."""
     if type(account_or_id) is int:
         row = state.convert_requests.get(account_or_id)
         return [] if row is None else [show(ConversionRecord, row)]
@@ -76,7 +76,7 @@ def get_conversion_requests(state: State, show: RecordEncoder, /, account_or_id:
 
 declare_list(
     "database_api.list_escrows",
-    "Escrows by sender and number, or by whether both sides agreed, deadline and record id.",
+    "List escrows by sender and number, or by agreement of both sides, deadline and record id.",
     key="escrows",
     record=EscrowRecord,
     by_from_id=By(lambda state: state.escrows.by_from_id, tuple[AccountName, UInt32]),
@@ -85,7 +85,7 @@ declare_list(
 
 declare_list(
     "database_api.list_savings_withdrawals",
-    "Pending withdrawals from savings by sender and number, by time, sender and number, or by receiver, time and record id.",
+    "List pending withdrawals from savings by sender and number, by time, sender and number, or by receiver, time and record id.",
     key="withdrawals",
     record=SavingsWithdrawalRecord,
     by_from_id=By(lambda state: state.savings_withdraws.by_from_rid, tuple[AccountName, UInt32]),
@@ -95,7 +95,7 @@ declare_list(
 
 declare_list(
     "database_api.list_sbd_conversion_requests",
-    "Pending conversions by owner and number, or by the time when they are due and record id.",
+    "List pending conversions by owner and number, or by due time and record id.",
     key="requests",
     record=ConversionRecord,
     by_account=By(lambda state: state.convert_requests.by_owner, tuple[AccountName, UInt32]),

@@ -1,4 +1,4 @@
-"""Proposals and the votes for them, in both directions and by status. Source: rpc-api.md §3.2.9, §3.7, §3.8."""
+"""Proposals and votes for them, ascending or descending and by status. Source: rpc-api.md §3.2.9, §3.7, §3.8."""
 
 import enum
 from collections.abc import Iterator
@@ -18,14 +18,14 @@ ProposalVoteJson = Annotated[Json, ShowsRecord(ProposalVoteRecord)]
 
 
 class OrderDirection(enum.Enum):
-    """The direction of a list."""
+    """Direction of a list."""
 
     ascending = 0
     descending = 1
 
 
 class ProposalStatus(enum.Enum):
-    """Which proposals a list contains."""
+    """Filter of a list of proposals by status."""
 
     all = 0
     inactive = 1
@@ -41,12 +41,12 @@ UP, ALL = OrderDirection.ascending, ProposalStatus.all
 
 
 def with_id(_state: State, first: Any, proposal_id: int) -> tuple[Any, int]:
-    """Return the place of a proposal: in the reference its id wraps from 2^63 on, and so comes before all others."""
+    """Return the key of a proposal. As on the reference, an id from 2^63 on wraps, and so precedes all others."""
     return first, as_int64(proposal_id)
 
 
 def id_first(_state: State, proposal_id: int, voter: str) -> tuple[int, str]:
-    """Return the place of a vote by its proposal and voter; the id wraps as well."""
+    """Return the key of a vote by proposal and voter. The id also wraps."""
     return as_int64(proposal_id), voter
 
 
@@ -69,13 +69,13 @@ VoteOrder = Annotated[Order, OneOfNames(tuple(VOTES)), Example("by_voter_proposa
 
 @method("database_api.find_proposals", key="proposals")
 def find_proposals(state: State, show: RecordEncoder, /, proposal_ids: list[UInt64]) -> list[ProposalJson]:
-    """Return the proposals with these ids, in their order; unknown and removed ones are left out."""
+    """Return the proposals with these ids, in the given order, without unknown and removed ones."""
     return proposals_with(state, show, proposal_ids)
 
 
 @method("condenser_api.find_proposals")
 def proposals_with(state: State, show: RecordEncoder, /, ids: list[UInt64]) -> list[ProposalJson]:
-    """Return the proposals with these ids, in their order; unknown and removed ones are left out."""
+    """Return the proposals with these ids, in the given order, without unknown and removed ones."""
     require_few("proposal_ids", ids)
     by_id = state.proposals.by_proposal_id
     rows = (row for number in ids if (row := by_id.get(number)) is not None and not row.removed)
@@ -93,7 +93,7 @@ def list_proposals(
     order_direction: Direction = UP,
     status: Status = ALL,
 ) -> list[ProposalJson]:
-    """List proposals by creator, start, end or votes, each with their id; descending, the proposals below `start`, backwards."""
+    """List proposals by creator, start, end or votes, then by id. Descending, list the proposals below `start` in reverse."""
     return proposal_page(state, show, start, limit, order, order_direction, status)
 
 
@@ -108,7 +108,7 @@ def proposal_page(
     order_direction: Direction = UP,
     status: Status = ALL,
 ) -> list[ProposalJson]:
-    """List proposals by creator, start, end or votes, each with their id; descending, the proposals below `start`, backwards."""
+    """List proposals by creator, start, end or votes, then by id. Descending, list the proposals below `start` in reverse."""
     rows = chosen(PROPOSALS, order).rows(state, show.wire, start, order_direction is not UP)
     views = (proposal_view(state, row) for row in rows if not row.removed)
     return show.each(ProposalRecord, islice((view for view in views if has_status(view, status)), limit))
@@ -125,7 +125,7 @@ def list_proposal_votes(
     order_direction: Direction = UP,
     status: Status = ALL,
 ) -> list[ProposalVoteJson]:
-    """List votes for proposals by voter and proposal, or by proposal and voter; the status is ignored."""
+    """List votes for proposals by voter and proposal, or by proposal and voter. The status is ignored."""
     return proposal_vote_page(state, show, start, limit, order, order_direction, status)
 
 
@@ -140,11 +140,11 @@ def proposal_vote_page(
     order_direction: Direction = UP,
     status: Status = ALL,
 ) -> list[ProposalVoteJson]:
-    """List votes for proposals by voter and proposal, or by proposal and voter; the status is ignored.
+    """List votes for proposals by voter and proposal, or by proposal and voter. The status is ignored.
 
-    The proposals have the form of database_api.
+    The proposals have the format of database_api.
     """
-    # Here and not in the generator: `start` is read, and may be refused, for a limit of 0 too.
+    # Outside of the generator, so that a wrong `start` is also refused for a limit of 0.
     rows = chosen(VOTES, order).rows(state, show.wire, start, order_direction is not UP)
     return show.each(ProposalVoteRecord, islice(vote_views(state, rows), limit))
 
@@ -166,5 +166,5 @@ def proposal_view(state: State, row: proposals.Proposal) -> ProposalView:
 
 
 def has_status(view: ProposalView, asked: ProposalStatus) -> bool:
-    """Whether a proposal has the status that was asked for; `votable` stands for proposals that haven't ended."""
+    """Whether a proposal has the requested status. `votable` means that it hasn't ended."""
     return asked is ALL or asked.name == view.status or (asked is ProposalStatus.votable and view.status != "expired")

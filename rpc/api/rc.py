@@ -22,7 +22,7 @@ CreditsJson = Annotated[Json, ShowsRecord(CreditsRecord)]
 
 
 class ResourceParameters(TypedDict):
-    """The resources, how their pools fill and how they are priced; and how much of them operations use."""
+    """Resources, parameters of their pools and prices, and their usage by operations."""
 
     resource_names: list[Text]
     resource_params: Json
@@ -31,7 +31,7 @@ class ResourceParameters(TypedDict):
 
 @method("rc_api.get_resource_params", plugin=RC)
 def get_resource_params(state: State) -> ResourceParameters:
-    """Return the five resources, how their pools fill and how they are priced, and how much of them operations use."""
+    """Return the five resources, the parameters of their pools and prices, and their usage by operations."""
     resources = RC.of(state).resources
     return {
         "resource_names": [resource.name for resource in resources],
@@ -42,14 +42,14 @@ def get_resource_params(state: State) -> ResourceParameters:
 
 @method("rc_api.get_resource_pool", key="resource_pool", plugin=RC)
 def get_resource_pool(state: State) -> Json:
-    """Return what is left in the pool of each resource."""
+    """Return the pool of each resource, in units."""
     left = zip(RC.of(state).resources, RC.of(state).left, strict=True)
     return {resource.name: {"pool": json_int(pool)} for resource, pool in left}
 
 
 @method("rc_api.find_rc_accounts", key="rc_accounts", plugin=RC)
 def find_rc_accounts(state: State, show: RecordEncoder, /, accounts: list[AccountName]) -> list[CreditsJson]:
-    """Return the credits of accounts at the time of their last change, in the order of the names; unknown accounts are left out."""
+    """Return the credits of accounts as of their last change, in the given order, without unknown accounts."""
     require(len(accounts) <= ACCOUNTS_MAX, condition="args.accounts.size() <= RC_API_SINGLE_QUERY_LIMIT")
     rows = [row for name in accounts if (row := RC.of(state).accounts.by_account.get(name)) is not None]
     views = (CreditsView(row, maximum_rc(state.account(row.account), row.adjustment)) for row in rows)
@@ -57,7 +57,7 @@ def find_rc_accounts(state: State, show: RecordEncoder, /, accounts: list[Accoun
 
 
 def resource_json(resource: Resource) -> Json:
-    """Return how a resource's pool fills, and the curve of its price."""
+    """Return the parameters of a resource's pool, and its price curve."""
     return {
         "resource_dynamics_params": {
             "resource_unit": json_int(resource.unit),
@@ -80,7 +80,7 @@ def resource_json(resource: Resource) -> Json:
 
 @lru_cache
 def size_info(smt: bool) -> Json:
-    """Return the bytes that the state keeps of each thing, and the time that each operation takes, on chains with tokens or without."""
+    """Return the state bytes of each object, and the execution time of each operation. `smt` includes operations on tokens."""
     of_tokens = {OPERATIONS[tag].NAME for tag in SMT_TAGS}
     times = {name: time for name, time in EXECUTION_TIMES.items() if smt or name not in of_tokens}
     return {

@@ -18,7 +18,7 @@ OwnerHistoryJson = Annotated[Json, ShowsRecord(OwnerHistoryRecord)]
 
 @method("database_api.find_account_recovery_requests", key="requests")
 def find_account_recovery_requests(state: State, show: RecordEncoder, /, accounts: list[AccountName]) -> list[RecoveryJson]:
-    """Return the pending recoveries of these accounts, in their order."""
+    """Return the pending recoveries of these accounts, in the given order."""
     require_few("accounts", accounts)
     by_account = state.recovery_requests.by_account
     return show.each(RecoveryRequestRecord, (row for name in accounts if (row := by_account.get(name)) is not None))
@@ -26,14 +26,14 @@ def find_account_recovery_requests(state: State, show: RecordEncoder, /, account
 
 @method("condenser_api.get_recovery_request")
 def get_recovery_request(state: State, show: RecordEncoder, /, account: AccountName) -> RecoveryJson | None:
-    """Return the pending recovery of an account; null when there is none."""
+    """Return the pending recovery of an account, or null."""
     request: Json | None = show.maybe(RecoveryRequestRecord, state.recovery_requests.by_account.get(account))
     return request
 
 
 @method("database_api.find_change_recovery_account_requests", key="requests")
 def find_change_recovery_account_requests(state: State, show: RecordEncoder, /, accounts: list[AccountName]) -> list[ChangeRecoveryJson]:
-    """Return the pending changes of the recovery partners of these accounts, in their order."""
+    """Return the pending changes of the recovery partners of these accounts, in the given order."""
     require_few("accounts", accounts)
     by_account = state.change_recovery_requests.by_account
     return show.each(ChangeRecoveryRequestRecord, (row for name in accounts if (row := by_account.get(name)) is not None))
@@ -41,7 +41,7 @@ def find_change_recovery_account_requests(state: State, show: RecordEncoder, /, 
 
 @method("database_api.find_decline_voting_rights_requests", key="requests")
 def find_decline_voting_rights_requests(state: State, show: RecordEncoder, /, accounts: list[AccountName]) -> list[DeclineJson]:
-    """Return the pending requests of these accounts to decline their voting rights, in their order."""
+    """Return the pending requests of these accounts to decline their voting rights, in the given order."""
     require_few("accounts", accounts)
     by_account = state.decline_voting_requests.by_account
     return show.each(DeclineRequestRecord, (row for name in accounts if (row := by_account.get(name)) is not None))
@@ -49,13 +49,13 @@ def find_decline_voting_rights_requests(state: State, show: RecordEncoder, /, ac
 
 @method("database_api.find_owner_histories", key="owner_auths")
 def find_owner_histories(state: State, show: RecordEncoder, /, owner: AccountName = "") -> list[OwnerHistoryJson]:
-    """Return the former owner authorities of an account that are still kept, oldest first."""
+    """Return the retained former owner authorities of an account, oldest first."""
     return get_owner_history(state, show, owner)
 
 
 @method("condenser_api.get_owner_history")
 def get_owner_history(state: State, show: RecordEncoder, /, account: AccountName) -> list[OwnerHistoryJson]:
-    """Return the former owner authorities of an account that are still kept, oldest first."""
+    """Return the retained former owner authorities of an account, oldest first."""
     return show.each(OwnerHistoryRecord, few(state.owner_histories.by_account, account))
 
 
@@ -66,13 +66,13 @@ OWNER_HISTORIES = By(lambda state: state.owner_histories.by_account, tuple[Accou
 def list_owner_histories(
     state: State, show: RecordEncoder, /, start: Any = BEGINNING, limit: ListLimit = QUERY_LIMIT
 ) -> list[OwnerHistoryJson]:
-    """List former owner authorities by account and the time until which they were valid."""
+    """List former owner authorities by account and last time of validity."""
     return show.each(OwnerHistoryRecord, islice(OWNER_HISTORIES.rows(state, show.wire, start), limit))
 
 
 declare_list(
     "database_api.list_account_recovery_requests",
-    "Pending recoveries by account, or by expiration and account.",
+    "List pending recoveries by account, or by expiration and account.",
     key="requests",
     record=RecoveryRequestRecord,
     by_account=By(lambda state: state.recovery_requests.by_account, AccountName),
@@ -81,7 +81,7 @@ declare_list(
 
 declare_list(
     "database_api.list_change_recovery_account_requests",
-    "Pending changes of recovery partners by account, or by the time when they take effect and account.",
+    "List pending changes of recovery partners by account, or by effective time and account.",
     key="requests",
     record=ChangeRecoveryRequestRecord,
     by_account=By(lambda state: state.change_recovery_requests.by_account, AccountName),
@@ -90,7 +90,7 @@ declare_list(
 
 declare_list(
     "database_api.list_decline_voting_rights_requests",
-    "Pending declinations of voting rights by account, or by the time when they take effect and account.",
+    "List pending requests to decline voting rights by account, or by effective time and account.",
     key="requests",
     record=DeclineRequestRecord,
     by_account=By(lambda state: state.decline_voting_requests.by_account, AccountName),

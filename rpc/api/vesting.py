@@ -1,4 +1,4 @@
-"""Delegations, expiring delegations, and the routes of power-downs. Source: rpc-api.md §3.2.4, §3.7, §3.8."""
+"""Delegations, expiring delegations, routes of power-downs. Source: rpc-api.md §3.2.4, §3.7, §3.8."""
 
 import enum
 from itertools import islice, takewhile
@@ -24,7 +24,7 @@ AccountExpiration = Annotated[
 
 
 class RouteType(enum.Enum):
-    """Which routes are asked for."""
+    """Direction of the requested routes."""
 
     incoming = 0
     outgoing = 1
@@ -38,7 +38,7 @@ Direction = Annotated[RouteType, EnumTitle("coin::plugins::condenser_api::withdr
 
 @method("database_api.find_vesting_delegations", key="delegations")
 def find_vesting_delegations(state: State, show: RecordEncoder, /, account: AccountName = "") -> list[DelegationJson]:
-    """Return the delegations of an account, by the name of the receiver."""
+    """Return the delegations of an account, by name of the receiver."""
     return show.each(DelegationRecord, few(state.vesting_delegations.by_delegation, account))
 
 
@@ -46,7 +46,7 @@ def find_vesting_delegations(state: State, show: RecordEncoder, /, account: Acco
 def get_vesting_delegations(
     state: State, show: RecordEncoder, /, delegator: AccountName, start: AccountName, limit: ListLimit = PAGE
 ) -> list[DelegationJson]:
-    """List the delegations of an account, by the name of the receiver from `start` on."""
+    """List the delegations of an account, by name of the receiver, from `start` on."""
     rows = state.vesting_delegations.by_delegation.starting(delegator, start)
     return show.each(DelegationRecord, islice(takewhile(lambda row: row.delegator == delegator, rows), limit))
 
@@ -70,7 +70,7 @@ def get_expiring_vesting_delegations(
 def find_withdraw_vesting_routes(
     state: State, show: RecordEncoder, /, account: AccountName = "", order: RouteOrder = SortOrder.by_withdraw_route
 ) -> list[RouteJson]:
-    """Return the routes from an account by destination or, with the order by_destination, the routes to it by record id."""
+    """Return the routes from an account by destination, or with the order by_destination the routes to it by record id."""
     if order.name not in ROUTE_ORDERS:
         raise unknown_order()
     return routes_of(state, show, account, incoming=order is SortOrder.by_destination)
@@ -87,14 +87,14 @@ def get_withdraw_routes(
 
 
 def routes_of(state: State, show: RecordEncoder, account: str, incoming: bool) -> list[Json]:
-    """Return the routes to or from an account, as many as one query may return."""
+    """Return the routes to or from an account, at most QUERY_LIMIT."""
     routes = state.withdraw_routes
     return show.each(RouteRecord, few(routes.by_destination if incoming else routes.by_withdraw_route, account))
 
 
 declare_list(
     "database_api.list_vesting_delegations",
-    "Delegations by delegator and delegatee.",
+    "List delegations by delegator and delegatee.",
     key="delegations",
     record=DelegationRecord,
     by_delegation=By(lambda state: state.vesting_delegations.by_delegation, tuple[AccountName, AccountName]),
@@ -102,7 +102,7 @@ declare_list(
 
 declare_list(
     "database_api.list_vesting_delegation_expirations",
-    "Delegations on their way back by time and record id, or by delegator, time and record id.",
+    "List returning delegations by time and record id, or by delegator, time and record id.",
     key="delegations",
     record=DelegationExpirationRecord,
     by_expiration=By(lambda state: state.delegation_expirations.by_expiration, tuple[Timestamp, Int64]),
@@ -111,7 +111,7 @@ declare_list(
 
 declare_list(
     "database_api.list_withdraw_vesting_routes",
-    "Routes of power-downs by sender and receiver, or by receiver and record id.",
+    "List routes of power-downs by sender and receiver, or by receiver and record id.",
     key="routes",
     record=RouteRecord,
     by_withdraw_route=By(lambda state: state.withdraw_routes.by_withdraw_route, tuple[AccountName, AccountName]),
