@@ -1,7 +1,7 @@
-"""The operations of the chain, one class each: fields, required authorities, static checks, effect; one module per theme.
+"""The operations of the chain. A class per operation has its fields, required authorities, static checks and effect.
 
-Importing this package fills the registry (state.protocol.operation.OPERATIONS), virtual operations included. A new module
-with operations is added here and nowhere else; a test looks whether one is missing.
+Importing this package fills the registry (state.protocol.operation.OPERATIONS), including virtual operations. Add a new module with
+operations to the imports below; a test reports a missing one.
 """
 
 from state.operations import (  # noqa: F401 - imported to register their classes

@@ -1,4 +1,4 @@
-"""Creating accounts: for a fee, by a claim or with a delegation. Sources: operations.md §4; wire-format.md §4.1."""
+"""Creation of accounts: for a fee, by a claim or with a delegation. Sources: operations.md §4; wire-format.md §4.1."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ROLES = ("owner", "active", "posting")
 
 @operation(9, active="creator", impacted=("new_account_name", "creator"))
 class AccountCreate(Operation, frozen=True):
-    """Create an account for the fee that the witnesses set."""
+    """Create an account for the fee set by the witnesses."""
 
     fee: Asset = Asset()
     creator: AccountName = ""
@@ -48,7 +48,7 @@ class AccountCreate(Operation, frozen=True):
         require_account_name(self.new_account_name)
         require_fee_symbol(self.fee)
         self.owner.validate()
-        self.active.validate()  # the reference leaves out posting here
+        self.active.validate()  # the reference doesn't check posting here
         require_json_metadata(self.json_metadata)
         require_fee_not_negative(self.fee)
 
@@ -67,13 +67,13 @@ class AccountCreate(Operation, frozen=True):
             adjust_balance(state, state.account(COIN_NULL_ACCOUNT), fee, COIN)
         account = create_account(state, self.new_account_name, self.creator, self.memo_key, authorities, self.json_metadata)
         if state.hardfork < 20 and fee > 0:
-            # Before hardfork 20 the fee was not burned but became the new account's VESTS.
+            # Before hardfork 20 the fee was not burned, but became VESTS of the new account.
             create_vesting(state, account, fee)
 
     def _require_fee(self, state: State) -> None:
-        """Refuse any other fee than the one that the witnesses agree on.
+        """Refuse a fee other than the witnesses' median.
 
-        Before hardfork 20 it was the least fee, and under hardfork 19 thirty times it; before hardfork 1 any fee would do.
+        Before hardfork 20 the median was the minimum, under hardfork 19 thirty times the median. Before hardfork 1 any fee was valid.
         """
         fee = state.schedule.median_props.account_creation_fee
         require_fee_limit(state, self.fee)
@@ -98,7 +98,7 @@ class AccountCreate(Operation, frozen=True):
 
 @operation(41, active="creator", impacted=("new_account_name", "creator"))
 class AccountCreateWithDelegation(Operation, frozen=True):
-    """Create an account for a lower fee and a delegation to it; refused since hardfork 20."""
+    """Create an account for a lower fee and a delegation to it. Refused since hardfork 20."""
 
     fee: Asset = Asset()
     delegation: Asset = Asset()
@@ -123,7 +123,7 @@ class AccountCreateWithDelegation(Operation, frozen=True):
         require(self.delegation.amount >= 0, "Delegation cannot be negative", condition="delegation >= asset( 0, VESTS_SYMBOL )")
 
     def apply(self, state: State) -> None:
-        # Since hardfork 20 accounts are paid for, or claimed.
+        # Since hardfork 20 accounts are created for the full fee or by a claim.
         require(
             state.hardfork < 20,
             "Account creation with delegation is deprecated as of Hardfork 20",
@@ -147,7 +147,7 @@ class AccountCreateWithDelegation(Operation, frozen=True):
         name = self.new_account_name
         account = create_account(state, name, self.creator, self.memo_key, authorities, self.json_metadata, received_vesting_shares=shares)
         if shares > 0 or state.hardfork < 19:
-            # Before hardfork 19 a delegation of nothing was kept too.
+            # Before hardfork 19 a delegation of 0 VESTS was stored as well.
             until = state.head_time + COIN_CREATE_ACCOUNT_DELEGATION_TIME
             state.vesting_delegations.insert(
                 VestingDelegation(delegator=self.creator, delegatee=name, vesting_shares=shares, min_delegation_time=until)
@@ -156,7 +156,7 @@ class AccountCreateWithDelegation(Operation, frozen=True):
             create_vesting(state, account, fee)
 
     def _require_paid(self, state: State, creator: Account) -> None:
-        """Refuse unless the fee and the delegation are together worth thirty fees, where the fee counts five times."""
+        """Refuse unless five times the fee plus the delegation are worth 150 median fees, and the fee is at least one."""
         require_funds_for(creator, self.fee)
         free = share(creator.vesting_shares - creator.delegated_vesting_shares - (creator.to_withdraw - creator.withdrawn))
         require(
@@ -187,7 +187,7 @@ class AccountCreateWithDelegation(Operation, frozen=True):
 
 @operation(22, active="creator")
 class ClaimAccount(Operation, frozen=True):
-    """Acquire the right to create an account later, for the fee or for free out of the subsidy."""
+    """Acquire the right to create an account later, for the fee or for free from the subsidy."""
 
     creator: AccountName = ""
     fee: Asset = Asset()
@@ -228,7 +228,7 @@ class ClaimAccount(Operation, frozen=True):
 
 @operation(23, active="creator", impacted=("new_account_name", "creator"))
 class CreateClaimedAccount(Operation, frozen=True):
-    """Create an account that was claimed before."""
+    """Create an account with an earlier claim."""
 
     creator: AccountName = ""
     new_account_name: AccountName = ""
@@ -270,17 +270,17 @@ class CreateClaimedAccount(Operation, frozen=True):
 
 
 def require_fee_symbol(fee: Asset) -> None:
-    """Refuse a fee in another currency than COIN."""
+    """Refuse a fee that is not in COIN."""
     require(fee.symbol == COIN, "Account creation fee must be COIN", condition="is_asset_type( fee, COIN_SYMBOL )")
 
 
 def require_fee_not_negative(fee: Asset) -> None:
-    """Refuse a negative fee, which packed amounts can be."""
+    """Refuse a negative fee, which the binary format can represent."""
     require(fee.amount >= 0, "Account creation fee cannot be negative", condition="fee >= asset( 0, COIN_SYMBOL )")
 
 
 def require_fee_limit(state: State, fee: Asset) -> None:
-    """Refuse a fee above the limit; before hardfork 20 only in transactions that enter this node."""
+    """Refuse a fee above the limit. Before hardfork 20 this applies only to pushed transactions."""
     require(
         fee.amount <= COIN_MAX_ACCOUNT_CREATION_FEE or (state.hardfork < 20 and not state.is_pushing),
         "Account creation fee cannot be too large",
@@ -306,10 +306,10 @@ def require_hardfork_20(state: State, operation_name: str) -> None:
 
 
 def use_subsidy(state: State) -> None:
-    """Take a free account out of the common pool, and out of the producer's own.
+    """Take a free account out of the common pool and the producer's pool.
 
-    While a claim enters this node it isn't known who will produce its block: only the common pool is asked then. A producer whose
-    pool is empty leaves the claim out of its block.
+    When a claim is pushed, its block's producer is unknown, so only the common pool is checked. A producer with an empty pool leaves the
+    claim out of its block.
     """
     if not state.is_pushing:
         producer = state.witness(state.props.current_witness)

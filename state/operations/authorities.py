@@ -1,4 +1,4 @@
-"""The authorities of accounts: changing and recovering them, and giving up the right to vote.
+"""Changes of accounts' authorities, recovery of accounts, and giving up the right to vote.
 
 Sources: operations.md §4.5-§4.11; wire-format.md §4.1.
 """
@@ -41,14 +41,14 @@ class AccountUpdate(Operation, frozen=True):
         require_not_temp(state, self.account)
         account = update_account(state, self.account, (self.owner, self.active, self.posting), self.memo_key)
         if self.json_metadata:
-            # Before hardfork 21 there was one metadata text for both.
+            # Before hardfork 21 both texts were the same.
             both = {"posting_json_metadata": self.json_metadata} if state.hardfork < 21 else {}
             update_metadata(state, account, json_metadata=self.json_metadata, **both)
 
 
 @operation(43)
 class AccountUpdate2(Operation, frozen=True):
-    """Change an account like account_update; what applications may write needs the posting authority only."""
+    """Change an account like account_update. Posting metadata needs only the posting authority."""
 
     account: AccountName = ""
     owner: Authority | None = None
@@ -88,7 +88,7 @@ class AccountUpdate2(Operation, frozen=True):
 
 @operation(36, owner="account")
 class DeclineVotingRights(Operation, frozen=True):
-    """Give up the right to vote for good, after a delay in which it can be called off."""
+    """Give up the right to vote permanently, after a delay during which the request can be cancelled."""
 
     account: AccountName = ""
     decline: Bool = True
@@ -116,7 +116,7 @@ class DeclineVotingRights(Operation, frozen=True):
 
 @operation(24, active="recovery_account", impacted=("recovery_account", "account_to_recover"))
 class RequestAccountRecovery(Operation, frozen=True):
-    """The recovery partner vouches for a new owner authority of a stolen account."""
+    """Propose, as its recovery partner, a new owner authority for a stolen account."""
 
     recovery_account: AccountName = ""
     account_to_recover: AccountName = ""
@@ -149,7 +149,7 @@ class RequestAccountRecovery(Operation, frozen=True):
             )
             require_size(state, authority)
         if state.hardfork >= 15:
-            # Before hardfork 15 it was not checked whether its accounts exist.
+            # Before hardfork 15 the existence of its accounts was not checked.
             require_accounts(state, authority)
 
         expires = state.head_time + state.spec.constants.COIN_ACCOUNT_RECOVERY_REQUEST_EXPIRATION_PERIOD
@@ -159,7 +159,7 @@ class RequestAccountRecovery(Operation, frozen=True):
             requests.modify(request, new_owner_authority=authority, expires=expires)
 
     def _require_partner(self, state: State, account: Account) -> None:
-        """Refuse any other than the account's recovery partner; for an account without one that is the witness with the most votes."""
+        """Refuse unless signed by the account's recovery partner, which is the witness with the most votes if none is set."""
         if account.recovery_account:
             require(
                 account.recovery_account == self.recovery_account,
@@ -177,7 +177,7 @@ class RequestAccountRecovery(Operation, frozen=True):
 
 @operation(25, impacted=("account_to_recover",))
 class RecoverAccount(Operation, frozen=True):
-    """The true owner takes a stolen account back, with the new and a recent owner authority."""
+    """Recover a stolen account, signed with the new and a recent owner authority."""
 
     account_to_recover: AccountName = ""
     new_owner_authority: Authority = Authority()
@@ -203,7 +203,7 @@ class RecoverAccount(Operation, frozen=True):
 
     def apply(self, state: State) -> None:
         account = state.account(self.account_to_recover)
-        # Since hardfork 12 there is a pause between two recoveries.
+        # Since hardfork 12 there is a minimum interval between two recoveries.
         require(
             state.hardfork < 12 or state.head_time - account.last_account_recovery > state.spec.constants.COIN_OWNER_UPDATE_LIMIT,
             "Owner authority can only be updated once an hour.",
@@ -231,7 +231,7 @@ class RecoverAccount(Operation, frozen=True):
 
 @operation(26, owner="account_to_recover", impacted=("account_to_recover",))
 class ChangeRecoveryAccount(Operation, frozen=True):
-    """Choose another recovery partner, after a delay."""
+    """Change the recovery partner, after a delay."""
 
     account_to_recover: AccountName = ""
     new_recovery_account: AccountName = ""
@@ -257,7 +257,7 @@ class ChangeRecoveryAccount(Operation, frozen=True):
 
 @operation(37, active="reset_account")
 class ResetAccount(Operation, frozen=True):
-    """Set the owner authority of an account that was not used for long; always refused."""
+    """Set the owner authority of a long unused account. Always refused."""
 
     reset_account: AccountName = ""
     account_to_reset: AccountName = ""
@@ -276,7 +276,7 @@ class ResetAccount(Operation, frozen=True):
 
 @operation(38)
 class SetResetAccount(Operation, frozen=True):
-    """Choose who may reset an account; always refused."""
+    """Choose the account that can reset this account. Always refused."""
 
     account: AccountName = ""
     current_reset_account: AccountName = ""
@@ -303,7 +303,7 @@ class SetResetAccount(Operation, frozen=True):
 
 
 def require_not_temp(state: State, name: str) -> None:
-    """Refuse to change the account `temp`, for which anybody can act; before hardfork 1 anybody could change it."""
+    """Refuse to change the account `temp`, as which anybody can act. Before hardfork 1 this was not checked."""
     require(name != COIN_TEMP_ACCOUNT or state.hardfork < 1, "Cannot update temp account.", condition="o.account != COIN_TEMP_ACCOUNT")
 
 
@@ -317,7 +317,7 @@ def require_possible(authority: Authority, which: str) -> None:
 
 
 def require_not_trivial(authority: Authority) -> None:
-    """Refuse an authority with the threshold 0, for which nobody has to sign."""
+    """Refuse an authority with the threshold 0, which needs no signature."""
     require(authority.weight_threshold, "new owner authority cannot be trivial", condition="new_owner_authority.weight_threshold")
 
 
@@ -327,10 +327,10 @@ def require_not_trivial(authority: Authority) -> None:
 def update_account(
     state: State, name: str, authorities: tuple[Authority | None, Authority | None, Authority | None], memo_key: bytes
 ) -> Account:
-    """Replace the authorities and the key that are given; the owner's at most once an hour on the main build."""
+    """Replace the given authorities and memo key; the owner authority at most once an hour on the main build."""
     owner, active, posting = authorities
     if posting is not None and state.hardfork >= 15:
-        # Before hardfork 15 the posting authority was not checked, and the others are not checked to this day.
+        # Before hardfork 15 the posting authority was not checked. The others are still not checked.
         posting.validate()
     account = state.account(name)
     row = state.authority(name)
@@ -340,7 +340,7 @@ def update_account(
     if owner is not None:
         constants = state.spec.constants
         if constants.LIMIT_OWNER_UPDATES and state.hardfork >= 11:
-            # Since hardfork 11 there is a limit.
+            # The limit applies since hardfork 11.
             require(
                 state.head_time - row.last_owner_update > constants.COIN_OWNER_UPDATE_LIMIT,
                 "Owner authority can only be updated once an hour.",
@@ -361,7 +361,7 @@ def update_account(
 
 
 def update_metadata(state: State, account: Account, **texts: str) -> None:
-    """Replace an account's metadata; the reference's genesis accounts have none, and are refused."""
+    """Replace an account's metadata. As in the reference, genesis accounts without metadata are refused."""
     row = state.account_metadata.by_account.get(account.id)
     if row is None:
         raise UnknownKey(kind="metadata", key=(account.name,))

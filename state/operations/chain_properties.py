@@ -1,4 +1,4 @@
-"""The chain properties that witnesses and miners propose inside their operations, with the static check of them. No state.
+"""Chain properties in operations of witnesses and miners, with their static checks.
 
 Source: operations.md §7; wire-format.md §4.1, §4.2.
 """
@@ -23,7 +23,7 @@ DEFAULT_BLOCK_SIZE = COIN_MIN_BLOCK_SIZE_LIMIT * 2
 
 
 class LegacyChainProperties(Struct, frozen=True):
-    """The chain properties that a witness or miner proposes in the older operations; the condenser adds two constants on output."""
+    """The chain properties proposed in older operations of witnesses and miners. The condenser adds two constants on output."""
 
     LEGACY_EXTRA: ClassVar[dict[str, int]] = {
         "account_subsidy_budget": COIN_DEFAULT_ACCOUNT_SUBSIDY_BUDGET,
@@ -36,7 +36,7 @@ class LegacyChainProperties(Struct, frozen=True):
 
 
 class PowChainProperties(Struct, frozen=True):
-    """The chain properties in the first kind of proof of work, where the condenser writes the fee in its NAI form too."""
+    """The chain properties in the first kind of proof of work. Here the condenser writes the fee in its NAI form as well."""
 
     account_creation_fee: Annotated[CoinFee, CoinFeeKind(nai_only=True)] = field(default_factory=CoinFee)
     maximum_block_size: UInt32 = DEFAULT_BLOCK_SIZE
@@ -44,7 +44,7 @@ class PowChainProperties(Struct, frozen=True):
 
 
 def require_chain_properties(props: LegacyChainProperties | PowChainProperties, codecs: Codecs, *, canonical: bool) -> None:
-    """Refuse chain properties that are out of range; `canonical` refuses historic spellings of the fee's symbol as well."""
+    """Refuse chain properties out of range. `canonical` also refuses historic spellings of the fee's symbol."""
     fee = props.account_creation_fee
     minimum = codecs.spec.constants.COIN_MIN_ACCOUNT_CREATION_FEE
     require(not (canonical and fee.symbol_bytes), condition="account_creation_fee.symbol.is_canon()")

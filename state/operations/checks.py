@@ -1,6 +1,6 @@
-"""Static checks that several operations share, each with its text and condition in one place; they know no state.
+"""Static checks shared by operations, each with its text and condition in one place.
 
-A condition is the reference's source expression: it stands in front of the text that clients see.
+A condition is the reference's source expression. Clients see it before the text.
 Source: operations.md §2.3, §2.4; wire-format.md §4.1, §4.2.
 """
 
@@ -18,18 +18,18 @@ from state.protocol.values import jsontext, text
 
 
 def require_account_name(name: str) -> None:
-    """Refuse a name that no account can have."""
+    """Refuse an invalid account name."""
     require(text.is_valid_account_name(name), "Account name ${n} is invalid", condition="is_valid_account_name( name )", n=name)
 
 
 def require_optional_account_name(name: str) -> None:
-    """Refuse a name that no account can have; an empty one passes."""
+    """Refuse an invalid account name. An empty one passes."""
     if name:
         require_account_name(name)
 
 
 def require_permlink(link: str) -> None:
-    """Refuse a permlink of more than 255 bytes, or one that is not UTF-8; new comments have stricter rules."""
+    """Refuse a permlink of more than 255 bytes, or one that is not UTF-8. New comments have stricter rules."""
     require(text.size(link) < COIN_MAX_PERMLINK_LENGTH, "permlink is too long", condition="permlink.size() < COIN_MAX_PERMLINK_LENGTH")
     require(text.is_utf8(link), "permlink not formatted in UTF8", condition="fc::is_utf8( permlink )")
 
@@ -41,19 +41,19 @@ def require_memo(note: str) -> None:
 
 
 def require_json_metadata(json: str, field: str = "json_metadata") -> None:
-    """Refuse a text that is not JSON in UTF-8; an empty one passes. `field` is the operation's field that holds it."""
+    """Refuse a text that is not JSON in UTF-8. An empty one passes. `field` is the name of the operation's field."""
     if json:
         require(text.is_utf8(json), "JSON Metadata not formatted in UTF8", condition=f"fc::is_utf8({field})")
         require_valid_json(json, field)
 
 
 def require_valid_json(json: str, field: str) -> None:
-    """Refuse what the reference's lenient reader doesn't take for JSON; a text that it can't read fails with its own error."""
+    """Refuse a text that isn't JSON for the reference's lenient parser. A text that it can't parse fails with its own error."""
     jsontext.require_valid(json, "JSON Metadata not valid JSON", condition=f"fc::json::is_valid({field})")
 
 
 def require_url(address: str) -> None:
-    """Refuse an address of a witness that is empty, longer than 2048 bytes, or not UTF-8."""
+    """Refuse a witness URL that is empty, longer than 2048 bytes, or not UTF-8."""
     size = text.size(address)
     require(size <= COIN_MAX_WITNESS_URL_LENGTH, "URL is too long", condition="url.size() <= COIN_MAX_WITNESS_URL_LENGTH")
     require(size > 0, "URL size must be greater than 0", condition="url.size() > 0")
@@ -61,5 +61,5 @@ def require_url(address: str) -> None:
 
 
 def require_no_extensions(extensions: tuple[Any, ...], operation: str) -> None:
-    """Refuse extensions; not every operation that has the field does."""
+    """Refuse extensions. Not every operation with that field calls this."""
     require(not extensions, f"There are no extensions for {operation}_operation.", condition="extensions.size() == 0")

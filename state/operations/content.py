@@ -45,7 +45,7 @@ MAX_ACCEPTED_PAYOUT = Asset(1_000_000_000, SBD)
 
 @operation(0, posting="voter", impacted=("voter", "author"), protected="voter")
 class Vote(Operation, frozen=True):
-    """Vote a comment up or down, with a weight in basis points; 0 takes a vote back."""
+    """Vote a comment up or down, with a weight in basis points. A weight of 0 withdraws the vote."""
 
     voter: AccountName = ""
     author: AccountName = ""
@@ -72,7 +72,7 @@ class Vote(Operation, frozen=True):
         if state.hardfork >= 20:
             cast_vote(state, voter, comment, self.weight)
         else:
-            # The rules before hardfork 20 have little in common with these.
+            # The rules before hardfork 20 are very different.
             cast_early_vote(state, voter, comment, self.weight)
 
 
@@ -114,7 +114,7 @@ class Comment(Operation, frozen=True):
             require_valid_json(self.json_metadata, "json_metadata")
 
     def apply(self, state: State) -> None:
-        # The reference checks once more here that there is a body, which follows from the static checks.
+        # The reference checks again here that there is a body, which follows from the static checks.
         comment, author = find_comment(state, self.author, self.permlink), state.account(self.author)
         parent = None
         if self.parent_author:
@@ -125,7 +125,7 @@ class Comment(Operation, frozen=True):
             if parent is not None:
                 require_open(state, parent)
             require_pause(state, author, parent)
-            # Before hardfork 1 permlinks could hold anything.
+            # Before hardfork 1 permlinks could have any characters.
             if state.hardfork >= 1:
                 require_new_permlink(self.parent_permlink)
                 require_new_permlink(self.permlink)
@@ -143,7 +143,7 @@ class Comment(Operation, frozen=True):
         state.comments.modify(comment, last_update=now, active=now)
         state.accounts.modify(author, last_post_edit=now)
         content = state.comment_contents.by_comment.find(comment.id)
-        # All edits of a transaction share the work that they may take.
+        # All edits of a transaction share one work budget.
         budget = WorkBudget(state.position.edit_steps)
         changes = {"body": edited(content.body, self.body, budget)}
         state.position.edit_steps = budget.left
@@ -156,7 +156,7 @@ class Comment(Operation, frozen=True):
 
 @operation(17, posting="author")
 class DeleteComment(Operation, frozen=True):
-    """Delete a comment that nobody replied to or rewarded."""
+    """Delete a comment without replies and without positive votes."""
 
     author: AccountName = ""
     permlink: Text = ""
@@ -172,12 +172,12 @@ class DeleteComment(Operation, frozen=True):
             require(comment.cashout_time != TIME_MAX, condition="comment.cashout_time != fc::time_point_sec::maximum()")
             require(comment.net_rshares <= 0, "Cannot delete a comment with net positive votes.", condition="comment.net_rshares <= 0")
         elif comment.net_rshares > 0:
-            # Before hardfork 19 the operation did nothing then, and paid comments could go.
+            # Before hardfork 19 such an operation had no effect, and paid comments could be deleted.
             return
 
         for vote in list(state.comment_votes.by_comment_voter.equal(comment.id)):
             state.comment_votes.remove(vote)
-        # Before hardfork 6 the ancestors went on counting it.
+        # Before hardfork 6 the ancestors' counts still included it.
         if comment.parent_author and state.hardfork >= 6:
             count_descendant(state, comment_of(state, comment.parent_author, comment.parent_permlink), -1)
         state.comments.remove(comment)
@@ -187,21 +187,21 @@ class DeleteComment(Operation, frozen=True):
 
 
 class Beneficiary(Struct, frozen=True):
-    """An account that gets a part of a comment's reward, in basis points."""
+    """An account that gets a share of a comment's reward, in basis points."""
 
     account: AccountName = ""
     weight: UInt16 = 0
 
 
 class CommentPayoutBeneficiaries(Struct, frozen=True):
-    """The accounts that share in the author's reward, in ascending order of names."""
+    """The accounts that share the author's reward, by ascending name."""
 
     TAG: ClassVar[int] = 0
 
     beneficiaries: Annotated[tuple[Beneficiary, ...], Many(Beneficiary)] = ()
 
     def validate(self) -> None:
-        """Refuse an empty or long list, invalid or unordered names, and more than 100 % for one or for all."""
+        """Refuse an empty or long list, invalid or unordered names, and weights or a sum above 100 %."""
         shares = self.beneficiaries
         require(shares, "Must specify at least one beneficiary", condition="beneficiaries.size()")
         require(
@@ -232,7 +232,7 @@ class CommentPayoutBeneficiaries(Struct, frozen=True):
 
 
 class VotableAssetInfo(Struct, frozen=True):
-    """The most that a comment accepts in an SMT, and whether its curators are paid."""
+    """The maximum payout that a comment accepts in an SMT, and whether its curators are paid."""
 
     TAG: ClassVar[int] = 0
 
@@ -241,7 +241,7 @@ class VotableAssetInfo(Struct, frozen=True):
 
 
 class AllowedVoteAssets(Struct, frozen=True):
-    """The SMTs that may vote on a comment, by ascending symbol."""
+    """The SMTs that can vote on a comment, by ascending symbol."""
 
     TAG: ClassVar[int] = 1
 
@@ -250,7 +250,7 @@ class AllowedVoteAssets(Struct, frozen=True):
     ] = ()
 
     def validate(self) -> None:
-        """Refuse more than two, and COIN, which always may vote."""
+        """Refuse more than two SMTs, and COIN, which can always vote."""
         require(
             len(self.votable_assets) <= SMT_MAX_VOTABLE_ASSETS,
             "Too much votable assets specified",
@@ -264,7 +264,7 @@ class AllowedVoteAssets(Struct, frozen=True):
 
 
 class CommentOption(ChainVariant):
-    """The kind of a member of comment_options' extensions; vote assets exist on chains with SMTs only."""
+    """The kind of a member of comment_options' extensions. Vote assets exist only on chains with SMTs."""
 
     default = CommentPayoutBeneficiaries()
 
@@ -277,7 +277,7 @@ class CommentOption(ChainVariant):
 
 @operation(19, posting="author")
 class CommentOptions(Operation, frozen=True):
-    """Limit what a comment may earn, and name who shares in it."""
+    """Limit a comment's rewards, and set its beneficiaries."""
 
     author: AccountName = ""
     permlink: Text = ""
@@ -332,7 +332,7 @@ class CommentOptions(Operation, frozen=True):
                     "Comment must not have been voted on before specifying allowed vote assets.",
                     condition="_c.abs_rshares == 0",
                 )
-                # Repeated operations add to the list, as in the reference; no rule reads it.
+                # As in the reference, repeated operations extend the list. No rule reads it.
                 changes["allowed_vote_assets"] = comment.allowed_vote_assets + extension.votable_assets
 
         state.comments.modify(
@@ -346,7 +346,7 @@ class CommentOptions(Operation, frozen=True):
 
 
 def require_beneficiaries(state: State, comment: CommentRow, beneficiaries: tuple[Beneficiary, ...]) -> None:
-    """Refuse beneficiaries for a comment that has some or has votes, and ones that don't exist."""
+    """Refuse beneficiaries of a comment with beneficiaries or votes, and nonexistent accounts."""
     require(not comment.beneficiaries, "Comment already has beneficiaries specified.", condition="_c.beneficiaries.size() == 0")
     require(
         comment.abs_rshares == 0,

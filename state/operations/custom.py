@@ -1,4 +1,4 @@
-"""Custom operations: payloads that the chain carries and plugins interpret. Sources: operations.md §12, wire-format.md §4.1."""
+"""Custom operations: payloads that plugins interpret. Sources: operations.md §12, wire-format.md §4.1."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from state.protocol.operation import Needed, Operation, operation
 from state.protocol.values import text
 from state.tables import State
 
-JSON_BYTES_OF_UNIT = 50  # that an interpreter reads with a unit of work
+JSON_BYTES_OF_UNIT = 50  # bytes of JSON per unit of work
 NOBODY = "at least one account must be specified"
 
 
 @operation(15, active="required_auths")
 class Custom(Operation, frozen=True):
-    """Bytes under a number."""
+    """Store binary data under a numeric id."""
 
     required_auths: Names = ()
     id: UInt16 = 0
@@ -36,7 +36,7 @@ class Custom(Operation, frozen=True):
 
 @operation(18)
 class CustomJson(Operation, frozen=True):
-    """JSON under a name; what applications on the chain are made of."""
+    """Store JSON under a text id. Applications on the chain use it."""
 
     required_auths: Names = ()
     required_posting_auths: Names = ()
@@ -67,7 +67,7 @@ class CustomJson(Operation, frozen=True):
 
 @operation(35)
 class CustomBinary(Operation, frozen=True):
-    """Bytes under a name, with authorities of any kind; no longer accepted from clients."""
+    """Store binary data under a text id, with authorities of any kind. No longer accepted from clients."""
 
     required_owner_auths: Names = ()
     required_active_auths: Names = ()
@@ -102,7 +102,7 @@ class CustomBinary(Operation, frozen=True):
 
 
 def require_id(name: str) -> None:
-    """Refuse an id that is too long; one that was read from the wire has been cut already."""
+    """Refuse a too long id. Ids decoded from the wire format are already truncated."""
     size = text.size(name)
     require(
         size <= COIN_CUSTOM_OP_ID_MAX_LENGTH,
@@ -114,7 +114,7 @@ def require_id(name: str) -> None:
 
 
 def require_members(state: State, n: int, what: str) -> None:
-    """Refuse more than 40 signing accounts; before hardfork 20 only in transactions that enter this node."""
+    """Refuse more than 40 signing accounts. Before hardfork 20 this applies only to pushed transactions."""
     if n > COIN_MAX_AUTHORITY_MEMBERSHIP and (state.hardfork >= 20 or state.is_pushing):
         raise Refused(
             "Authority membership exceeded. Max: ${max} Current: ${n}",
@@ -125,12 +125,12 @@ def require_members(state: State, n: int, what: str) -> None:
 
 
 def require_short_data(state: State, data: bytes) -> None:
-    """Refuse long binary data in a transaction that enters this node."""
+    """Refuse long binary data in a pushed transaction."""
     limit = "o.data.size() <= COIN_CUSTOM_OP_DATA_MAX_LENGTH"
     require_short(state, len(data), "Operation data must be less than ${bytes} bytes.", limit)
 
 
 def require_short(state: State, size: int, message: str, condition: str) -> None:
-    """Refuse a long payload in a transaction that enters this node; a block may hold longer ones."""
+    """Refuse a long payload in a pushed transaction. Blocks can contain longer ones."""
     if state.is_pushing and size > COIN_CUSTOM_OP_DATA_MAX_LENGTH:
         raise Refused(message, condition=condition, bytes=COIN_CUSTOM_OP_DATA_MAX_LENGTH)

@@ -1,4 +1,4 @@
-"""Escrow: funds that an agent may release when the two parties don't agree. Sources: operations.md §10, wire-format.md §4.1."""
+"""Escrow: funds that an agent can release in a dispute of the two parties. Sources: operations.md §10, wire-format.md §4.1."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ DEFAULT_ESCROW_ID = 30
 
 
 def require_names(*names: str) -> None:
-    """Refuse the first invalid account name."""
+    """Refuse invalid account names."""
     for name in names:
         checks.require_account_name(name)
 
 
 @operation(27, active="from_", impacted=("from_", "to", "agent"), protected="from_")
 class EscrowTransfer(Operation, frozen=True):
-    """Set funds aside for somebody, with an agent as arbiter; both must ratify it before the deadline."""
+    """Put funds for a receiver in escrow, with an agent as arbiter. Receiver and agent must ratify it before the deadline."""
 
     from_: AccountName = ""
     to: AccountName = ""
@@ -97,7 +97,7 @@ class EscrowTransfer(Operation, frozen=True):
 
 @operation(31, active="who", impacted=("from_", "to", "agent"))
 class EscrowApprove(Operation, frozen=True):
-    """The receiver or the agent accepts an escrow, or rejects it."""
+    """Accept or reject an escrow, as its receiver or agent."""
 
     from_: AccountName = ""
     to: AccountName = ""
@@ -146,7 +146,7 @@ class EscrowApprove(Operation, frozen=True):
 
 @operation(28, active="who", impacted=("from_", "to", "agent"))
 class EscrowDispute(Operation, frozen=True):
-    """A party asks the agent to decide: from now on only the agent can release the funds."""
+    """Raise a dispute as one of the parties. Only the agent can then release the funds."""
 
     from_: AccountName = ""
     to: AccountName = ""
@@ -179,7 +179,7 @@ class EscrowDispute(Operation, frozen=True):
 
 @operation(29, active="who", impacted=("from_", "to", "agent"))
 class EscrowRelease(Operation, frozen=True):
-    """Give funds of an escrow to one of its parties."""
+    """Release funds of an escrow to one of its parties."""
 
     from_: AccountName = ""
     to: AccountName = ""
@@ -231,10 +231,9 @@ class EscrowRelease(Operation, frozen=True):
             state.escrows.modify(escrow, coin_balance=escrow.coin_balance - coin, sbd_balance=escrow.sbd_balance - sbd)
 
     def _require_right(self, escrow: Escrow, now: int) -> None:
-        """Refuse unless this account may release to this receiver.
+        """Refuse unless this account can release to this receiver.
 
-        In a dispute only the agent may. Otherwise each party may release to the other one, and after the escrow's expiration to
-        either.
+        In a dispute only the agent can. Otherwise each party can release to the other party, and after the expiration to either party.
         """
         parties = {"f": escrow.from_, "t": escrow.to}
         if escrow.disputed:
@@ -261,7 +260,7 @@ class EscrowRelease(Operation, frozen=True):
                 **parties,
             )
         else:
-            # The text names the receiver of the escrow twice, as in the reference.
+            # As in the reference, the text names the escrow's receiver twice.
             require(
                 self.receiver == escrow.from_,
                 "Only 'to' (${t}) can release funds to 'from' (${t}).",
@@ -274,7 +273,7 @@ class EscrowRelease(Operation, frozen=True):
 
 
 def require_parties(escrow: Escrow, to: str, agent: str, name: str) -> None:
-    """Refuse unless an operation names the parties of its escrow; `name` is the escrow in the reference's condition."""
+    """Refuse unless an operation has the parties of its escrow. `name` is the escrow in the reference's condition."""
     require(
         escrow.to == to,
         "Operation 'to' (${o}) does not match escrow 'to' (${e}).",
@@ -293,7 +292,7 @@ def require_parties(escrow: Escrow, to: str, agent: str, name: str) -> None:
 
 
 def require_covered(amount: Asset, balance: Asset, currency: str) -> None:
-    """Refuse to release more than the escrow holds."""
+    """Refuse to release more than the escrow's balance."""
     require(
         amount.amount <= balance.amount,
         "Release amount exceeds escrow balance. Amount: ${a}, Balance: ${b}",
@@ -304,6 +303,6 @@ def require_covered(amount: Asset, balance: Asset, currency: str) -> None:
 
 
 def require_currencies(sbd_amount: Asset, coin_amount: Asset) -> None:
-    """Refuse amounts in another currency than the fields' own."""
+    """Refuse amounts that are not in the currency of their field."""
     require(sbd_amount.symbol == SBD, "sbd amount must contain SBD", condition="sbd_amount.symbol == SBD_SYMBOL")
     require(coin_amount.symbol == COIN, "coin amount must contain COIN", condition="coin_amount.symbol == COIN_SYMBOL")

@@ -23,13 +23,13 @@ from state.protocol.values.asset import COIN, NULL_PRICE, SBD, Asset, Price, con
 from state.tables import State
 from state.tables.market import ConvertRequest, LimitOrder
 
-# The latest end of orders that were made before hardfork 20, from which on none may last longer than 28 days.
+# The latest expiration of orders created before hardfork 20, which limited orders to 28 days.
 EARLY_EXPIRATION_MAX = HARDFORK_TIMES[20 - 1] + COIN_MAX_LIMIT_ORDER_EXPIRATION
 
 
 @operation(5, active="owner", protected="owner")
 class LimitOrderCreate(Operation, frozen=True):
-    """Offer funds for a minimum of others; what matches is traded at once."""
+    """Create an order that sells funds for a minimum amount. It is matched against the book at once."""
 
     owner: AccountName = ""
     orderid: UInt32 = 0
@@ -44,15 +44,15 @@ class LimitOrderCreate(Operation, frozen=True):
         Price(self.amount_to_sell, self.min_to_receive).validate()
 
     def apply(self, state: State) -> None:
-        # Before hardfork 20 most orders had no end. Bytes of the head block's id spread the ends that they got over a day, so
-        # that they would not all expire in one block.
+        # Before hardfork 20 most orders had no expiration. Bytes of the head block's id spread the expirations that they got over a
+        # day, so that they don't all expire in one block.
         offset = int.from_bytes(state.props.head_block_id[16:20], "little") % DAY_SECONDS
         create_order(state, self, Price(self.amount_to_sell, self.min_to_receive), EARLY_EXPIRATION_MAX + offset)
 
 
 @operation(21, active="owner", protected="owner")
 class LimitOrderCreate2(Operation, frozen=True):
-    """Offer funds at a price; what matches is traded at once."""
+    """Create an order that sells funds at a price. It is matched against the book at once."""
 
     owner: AccountName = ""
     orderid: UInt32 = 0
@@ -82,7 +82,7 @@ class LimitOrderCreate2(Operation, frozen=True):
 
 @operation(6, active="owner")
 class LimitOrderCancel(Operation, frozen=True):
-    """Take back what is left of an order."""
+    """Cancel an order, and return its unsold funds."""
 
     owner: AccountName = ""
     orderid: UInt32 = 0
@@ -100,7 +100,7 @@ class LimitOrderCancel(Operation, frozen=True):
 
 @operation(8, active="owner")
 class Convert(Operation, frozen=True):
-    """Turn SBD into COIN at the median price of the days that follow."""
+    """Convert SBD to COIN at the median price of the following days."""
 
     owner: AccountName = ""
     requestid: UInt32 = 0
@@ -119,7 +119,7 @@ class Convert(Operation, frozen=True):
             condition="!fhistory.current_median_history.is_null()",
         )
 
-        # Before hardfork 16 a conversion took a week, since then half of it.
+        # Before hardfork 16 a conversion took a week; since then it takes half a week.
         delay = COIN_CONVERSION_DELAY if state.hardfork >= 16 else COIN_CONVERSION_DELAY_PRE_HF_16
         state.convert_requests.insert(
             ConvertRequest(owner=self.owner, requestid=self.requestid, amount=self.amount.amount, conversion_date=state.head_time + delay)
@@ -130,7 +130,7 @@ class Convert(Operation, frozen=True):
 
 
 def create_order(state: State, operation: LimitOrderCreate | LimitOrderCreate2, price: Price, early_expiration_max: int) -> None:
-    """Check when an order ends, take what it sells, enter it and let it trade."""
+    """Check an order's expiration, debit the seller, insert the order and match it."""
     now, expiration = state.head_time, operation.expiration
     if expiration <= now:
         raise Refused("Limit order has to expire after head block time.", condition="o.expiration > _db.head_block_time()")
@@ -141,7 +141,7 @@ def create_order(state: State, operation: LimitOrderCreate | LimitOrderCreate2, 
                 condition="o.expiration <= _db.head_block_time() + COIN_MAX_LIMIT_ORDER_EXPIRATION",
             )
     else:
-        # Before hardfork 20 an order could name any end, and got one soon after that hardfork at the latest.
+        # Before hardfork 20 orders could have any expiration; it is limited to a time soon after that hardfork.
         expiration = min(expiration, early_expiration_max)
     sold = operation.amount_to_sell
 
@@ -165,7 +165,7 @@ def create_order(state: State, operation: LimitOrderCreate | LimitOrderCreate2, 
 
 
 def require_market(sold: int, received: int, receive_field: str) -> None:
-    """Refuse other markets than COIN against SBD or an SMT; `receive_field` names the other side in the condition."""
+    """Refuse markets other than COIN against SBD or an SMT. `receive_field` names the other side in the condition."""
     allowed = {sold, received} == {COIN, SBD} or (is_smt(sold) and received == COIN) or (sold == COIN and is_smt(received))
     other = receive_field
     require(

@@ -1,4 +1,5 @@
-"""Mining, which hardforks have ended, and reports of witnesses that sign two blocks for one time.
+"""Mining, which hardfork 17 ended, and reports of witnesses that sign two blocks for one slot.
+
 Sources: operations.md §13, wire-format.md §4.1, §4.3.
 """
 
@@ -49,13 +50,13 @@ from state.tables.globals import ChainProperties
 from state.tables.witnesses import Witness
 
 TARGET_MAX = 2**256 - 1
-POW_WITNESSES_MAX = 1004  # from so many on no work is enough
+POW_WITNESSES_MAX = 1004  # queued miners; from this number on every proof is refused
 
 # ------------------------------------------------------------------ pow
 
 
 class PowWork(Struct, frozen=True):
-    """A proof of work by signatures: the worker's key, the signed digest, the signature, and the hash that must be small."""
+    """A proof of work by signatures: the worker's key, the signed digest, the signature, and the hash, which must be below the target."""
 
     worker: PublicKey = bytes(33)
     input: Hash256 = bytes(32)
@@ -65,7 +66,7 @@ class PowWork(Struct, frozen=True):
 
 @operation(14, impacted=("worker_account",))
 class Pow(Operation, frozen=True):
-    """Mine a block of the first weeks; needs no signature."""
+    """Submit a proof of work (before hardfork 13). Needs no signature."""
 
     worker_account: AccountName = ""
     block_id: Hash160 = ZERO_ID
@@ -105,15 +106,15 @@ class Pow(Operation, frozen=True):
         pay_producer(state, reward, liquid=early)
 
     def _require_new_work(self, state: State) -> None:
-        """Refuse work that a witness has handed in as its last one."""
+        """Refuse a proof that is the last one of a witness."""
         if next(state.witnesses.by_work.equal(self.work.work), None) is None:
             return
         dump: Any = state.wire.codecs.dumper(Pow)
-        # `${witness}` stays in the text: the reference gives that value another name.
+        # `${witness}` stays in the text, because the reference gives that value another name.
         raise Refused("${w}  ${witness}", condition='!"DUPLICATE WORK DISCOVERED"', w=json.encode(dump(self)).decode())
 
     def _require_worker(self, state: State) -> None:
-        """Refuse unless the account's active authority is the one key that has done the work."""
+        """Refuse unless the account's active authority is only the key that has done the work."""
         active = state.authority(self.worker_account).active
         require(
             active.members == 1,
@@ -137,7 +138,7 @@ class Pow(Operation, frozen=True):
 
 
 class Pow2Input(Struct, frozen=True):
-    """The input of a proof of work, in its packed form: the miner, a recent block, and the number that is varied."""
+    """The packed input of a proof of work: the miner, a recent block, and a nonce."""
 
     worker_account: AccountName = ""
     prev_block: Hash160 = ZERO_ID
@@ -145,7 +146,7 @@ class Pow2Input(Struct, frozen=True):
 
 
 class Pow2Work(Struct, frozen=True):
-    """A proof of work by signatures, of which only the resulting difficulty is sent; everybody can compute the rest."""
+    """A proof of work by signatures. It has only the resulting difficulty, because every node can compute the rest."""
 
     TAG = 0
     input: Pow2Input = Pow2Input()
@@ -158,7 +159,7 @@ class Pow2Work(Struct, frozen=True):
 
 
 class EquihashProof(Struct, frozen=True):
-    """Inputs whose hashes cancel each other out."""
+    """An Equihash solution: inputs whose hashes cancel out."""
 
     n: UInt32 = 0
     k: UInt32 = 0
@@ -167,7 +168,7 @@ class EquihashProof(Struct, frozen=True):
 
 
 class EquihashPow(Struct, frozen=True):
-    """A proof of work by memory."""
+    """A memory-hard proof of work (Equihash)."""
 
     TAG = 1
     input: Pow2Input = Pow2Input()
@@ -176,7 +177,7 @@ class EquihashPow(Struct, frozen=True):
     pow_summary: UInt32 = 0
 
     def validate(self, codecs: Codecs) -> None:
-        """Refuse unless the proof holds for the input, and the difficulty is that of the proof."""
+        """Refuse unless the proof is valid for the input, and the difficulty is that of the proof."""
         checks.require_account_name(self.input.worker_account)
         proof = self.proof
         work.require_equihash(codecs.pack(self.input), proof.n, proof.k, proof.seed, proof.inputs, self.pow_summary)
@@ -190,7 +191,7 @@ Pow2Variant = Annotated[
 
 @operation(30)
 class Pow2(Operation, frozen=True):
-    """Mine a block of the first year; a key creates the miner's account with it."""
+    """Submit a proof of work (before hardfork 17). A new owner key also creates the miner's account."""
 
     work: Pow2Variant = Pow2Work()
     new_owner_key: PublicKey | None = None
@@ -239,11 +240,11 @@ class Pow2(Operation, frozen=True):
         count_work(state)
         enter_queue(state, name, key or NULL_KEY, self.props)
         if state.hardfork < 16:
-            # Since hardfork 16 mining earned a place in the schedule only.
+            # Since hardfork 16 mining earned only a place in the schedule.
             pay_producer(state, pow_reward(state), liquid=False)
 
     def _require_last_block(self, state: State) -> None:
-        """Refuse work for another block than the head, and work of the other kind: hardfork 16 replaced pow2 by equihash."""
+        """Refuse work for a block other than the head, and work of the wrong kind: hardfork 16 replaced pow2 by equihash."""
         head, done = state.props.head_block_id, self.work
         if state.hardfork < 16:
             if not isinstance(done, Pow2Work):
@@ -264,7 +265,7 @@ class Pow2(Operation, frozen=True):
 
 
 class SignedHeader(Struct, frozen=True):
-    """A block header with its signature, as the proof that a witness signed it."""
+    """A block header with its signature, which proves that a witness signed it."""
 
     previous: Hash160 = ZERO_ID
     timestamp: Time = 0
@@ -274,18 +275,18 @@ class SignedHeader(Struct, frozen=True):
     witness_signature: Signature = bytes(SIGNATURE_SIZE)
 
     def signer(self, codecs: Codecs) -> bytes:
-        """Return the key that signed it; a signature that no key can have made is refused."""
+        """Return the key that signed the header. An impossible signature is refused."""
         digest = sha256(codecs.pack(self)[:-SIGNATURE_SIZE]).digest()
         return recover(self.witness_signature, digest, Canonical.bip_0062)
 
     def id(self, codecs: Codecs) -> bytes:
-        """Return the id of its block: the block's number, then 16 bytes of a hash."""
+        """Return the block's id: its number, then 16 bytes of a hash."""
         number = (block_number(self.previous) + 1) % WORD32
         return number.to_bytes(4, "big") + sha224(codecs.pack(self)).digest()[4:20]
 
 
 class SharedForm(Kind):
-    """The kind of a field that the condenser writes in the form of the other groups, although it has another form for it."""
+    """The kind of a field that the condenser writes like the other groups, although its elements have a legacy form."""
 
     def __init__(self, element: type) -> None:
         self.element = element
@@ -309,7 +310,7 @@ ReportedBlock = Annotated[SignedHeader, SharedForm(SignedHeader)]
 
 @operation(16)
 class ReportOverProduction(Operation, frozen=True):
-    """Report a witness that signed two blocks for one time; needs no signature."""
+    """Report a witness that signed two blocks for one slot. Needs no signature."""
 
     reporter: AccountName = ""
     first_block: ReportedBlock = SignedHeader()
@@ -325,7 +326,7 @@ class ReportOverProduction(Operation, frozen=True):
         require(first.id(codecs) != second.id(codecs), condition="first_block.id() != second_block.id()")
 
     def apply(self, state: State) -> None:
-        # Before hardfork 4 reports were taken, without any effect.
+        # Before hardfork 4 reports were accepted, without effect.
         require(
             state.hardfork < 4,
             "report_over_production_operation is disabled.",
@@ -337,9 +338,9 @@ class ReportOverProduction(Operation, frozen=True):
 
 
 def require_difficulty(state: State, summary: int) -> None:
-    """Refuse a proof of work that isn't below the target, which falls with each miner in the queue."""
+    """Refuse a proof of work that isn't below the target, which decreases with each miner in the queue."""
     waiting = state.props.num_pow_witnesses
-    # Since hardfork 16, with equihash, targets are a little higher.
+    # Since hardfork 16, with equihash, targets are slightly higher.
     start = 0xFE00 if state.hardfork >= 16 else 0xFC00
     target = 0 if waiting >= POW_WITNESSES_MAX else (start - 0x40 * waiting) << 16
     require(
@@ -352,16 +353,15 @@ def require_difficulty(state: State, summary: int) -> None:
 
 
 def create_miner(state: State, name: str, key: bytes) -> None:
-    """Create an account that belongs to one key; without a creator, the top witness is its recovery partner."""
+    """Create an account with one key for all authorities. It has no creator, so the top witness is its recovery partner."""
     authority = key_authority(key)
     create_account(state, name, "", key, (authority, authority, authority), mined=True)
 
 
 def count_work(state: State) -> None:
-    """Count one more proof of work and one more miner in the queue.
+    """Increment the number of proofs of work and of miners in the queue.
 
-    The number of works begins at 2^64 - 1 and wraps with the first one, so that this is the number 0, which is no place in the
-    queue.
+    The number of proofs begins at 2^64 - 1 and wraps, so the first proof gets number 0, which is not a position in the queue.
     """
     props = state.props
     state.set_props(total_pow=(props.total_pow + 1) % WORD64, num_pow_witnesses=(props.num_pow_witnesses + 1) % WORD32)
@@ -370,7 +370,7 @@ def count_work(state: State) -> None:
 def enter_queue(
     state: State, name: str, key: bytes, given: PowChainProperties | LegacyChainProperties, last_work: bytes | None = None
 ) -> None:
-    """Put a miner at the end of the queue of block producers; one that is no witness yet becomes one, with its key."""
+    """Add a miner to the end of the queue of block producers. Create its witness with `key` if it has none."""
     changes: dict[str, Any] = {"pow_worker": state.props.total_pow}
     if last_work is not None:
         changes["last_work"] = last_work
@@ -391,7 +391,7 @@ def enter_queue(
 
 
 def proposed(props: ChainProperties, given: PowChainProperties | LegacyChainProperties) -> ChainProperties:
-    """Return a witness's properties with those that come with a miner's work."""
+    """Return a witness's properties, updated by those in a proof of work."""
     return structs.replace(
         props,
         account_creation_fee=given.account_creation_fee.amount,
@@ -401,7 +401,7 @@ def proposed(props: ChainProperties, given: PowChainProperties | LegacyChainProp
 
 
 def pay_producer(state: State, reward: int, liquid: bool) -> None:
-    """Create the reward of a proof of work for the witness that included it: as COIN if `liquid`, else as VESTS."""
+    """Pay the reward of a proof of work to the witness that included it, as COIN if `liquid`, else as VESTS."""
     adjust_supply(state, reward, COIN, adjust_vesting=True)
     producer = state.account(state.props.current_witness)
     if liquid:

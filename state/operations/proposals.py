@@ -30,7 +30,7 @@ ProposalIds = Annotated[tuple[int, ...], Many(Int(64, signed=True), ascending=Tr
 
 @operation(44, active="creator", impacted=("creator", "receiver"))
 class CreateProposal(Operation, frozen=True):
-    """Ask the treasury for daily pay; the permlink is that of a post which explains it."""
+    """Create a proposal for daily pay from the treasury. The permlink is that of a post that explains it."""
 
     creator: AccountName = ""
     receiver: AccountName = ""
@@ -96,7 +96,7 @@ class CreateProposal(Operation, frozen=True):
 
 @operation(45, active="voter", impacted=("voter",), protected="voter")
 class UpdateProposalVotes(Operation, frozen=True):
-    """Vote for proposals, or take votes back."""
+    """Vote for proposals, or withdraw votes."""
 
     voter: AccountName = ""
     proposal_ids: ProposalIds = ()
@@ -123,7 +123,7 @@ class UpdateProposalVotes(Operation, frozen=True):
 
 @operation(46, active="proposal_owner", impacted=("proposal_owner",))
 class RemoveProposal(Operation, frozen=True):
-    """Withdraw one's own proposals."""
+    """Remove proposals of the signing account."""
 
     proposal_owner: AccountName = ""
     proposal_ids: ProposalIds = ()
@@ -137,8 +137,8 @@ class RemoveProposal(Operation, frozen=True):
         require_proposals(state)
 
         remove_proposals(state, self._own_proposals(state))
-        # Proposals that were too many for one operation are marked, and removed in the next blocks. As in the reference it is
-        # not checked again whose they are.
+        # Proposals beyond the limit of one operation are marked, and removed in the next blocks. As in the reference, their owner is not
+        # checked again.
         end_date = (state.head_time - COIN_PROPOSAL_MAINTENANCE_CLEANUP) % WORD32
         for number in self.proposal_ids:
             proposal = state.proposals.by_proposal_id.get(number)
@@ -146,7 +146,7 @@ class RemoveProposal(Operation, frozen=True):
                 state.proposals.modify(proposal, removed=True, end_date=end_date)
 
     def _own_proposals(self, state: State) -> Iterator[Proposal]:
-        """Yield the named proposals that exist, one after the other; somebody else's is refused when its turn comes."""
+        """Yield the named proposals that exist. Another account's proposal is refused when it is reached."""
         for number in self.proposal_ids:
             proposal = state.proposals.by_proposal_id.get(number)
             if proposal is not None:
@@ -166,11 +166,11 @@ def require_proposals(state: State) -> None:
 
 
 def until_nul(words: str) -> str:
-    """Return a text as the reference stores it here: up to the first NUL."""
+    """Return the part of a text before the first NUL, as the reference stores it here."""
     return words.partition("\0")[0]
 
 
 def require_proposal_ids(ids: tuple[int, ...]) -> None:
-    """Refuse an empty list of ids, and one that is too long."""
+    """Refuse an empty or too long list of ids."""
     require(ids, condition="proposal_ids.empty() == false")
     require(len(ids) <= COIN_PROPOSAL_MAX_IDS_NUMBER, condition="proposal_ids.size() <= COIN_PROPOSAL_MAX_IDS_NUMBER")

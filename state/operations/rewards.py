@@ -1,4 +1,4 @@
-"""Claiming rewards. Sources: operations.md §14; wire-format.md §4.1."""
+"""Claims of rewards. Sources: operations.md §14; wire-format.md §4.1."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NOTHING = "Must claim something."
 
 @operation(39, posting="account")
 class ClaimRewardBalance(Operation, frozen=True):
-    """Move earned rewards to where they can be spent."""
+    """Claim earned rewards, which moves them to the spendable balances."""
 
     account: AccountName = ""
     reward_coin: Asset = Asset()
@@ -55,7 +55,7 @@ class ClaimRewardBalance(Operation, frozen=True):
         # Interest is paid even when no SBD is claimed.
         changes = interest(state, account)
         if state.hardfork >= 20:
-            # Before hardfork 20 mana was a percentage, which new VESTS left alone.
+            # Before hardfork 20 mana was a percentage, which new VESTS didn't change.
             changes |= manabar_changes(state, account, vests)
         state.accounts.modify(
             account,
@@ -73,7 +73,7 @@ class ClaimRewardBalance(Operation, frozen=True):
 
 @operation(47, posting="account")
 class ClaimRewardBalance2(Operation, frozen=True):
-    """Move earned rewards of any currencies, listed in the order of their NAIs, to where they can be spent."""
+    """Claim earned rewards in any currencies, listed by ascending NAI."""
 
     account: AccountName = ""
     extensions: Extensions = ()
@@ -82,7 +82,7 @@ class ClaimRewardBalance2(Operation, frozen=True):
     def validate(self, codecs: Codecs) -> None:
         checks.require_account_name(self.account)
         require(self.reward_tokens, NOTHING, condition="reward_tokens.empty() == false")
-        # Each token is compared with the one before it, and only then its own amount is looked at.
+        # The order is checked before the amount, token by token.
         before = -1
         for token in self.reward_tokens:
             digits = nai_digits(token.symbol)
@@ -102,7 +102,7 @@ class ClaimRewardBalance2(Operation, frozen=True):
             if symbol == VESTS:
                 require_earned(amount, account.reward_vesting_balance, VESTS, "token <= a->reward_vesting_balance")
                 worth = worth_of(account, amount)
-                # Unlike claim_reward_balance this one forgets the manabars: the claimed VESTS bring no mana along.
+                # Unlike claim_reward_balance, this doesn't update the manabars: claimed VESTS bring no mana.
                 state.accounts.modify(account, **vesting_claim(account, amount, worth))
                 release_vesting(state, account, amount, worth)
                 continue
@@ -112,13 +112,13 @@ class ClaimRewardBalance2(Operation, frozen=True):
             elif symbol == SBD:
                 condition = "is_asset_type( token, SBD_SYMBOL ) == false || token <= a->reward_sbd_balance"
                 require_earned(amount, account.reward_sbd_balance, SBD, condition)
-            # Vesting shares of tokens can't be claimed: the rewards' balance refuses their symbol.
+            # Vesting shares of tokens can't be claimed: adjust_reward_balance refuses their symbol.
             adjust_reward_balance(state, account, -amount, symbol)
             adjust_balance(state, account, amount, symbol)
 
 
 def require_order(left: int, right: int, symbol: int) -> None:
-    """Refuse two neighbours unless the first has the smaller NAI; `symbol` is the second's, for the text of equal ones."""
+    """Refuse unless the left NAI is smaller than the right one. `symbol` is the right one's, for the text of equal NAIs."""
     require(
         left <= right,
         "Reward tokens have not been inserted in ascending order.",
@@ -133,7 +133,7 @@ def require_order(left: int, right: int, symbol: int) -> None:
 
 
 def require_earned(claim: int, actual: int, symbol: int, condition: str) -> None:
-    """Refuse to claim more than has been earned."""
+    """Refuse to claim more than the earned amount."""
     if claim > actual:
         name = {COIN: "COIN", SBD: "SBD", VESTS: "VESTS"}[symbol]
         text = f"Cannot claim that much {name}. Claim: ${{c}} Actual: ${{a}}"
@@ -141,14 +141,14 @@ def require_earned(claim: int, actual: int, symbol: int, condition: str) -> None
 
 
 def worth_of(account: Account, vests: int) -> int:
-    """Return the COIN that belongs to some of the VESTS that an account has earned; to all of them, all of it."""
+    """Return the COIN value of a part of an account's earned VESTS: for all of them, all of the COIN."""
     if vests == account.reward_vesting_balance:
         return account.reward_vesting_coin
     return vests * account.reward_vesting_coin // account.reward_vesting_balance
 
 
 def vesting_claim(account: Account, vests: int, worth: int) -> dict[str, int]:
-    """Return the changes of the account that claims VESTS."""
+    """Return the changes of an account that claims VESTS."""
     return {
         "vesting_shares": share(account.vesting_shares + vests),
         "reward_vesting_balance": account.reward_vesting_balance - vests,

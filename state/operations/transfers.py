@@ -16,7 +16,7 @@ from state.tables.payments import SavingsWithdraw
 
 @operation(2, active="from_", impacted=("from_", "to"), protected="from_", units=2)
 class Transfer(Operation, frozen=True):
-    """Move liquid funds from one account to another."""
+    """Transfer liquid funds to another account."""
 
     from_: AccountName = ""
     to: AccountName = ""
@@ -43,7 +43,7 @@ class Transfer(Operation, frozen=True):
 
 @operation(32, active="from_", impacted=("from_", "to"), protected="from_")
 class TransferToSavings(Operation, frozen=True):
-    """Move liquid funds into somebody's savings."""
+    """Transfer liquid funds to the savings of an account."""
 
     from_: AccountName = ""
     to: AccountName = ""
@@ -69,7 +69,7 @@ class TransferToSavings(Operation, frozen=True):
 
 @operation(33, active="from_", impacted=("from_", "to"))
 class TransferFromSavings(Operation, frozen=True):
-    """Ask for funds out of the savings; they arrive after three days."""
+    """Request a withdrawal from savings, which is paid after three days."""
 
     from_: AccountName = ""
     request_id: UInt32 = 0
@@ -111,7 +111,7 @@ class TransferFromSavings(Operation, frozen=True):
 
 @operation(34, active="from_")
 class CancelTransferFromSavings(Operation, frozen=True):
-    """Take back a request for savings that is not due yet."""
+    """Cancel a pending withdrawal from savings."""
 
     from_: AccountName = ""
     request_id: UInt32 = 0
@@ -129,7 +129,7 @@ class CancelTransferFromSavings(Operation, frozen=True):
 
 
 def require_savings(from_: str, to: str, amount: Asset, memo: str) -> None:
-    """Make the static checks that transfers to and from savings share."""
+    """Make the static checks shared by transfers to and from savings."""
     require_account_name(from_)
     require_account_name(to)
     require(amount.amount > 0, condition="amount.amount > 0")

@@ -1,4 +1,4 @@
-"""Vesting: powering up and down, routes for what is powered down, delegations. Sources: operations.md §6; wire-format.md §4.1."""
+"""Vesting: power-up, power-down and its routes, delegations. Sources: operations.md §6; wire-format.md §4.1."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from state.protocol.values.asset import COIN, VESTS, Asset, is_smt, is_vesting
 from state.tables import State
 from state.tables.accounts import Account, VestingDelegation, WithdrawRoute
 
-POWER_MIN_FEES = 10  # before hardfork 20: how many creation fees an account must be worth to be powered down
+POWER_MIN_FEES = 10  # before hardfork 20: minimum VESTS for a power-down, in account creation fees
 
 
 @operation(3, active="from_", protected="from_")
 class TransferToVesting(Operation, frozen=True):
-    """Power up: turn liquid funds into vesting shares, one's own or somebody else's."""
+    """Power up: convert liquid funds to vesting shares, of the sender or of another account."""
 
     from_: AccountName = ""
     to: AccountName = ""
@@ -52,7 +52,7 @@ class TransferToVesting(Operation, frozen=True):
 
     def apply(self, state: State) -> None:
         source, target = state.account(self.from_), state.account(self.to or self.from_)
-        # The rule looks at `to` as it was given: the treasury powering up itself, with `to` empty, is not refused.
+        # The rule checks `to` as given, so a power-up of the treasury itself, with an empty `to`, is not refused.
         require_sbd_for_treasury(state, self.to, self.amount)
 
         adjust_balance(state, source, -self.amount.amount, self.amount.symbol)
@@ -61,7 +61,7 @@ class TransferToVesting(Operation, frozen=True):
 
 @operation(4, active="account", protected="account")
 class WithdrawVesting(Operation, frozen=True):
-    """Power down: have vesting shares paid out in weekly parts; 0 stops it."""
+    """Power down: have vesting shares paid out in weekly parts. An amount of 0 stops it."""
 
     account: AccountName = ""
     vesting_shares: Asset = Asset()
@@ -80,7 +80,7 @@ class WithdrawVesting(Operation, frozen=True):
                 account=self.account,
                 vests=self.vesting_shares,
             )
-            # On the public chain a negative amount did nothing at first.
+            # On the public chain a negative amount initially had no effect.
             return
         too_little = "Account does not have sufficient Coin Power for withdraw."
         require(account.vesting_shares >= 0, too_little, condition="account.vesting_shares >= asset( 0, VESTS_SYMBOL )")
@@ -90,7 +90,7 @@ class WithdrawVesting(Operation, frozen=True):
             condition="account.vesting_shares - account.delegated_vesting_shares >= o.vesting_shares",
         )
         if 1 <= state.hardfork < 20 and not account.mined:
-            # In hardforks 1 to 19 an account that somebody else had paid for could not power down the VESTS that it began with.
+            # In hardforks 1 to 19 an account created by another account could not power down its initial VESTS.
             self._require_power(state, account)
         rate = withdraw_rate(state, shares)
         # Since hardfork 5 the rate must change.
@@ -109,7 +109,7 @@ class WithdrawVesting(Operation, frozen=True):
         )
 
     def _require_power(self, state: State, account: Account) -> None:
-        """Refuse an account of no more than ten creation fees in VESTS; since hardfork 16 it may at least stop."""
+        """Refuse an account with at most ten creation fees in VESTS. Since hardfork 16 it can stop a power-down."""
         fee = state.schedule.median_props.account_creation_fee
         least = wrapped(coin_to_vests(state, fee) * POWER_MIN_FEES)
         require(
@@ -122,7 +122,7 @@ class WithdrawVesting(Operation, frozen=True):
 
 @operation(20, active="from_account", impacted=("from_account", "to_account"), protected="from_account")
 class SetWithdrawVestingRoute(Operation, frozen=True):
-    """Send a part of what is powered down to another account."""
+    """Route a percentage of an account's power-down payments to another account."""
 
     from_account: AccountName = ""
     to_account: AccountName = ""
@@ -176,7 +176,7 @@ class SetWithdrawVestingRoute(Operation, frozen=True):
 
 @operation(40, active="delegator", impacted=("delegator", "delegatee"))
 class DelegateVestingShares(Operation, frozen=True):
-    """Lend vesting shares to another account; the amount is the new total."""
+    """Delegate vesting shares to another account. The amount is the new total."""
 
     delegator: AccountName = ""
     delegatee: AccountName = ""
@@ -223,7 +223,7 @@ class DelegateVestingShares(Operation, frozen=True):
             take_back(state, old, delegatee, shares)
 
     def _require_available(self, shares: int, available: tuple[int, int]) -> None:
-        """Refuse unless both manabars of the delegator allow it; before hardfork 21 there is one, and the numbers are equal."""
+        """Refuse unless both manabars of the delegator allow it. Before hardfork 21 there is one bar, and both numbers are equal."""
         for kind, free in zip(("mana", "downvote mana"), available, strict=True):
             require(
                 free >= shares,
@@ -239,30 +239,30 @@ class DelegateVestingShares(Operation, frozen=True):
 
 
 def withdraw_rate(state: State, shares: int) -> int:
-    """Return the VESTS that are powered down each week: at least 1, but 0 for a power-down of 0."""
+    """Return the VESTS to power down per week: at least 1, but 0 for a power-down of 0."""
     if shares == 0:
         return 0
     if state.hardfork >= 23:
         weeks = COIN_VESTING_WITHDRAW_INTERVALS_HF_23
     elif state.hardfork >= 16:
-        # Hardforks 16 to 22: a quarter of a year; before that two years.
+        # A quarter of a year in hardforks 16 to 22, two years before.
         weeks = COIN_VESTING_WITHDRAW_INTERVALS
     else:
         weeks = COIN_VESTING_WITHDRAW_INTERVALS_PRE_HF_16
     rate = max(shares // weeks, 1)
-    # Since hardfork 21 the rate is rounded up; before, a remainder took one week more.
+    # Since hardfork 21 the rate is rounded up; before, a remainder took an additional week.
     return rate + 1 if state.hardfork >= 21 and rate * weeks < shares else rate
 
 
 def require_minimum(state: State, shares: int, text: str, condition: str) -> None:
-    """Refuse a delegation of less than a third of the creation fee; before hardfork 20, when fees were smaller, of ten fees."""
+    """Refuse a delegation worth less than a third of the creation fee, before hardfork 20 less than ten (smaller) fees."""
     fee = state.schedule.median_props.account_creation_fee
     least = coin_to_vests(state, fee // 3 if state.hardfork >= 20 else share(fee * 10))
     require(shares >= least, text, condition=condition, v=Asset(least, VESTS))
 
 
 def require_difference(state: State, difference: int, kind: str) -> None:
-    """Refuse to change a delegation by less than a thirtieth of the creation fee; before hardfork 20 of one fee."""
+    """Refuse to change a delegation by less than a thirtieth of the creation fee, before hardfork 20 less than one fee."""
     fee = state.schedule.median_props.account_creation_fee
     least = coin_to_vests(state, fee // 30 if state.hardfork >= 20 else fee)
     require(

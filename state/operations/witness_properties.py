@@ -1,6 +1,6 @@
-"""The properties of witness_set_properties, packed values by name: how each is read and checked, and its errors when it is cut off.
+"""The properties of witness_set_properties, packed values by name: their decoding, checks, and errors for truncated bytes.
 
-Static checks and effect read the values through the same functions. Sources: operations.md §7.2; wire-format.md §4.5.
+Static checks and effect decode the values with the same functions. Sources: operations.md §7.2; wire-format.md §4.5.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ KEY = "key"
 
 
 class WitnessProperties(Struct, frozen=True):
-    """The properties that a witness sets, read; None: not given."""
+    """The decoded properties that a witness sets; None if not given."""
 
     account_creation_fee: Asset | None = None
     maximum_block_size: int | None = None
@@ -44,14 +44,14 @@ class WitnessProperties(Struct, frozen=True):
 
 
 def read_properties(props: tuple[tuple[str, bytes], ...], codecs: Codecs) -> WitnessProperties:
-    """Read all properties of an operation that has passed its checks; unknown names are ignored."""
-    # The reference reads `key` and the new one into one variable, and empty bytes leave it alone: the witness keeps its key.
+    """Decode all properties of an operation that has passed its checks. Unknown names are ignored."""
+    # The reference decodes `key` and `new_signing_key` into one variable. Empty bytes don't change it, so the witness keeps its key.
     given = {name: data for name, data in props if data or name != "new_signing_key"}
     return WitnessProperties(**{name: read(PACKED[name], given[name], codecs) for name, _ in CHECKS if name in given})
 
 
 def check_properties(props: tuple[tuple[str, bytes], ...], codecs: Codecs) -> None:
-    """Read and check each property, in the reference's order."""
+    """Decode and check each property, in the reference's order."""
     given = dict(props)
     for name, check in CHECKS:
         if name in given:
@@ -59,7 +59,7 @@ def check_properties(props: tuple[tuple[str, bytes], ...], codecs: Codecs) -> No
 
 
 def signing_key(props: tuple[tuple[str, bytes], ...]) -> bytes | None:
-    """Return the current signing key that an operation names, None if it names none; it needs no chain's codecs."""
+    """Return the current signing key in an operation, None if there is none. Needs no codecs."""
     data = dict(props).get(KEY)
     if not data:
         return data if data is None else NULL_KEY
@@ -80,9 +80,9 @@ TEXT_BYTES_MAX = 10 * 1024 * 1024
 
 
 class Packed(Struct, frozen=True):
-    """How a property is packed: the reference's name of its type, and what reads it.
+    """The packed form of a property: the reference's name of its type, and its decoder.
 
-    `empty` is what no bytes stand for; without it they are refused (the reference goes on with whatever its memory holds).
+    `empty` is the value of empty bytes. Without it they are refused (the reference continues with uninitialised memory).
     """
 
     type: str
@@ -92,7 +92,7 @@ class Packed(Struct, frozen=True):
 
 @contextmanager
 def inside(where: str) -> Iterator[None]:
-    """Add to a refusal what the reference was reading; the inner ones come first."""
+    """Add the decoded field to a refusal's context, inner fields first."""
     try:
         yield
     except ChainError as error:
@@ -101,14 +101,14 @@ def inside(where: str) -> Iterator[None]:
 
 
 def take(data: bytes, i: int, size: int) -> bytes:
-    """Return the next bytes, all of which must be there."""
+    """Return the next `size` bytes. Missing bytes are refused."""
     if len(data) - i < size:
         raise cut_short(len(data), len(data) - i)
     return data[i : i + size]
 
 
 def number(type_: str, kind: Int) -> Packed:
-    """A number of fixed size."""
+    """Return the packed form of a number of fixed size."""
     layout = Layout("<" + kind.layout)
 
     def read_number(data: bytes, i: int, _: Codecs) -> tuple[int, int]:
@@ -119,7 +119,7 @@ def number(type_: str, kind: Int) -> Packed:
 
 
 def read_asset(data: bytes, i: int, codecs: Codecs) -> tuple[Asset, int]:
-    """An amount and a symbol, which is read in two halves."""
+    """Decode an amount and a symbol, the symbol in two halves."""
     with inside(f"error unpacking {ASSET}"):
         with inside("error unpacking int64_tError unpacking field amount"):
             amount = int.from_bytes(take(data, i, AMOUNT_BYTES), "little", signed=True)
@@ -129,7 +129,7 @@ def read_asset(data: bytes, i: int, codecs: Codecs) -> tuple[Asset, int]:
 
 
 def read_price(data: bytes, i: int, codecs: Codecs) -> tuple[Price, int]:
-    """Two assets."""
+    """Decode the two assets of a price."""
     with inside(f"error unpacking {PRICE}"):
         with inside("Error unpacking field base"):
             base, i = read_asset(data, i, codecs)
@@ -139,13 +139,13 @@ def read_price(data: bytes, i: int, codecs: Codecs) -> tuple[Price, int]:
 
 
 def read_key(data: bytes, i: int, _: Codecs | None = None) -> tuple[bytes, int]:
-    """A public key."""
+    """Decode a public key."""
     with inside(f"fc::array<type,length>Error unpacking field key_dataerror unpacking {PUBLIC_KEY}"):
         return take(data, i, len(NULL_KEY)), i + len(NULL_KEY)
 
 
 def read_text(data: bytes, i: int, _: Codecs) -> tuple[str, int]:
-    """A length, which is read byte by byte, and a text."""
+    """Decode a length, byte by byte, and a text."""
     try:
         size, i = unpack_length(data, i)
     except IndexError:
@@ -169,7 +169,7 @@ PACKED = {
 
 
 def read(packed: Packed, data: bytes, codecs: Codecs) -> Any:
-    """Return a property read from its bytes; bytes after it are ignored."""
+    """Decode a property. Trailing bytes are ignored."""
     if not data and packed.empty is not None:
         return packed.empty
     with inside(f"error unpacking {packed.type}"):
@@ -180,7 +180,7 @@ def read(packed: Packed, data: bytes, codecs: Codecs) -> Any:
 
 
 def check_fee(fee: Asset, codecs: Codecs) -> None:
-    """The account creation fee: in COIN, and at least the build's minimum."""
+    """Refuse an account creation fee that is not in COIN or below the build's minimum."""
     minimum = codecs.spec.constants.COIN_MIN_ACCOUNT_CREATION_FEE
     require(fee.symbol == COIN, "account_creation_fee must be in COIN", condition="account_creation_fee.symbol == COIN_SYMBOL")
     require(
@@ -191,7 +191,7 @@ def check_fee(fee: Asset, codecs: Codecs) -> None:
 
 
 def check_block_size(size: int, _: Codecs) -> None:
-    """The largest block, in bytes; an upper limit is not checked here."""
+    """Refuse a too small maximum block size, in bytes. There is no upper limit here."""
     require(
         size >= COIN_MIN_BLOCK_SIZE_LIMIT,
         "maximum_block_size smaller than minimum max block size",
@@ -200,12 +200,12 @@ def check_block_size(size: int, _: Codecs) -> None:
 
 
 def check_interest_rate(rate: int, _: Codecs) -> None:
-    """The interest on SBD, in basis points."""
+    """Refuse an interest rate on SBD above 100 %, in basis points."""
     require(rate <= COIN_100_PERCENT, "sbd_interest_rate must not exceed 100%", condition="sbd_interest_rate <= COIN_100_PERCENT")
 
 
 def check_exchange_rate(rate: Price, _: Codecs) -> None:
-    """The price feed: SBD for COIN, in this direction only."""
+    """Refuse a price feed that is not SBD for COIN, in this direction."""
     require(
         rate.base.symbol == SBD and rate.quote.symbol == COIN,
         "Price feed must be a COIN/SBD price",
@@ -215,26 +215,26 @@ def check_exchange_rate(rate: Price, _: Codecs) -> None:
 
 
 def check_budget(budget: int, _: Codecs) -> None:
-    """Free accounts for all, in ten thousandths of one per block."""
+    """Refuse a budget of free accounts out of range, in 1/10000 accounts per block."""
     least, most = COIN_RD_MIN_BUDGET, COIN_RD_MAX_BUDGET
     require(budget >= least, "Budget must be at least ${n}", condition="account_subsidy_budget >= COIN_RD_MIN_BUDGET", n=least)
     require(budget <= most, "Budget must be at most ${n}", condition="account_subsidy_budget <= COIN_RD_MAX_BUDGET", n=most)
 
 
 def check_decay(decay: int, _: Codecs) -> None:
-    """How fast unclaimed free accounts are lost."""
+    """Refuse a decay of unclaimed free accounts out of range."""
     least, most = COIN_RD_MIN_DECAY, COIN_RD_MAX_DECAY
     require(decay >= least, "Decay must be at least ${n}", condition="account_subsidy_decay >= COIN_RD_MIN_DECAY", n=least)
     require(decay <= most, "Decay must be at most ${n}", condition="account_subsidy_decay <= COIN_RD_MAX_DECAY", n=most)
 
 
 def check_key(key: bytes, _: Codecs) -> None:
-    """A key that can be read is good enough."""
+    """Accept any decoded key."""
     assert len(key) == len(NULL_KEY)
 
 
 def check_url(address: str, _: Codecs) -> None:
-    """A witness's address."""
+    """Refuse an invalid witness URL."""
     require_url(address)
 
 

@@ -1,4 +1,5 @@
 """Witnesses: the properties that they publish and propose, and the votes for them.
+
 Sources: operations.md §7; wire-format.md §4.1, §4.2, §4.5.
 """
 
@@ -42,12 +43,12 @@ from state.tables.accounts import Account
 from state.tables.globals import ChainProperties
 from state.tables.witnesses import Witness, WitnessVote
 
-NOBODY = Authority(1, ((COIN_NULL_ACCOUNT, 1),), ())  # never satisfied
+NOBODY = Authority(1, ((COIN_NULL_ACCOUNT, 1),), ())  # can't be satisfied
 
 
 @operation(11, active="owner")
 class WitnessUpdate(Operation, frozen=True):
-    """Become a witness, or change what one has published."""
+    """Become a witness, or change a witness's published properties."""
 
     owner: AccountName = ""
     url: Text = ""
@@ -65,7 +66,7 @@ class WitnessUpdate(Operation, frozen=True):
     def apply(self, state: State) -> None:
         state.account(self.owner)
         fee = self.props.account_creation_fee
-        # Before hardfork 14 historic spellings of the fee's symbol were taken as well, and fees of any size.
+        # Before hardfork 14 historic spellings of the fee's symbol were accepted, and fees of any size.
         if state.hardfork >= 14:
             require(not fee.symbol_bytes, condition="o.props.account_creation_fee.symbol.is_canon()")
             require_fee_limit(state, fee.amount)
@@ -98,7 +99,7 @@ class WitnessUpdate(Operation, frozen=True):
 
 @operation(42, impacted=("owner",))
 class WitnessSetProperties(Operation, frozen=True):
-    """Change what a witness has published, property by property, signed with its signing key."""
+    """Change single published properties of a witness, signed with its signing key."""
 
     owner: AccountName = ""
     props: Annotated[tuple[tuple[str, bytes], ...], Pairs(String(), Blob())] = ()
@@ -139,7 +140,7 @@ class WitnessSetProperties(Operation, frozen=True):
         state.witnesses.modify(witness, **changes)
 
     def properties(self, codecs: Codecs) -> WitnessProperties:
-        """The values that `validate` has checked."""
+        """Return the properties, which `validate` must have checked."""
         return read_properties(self.props, codecs)
 
 
@@ -162,7 +163,7 @@ class FeedPublish(Operation, frozen=True):
         self.exchange_rate.validate()
 
     def apply(self, state: State) -> None:
-        # Before hardfork 20 a price could be the other way round, and was kept so.
+        # Before hardfork 20 the inverse price was valid, and stored as given.
         require(
             state.hardfork < 20 or self.exchange_rate.base.symbol == SBD,
             "Price feed must be a SBD/COIN price",
@@ -175,7 +176,7 @@ class FeedPublish(Operation, frozen=True):
 
 @operation(12, active="account", impacted=("account", "witness"), protected="account")
 class AccountWitnessVote(Operation, frozen=True):
-    """Vote for a witness, or take the vote back."""
+    """Vote for a witness, or withdraw the vote."""
 
     account: AccountName = ""
     witness: AccountName = ""
@@ -198,7 +199,7 @@ class AccountWitnessVote(Operation, frozen=True):
         if vote is None:
             if not self.approve:
                 raise Refused("Vote doesn't exist, user must indicate a desire to approve witness.", condition="o.approve")
-            # Since hardfork 2 there is a limit.
+            # The limit applies since hardfork 2.
             if voter.witnesses_voted_for >= COIN_MAX_ACCOUNT_WITNESS_VOTES and state.hardfork >= 2:
                 raise Refused(
                     "Account has voted for too many witnesses.", condition="voter.witnesses_voted_for < COIN_MAX_ACCOUNT_WITNESS_VOTES"
@@ -217,7 +218,7 @@ class AccountWitnessVote(Operation, frozen=True):
 
 @operation(13, active="account", impacted=("account", "proxy"), protected="account")
 class AccountWitnessProxy(Operation, frozen=True):
-    """Let another account vote for witnesses in one's place; nobody ends that."""
+    """Let another account (the proxy) vote for witnesses. An empty proxy ends this."""
 
     account: AccountName = ""
     proxy: AccountName = ""
@@ -235,7 +236,7 @@ class AccountWitnessProxy(Operation, frozen=True):
         weights = own_and_proxied(account)
         propagate_all(state, account, tuple(-weight for weight in weights))
         if not self.proxy:
-            # The votes that the account had before its proxy don't come back.
+            # The account's votes from before the proxy are not restored.
             state.accounts.modify(account, proxy="")
             return
         require_short_chain(state, account, state.account(self.proxy))
@@ -245,7 +246,7 @@ class AccountWitnessProxy(Operation, frozen=True):
 
 
 def require_fee_limit(state: State, fee: int) -> None:
-    """Refuse an account creation fee above the limit; before hardfork 20 only in transactions that enter this node."""
+    """Refuse an account creation fee above the limit. Before hardfork 20 this applies only to pushed transactions."""
     require(
         fee <= COIN_MAX_ACCOUNT_CREATION_FEE or (state.hardfork < 20 and not state.is_pushing),
         "account_creation_fee greater than maximum account creation fee",
@@ -254,7 +255,7 @@ def require_fee_limit(state: State, fee: int) -> None:
 
 
 def require_short_chain(state: State, account: Account, proxy: Account) -> None:
-    """Refuse a proxy whose own proxies lead back to the account, or make a chain that is too long."""
+    """Refuse a proxy whose own proxies lead back to the account or form a chain that is too long."""
     chain = {account.name, proxy.name}
     while proxy.proxy:
         proxy = state.account(proxy.proxy)
@@ -268,7 +269,7 @@ def require_short_chain(state: State, account: Account, proxy: Account) -> None:
 
 
 def changed_properties(props: ChainProperties, given: WitnessProperties) -> ChainProperties:
-    """Return the properties that a witness proposes for the chain, with the given ones changed."""
+    """Return the chain properties that a witness proposes, with the given ones changed."""
     changes: dict[str, int] = {}
     for name in ("maximum_block_size", "sbd_interest_rate", "account_subsidy_budget", "account_subsidy_decay"):
         value = getattr(given, name)
@@ -280,12 +281,12 @@ def changed_properties(props: ChainProperties, given: WitnessProperties) -> Chai
 
 
 def move_weight(state: State, voter: Account, witness: Witness, weight: int) -> None:
-    """Add a voter's weight to the witness that it now votes for, or take it away."""
+    """Add a voter's weight, negative for a withdrawn vote, to a witness."""
     if state.hardfork >= 3:
         adjust_witness_vote(state, witness, weight)
     elif state.hardfork == 2:
-        # Hardfork 2 added the weight to every witness that the account voted for, a mistake that hardfork 3 corrected.
+        # Hardfork 2 added the weight to every witness that the account votes for. Hardfork 3 corrected this mistake.
         propagate(state, voter, weight)
     else:
-        # Before hardfork 2 the place in virtual time was left alone.
+        # Before hardfork 2 the position in virtual time didn't change.
         state.witnesses.modify(witness, votes=share(witness.votes + weight))

@@ -1,4 +1,5 @@
-"""Settings of a token that its controller may change until it is set up: emissions, voting, and how posts earn it.
+"""Settings of a token that its control account can change until setup: emissions, voting, and rewards of posts.
+
 Sources: operations.md §15.3-§15.5, wire-format.md §4.1, §4.6.
 """
 
@@ -29,7 +30,7 @@ from state.tables import State
 from state.tables.smt import SETUP_COMPLETED, SmtEmission, SmtToken
 
 SCHEDULE_END_MAX = 2**31 - 1
-"""The last second in which a limited schedule may end."""
+"""The latest end of a limited schedule, in seconds since 1970."""
 EMISSION_FIELDS = (
     "symbol",
     "schedule_time",
@@ -43,7 +44,7 @@ EMISSION_FIELDS = (
     "rep_rel_amount_numerator",
     "rel_amount_denom_bits",
 )
-"""The fields that a row of emissions takes from the operation as they are; the destinations come out of their struct."""
+"""The fields that a row of emissions copies from the operation. The destinations are in a struct of their own."""
 SAME_EMISSION = " && ".join(
     f"last_emission->{field} == o.{field}" for field in (*EMISSION_FIELDS[:2], "emissions_unit.token_unit", *EMISSION_FIELDS[2:])
 )
@@ -51,10 +52,10 @@ SAME_EMISSION = " && ".join(
 
 @operation(49, active="control_account")
 class SmtSetupEmissions(Operation, frozen=True):
-    """Add a schedule of emissions after the last one, or remove the last one.
+    """Add an emission schedule after the last one, or remove the last one.
 
-    Between the left and the right endpoint in time an emission is interpolated; each endpoint is an absolute amount and a
-    part of the supply (numerator / 2^rel_amount_denom_bits), of which the larger one counts.
+    Emissions are interpolated between the left and the right endpoint in time. Each endpoint is the larger of an absolute amount and a
+    part of the supply (numerator / 2^rel_amount_denom_bits).
     """
 
     control_account: AccountName = ""
@@ -117,7 +118,7 @@ class SmtSetupEmissions(Operation, frozen=True):
         return SmtEmission(token_unit=self.emissions_unit.token_unit, **{field: getattr(self, field) for field in EMISSION_FIELDS})
 
     def _require_same(self, state: State, last: SmtEmission) -> None:
-        """Refuse to remove a schedule unless it is the last one, named in full."""
+        """Refuse to remove a schedule unless all its fields equal those of the last one."""
         row = self._row()
         if all(getattr(row, field) == getattr(last, field) for field in ("token_unit", *EMISSION_FIELDS)):
             return
@@ -169,7 +170,7 @@ class SmtSetupEmissions(Operation, frozen=True):
         )
 
     def _require_amounts(self) -> None:
-        # The reference checks again here that the symbol is a liquid one, which require_administration has done.
+        # The reference checks again here that the symbol is liquid, as require_administration has done.
         left, right = self.lep_abs_amount, self.rep_abs_amount
         require(self.symbol == left.symbol, "Left endpoint symbol mismatch", condition="symbol == lep_abs_amount.symbol")
         require(self.symbol == right.symbol, "Right endpoint symbol mismatch", condition="symbol == rep_abs_amount.symbol")
@@ -185,7 +186,7 @@ class SmtSetupEmissions(Operation, frozen=True):
 
 @operation(50, active="control_account")
 class SmtSetSetupParameters(Operation, frozen=True):
-    """Set the parameters of a token that can only be changed before it is set up: whether posts can be voted on with it."""
+    """Set the setup parameters of a token, before its setup: whether it can vote on posts."""
 
     control_account: AccountName = ""
     symbol: Symbol = COIN
@@ -206,7 +207,7 @@ class SmtSetSetupParameters(Operation, frozen=True):
 
 @operation(51, active="control_account")
 class SmtSetRuntimeParameters(Operation, frozen=True):
-    """Set how posts earn the token."""
+    """Set the runtime parameters of a token: how posts earn it."""
 
     control_account: AccountName = ""
     symbol: Symbol = COIN
@@ -226,7 +227,7 @@ class SmtSetRuntimeParameters(Operation, frozen=True):
         for parameter in self.runtime_parameters:
             match parameter:
                 case SmtParamWindowsV1() | SmtParamVoteRegenerationPeriodSecondsV1() | SmtParamRewardsV1():
-                    # Their fields have the names of the token's.
+                    # The fields have the same names as those of the token.
                     state.smt_tokens.modify(token, **structs.asdict(parameter))
                 case SmtParamAllowDownvotes():
                     state.smt_tokens.modify(token, allow_downvotes=parameter.value)
@@ -236,7 +237,7 @@ class SmtSetRuntimeParameters(Operation, frozen=True):
 
 
 def require_open_token(state: State, symbol: int, control_account: str) -> SmtToken:
-    """Return the token if this account controls it and it is not set up yet; refuse otherwise."""
+    """Return the token. Refuse unless this account controls it and its setup is not completed."""
     token = state.smt_tokens.by_symbol.get(symbol)
     require(token is not None, "SMT numerical asset identifier ${smt} not found", condition="smt != nullptr", smt=nai_number(symbol))
     assert token is not None, "it has just been asked for"

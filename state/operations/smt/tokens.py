@@ -1,4 +1,5 @@
-"""Smart media tokens: creating, setting up and funding them; they exist only on chains with SMTs.
+"""Smart media tokens (SMTs): their creation, setup and funding. Only some chains have them.
+
 Sources: operations.md §15, wire-format.md §4.1, §4.6.
 """
 
@@ -37,16 +38,16 @@ SMT_HARDFORK = 24
 
 
 def require_administration(control_account: str, symbol: int) -> None:
-    """Make the static checks of all operations that administrate a token: a valid account name and a liquid symbol."""
+    """Make the static checks of token administration: a valid account name and a liquid symbol."""
     checks.require_account_name(control_account)
     require_liquid_symbol(symbol)
 
 
 @operation(52, active="control_account")
 class SmtCreate(Operation, frozen=True):
-    """Create a token under a NAI of the pool, or, without a fee, start over with one that is not set up yet.
+    """Create a token with a NAI of the pool or, without a fee, reset a token that is not set up yet.
 
-    `precision` repeats the symbol's decimals but never goes over the wire: what was read from there has 0.
+    `precision` repeats the symbol's decimals, but is not in the wire format: a decoded operation has 0.
     """
 
     control_account: AccountName = ""
@@ -99,7 +100,7 @@ class SmtCreate(Operation, frozen=True):
             replenish_pool(state)
 
     def _require_free(self, state: State, token: SmtToken | None) -> None:
-        """Refuse a name that a token has already, or that isn't in the pool."""
+        """Refuse a NAI of an existing token, or one that isn't in the pool."""
         require(
             token is None,
             "SMT ${nai} has already been created.",
@@ -113,7 +114,7 @@ class SmtCreate(Operation, frozen=True):
         )
 
     def _require_fee(self, state: State) -> None:
-        """Refuse any other fee than the exact one in SBD, or COIN that is worth exactly that at the median price."""
+        """Refuse a fee other than the creation fee in SBD, or its exact value in COIN at the median price."""
         fee, wanted = self.smt_creation_fee, Asset(state.props.smt_creation_fee, SBD)
         if fee.symbol != SBD:
             require(
@@ -131,7 +132,7 @@ class SmtCreate(Operation, frozen=True):
         )
 
     def _require_reset(self, state: State, token: SmtToken | None) -> None:
-        """Refuse to start over unless the account controls the token, and it is neither set up nor has emissions."""
+        """Refuse a reset unless the account controls the token, and it has neither a completed setup nor emissions."""
         require(
             token is not None,
             "Cannot reset a non-existent SMT. Did you forget to specify the creation fee?",
@@ -159,7 +160,7 @@ class SmtCreate(Operation, frozen=True):
 
 @operation(48, active="control_account")
 class SmtSetup(Operation, frozen=True):
-    """Fix how a token is going to be launched: supply, contribution window, caps and generation policy."""
+    """Set the launch of a token: supply, contribution window, caps and generation policy."""
 
     control_account: AccountName = ""
     symbol: Symbol = COIN
@@ -187,13 +188,13 @@ class SmtSetup(Operation, frozen=True):
 
     def apply(self, state: State) -> None:
         require_tokens(state)
-        # As in the reference neither the controlling account nor the phase is checked: anybody can set up and take over a token.
+        # As in the reference, the control account and the phase are not checked: anybody can set up and take over a token.
         token = state.smt_tokens.by_symbol.get(self.symbol)
         require(token is not None, "SMT ${ac} not elevated yet.", condition="_token", ac=self.control_account)
         assert token is not None, "it has just been asked for"
 
         state.smt_tokens.modify(token, phase=SETUP_COMPLETED, control_account=self.control_account, max_supply=self.max_supply)
-        # The reference, as it is usually built, ends with a memory fault in place of storing the policy.
+        # The usual build of the reference crashes with a memory fault instead of storing the policy.
         state.smt_icos.insert(
             SmtIco(
                 symbol=self.symbol,
@@ -282,7 +283,7 @@ class SmtContribute(Operation, frozen=True):
             condition="token_ico->contributed.amount + o.contribution.amount <= token_ico->coin_units_hard_cap",
             c=Asset(ico.coin_units_hard_cap - ico.contributed, COIN),
         )
-        # The reference looks for a used id among contributions to COIN, where there are none: a used id fails at the insertion.
+        # The reference searches for a used id in contributions to COIN, which don't exist. A used id fails at the insertion.
 
         adjust_balance(state, state.account(self.contributor), -amount, COIN)
         state.smt_contributions.insert(
@@ -291,7 +292,7 @@ class SmtContribute(Operation, frozen=True):
         state.smt_icos.modify(ico, contributed=contributed)
 
     def _require_ico(self, state: State) -> SmtIco:
-        """Return the offering of the token, or refuse while no contributions are taken."""
+        """Return the token's ICO. Refuse outside the contribution phase."""
         token = state.smt_tokens.by_symbol.get(self.symbol)
         require(token is not None, "Cannot contribute to an unknown SMT", condition="token != nullptr")
         assert token is not None, "it has just been asked for"

@@ -1,4 +1,4 @@
-"""The types inside operations that describe smart media tokens: symbols, units, policies, parameters. No state.
+"""Types of fields in operations on smart media tokens: symbols, units, policies, parameters.
 
 Sources: operations.md §15, wire-format.md §4.6.
 """
@@ -33,7 +33,7 @@ Unit = Annotated[tuple[tuple[str, int], ...], Pairs(Bounded(16), Int(16))]
 
 
 def require_liquid_symbol(symbol: int) -> None:
-    """Refuse any other symbol than that of a token itself: those of vesting shares, and the three fixed ones."""
+    """Refuse a symbol that is not a token's liquid one: those of vesting shares, and the three fixed ones."""
     require_symbol(symbol)
     require(is_smt(symbol), "legacy symbol used instead of NAI", condition="symbol.space() == asset_symbol_type::smt_nai_space")
     require(not is_vesting(symbol), "liquid variant of NAI expected", condition="symbol.is_vesting() == false")
@@ -43,19 +43,19 @@ def require_liquid_symbol(symbol: int) -> None:
 
 
 class SmtGenerationUnit(Struct, frozen=True):
-    """The receivers of the COIN of one unit of a contribution, and of the tokens for it: weights by name."""
+    """The receivers of the COIN and tokens of a contribution unit: weights by name."""
 
     coin_unit: Unit = ()
     token_unit: Unit = ()
 
     def validate(self) -> None:
-        """Refuse long maps, names that neither are accounts nor stand for the contributor, and weights that aren't positive."""
+        """Refuse long maps, invalid account names (other than placeholders of the contributor), and non-positive weights."""
         require_unit(self.coin_unit, "coin_unit")
         require_unit(self.token_unit, "token_unit")
 
 
 def require_unit(unit: tuple[tuple[str, int], ...], field: str) -> None:
-    """Check one map of a generation unit; `field` is its name, for the conditions."""
+    """Check one map of a generation unit. `field` is its name in the conditions."""
     require(len(unit) <= SMT_MAX_UNIT_ROUTES, condition=f"{field}.size() <= SMT_MAX_UNIT_ROUTES")
     for name, weight in unit:
         require(is_valid_account_name(name) or name in UNIT_TARGETS, condition="is_valid_unit_target( e.first )")
@@ -63,7 +63,7 @@ def require_unit(unit: tuple[tuple[str, int], ...], field: str) -> None:
 
 
 class SmtCappedGenerationPolicy(Struct, frozen=True):
-    """The units by which contributions turn into tokens, up to the soft cap and beyond it."""
+    """The units that convert contributions to tokens, up to the soft cap and beyond it."""
 
     TAG = 0
     pre_soft_cap_unit: SmtGenerationUnit = SmtGenerationUnit()
@@ -74,7 +74,7 @@ class SmtCappedGenerationPolicy(Struct, frozen=True):
     extensions: Extensions = ()
 
     def validate(self) -> None:
-        """Check both units; the second one must be there exactly when the soft cap is not the end."""
+        """Check both units. The second unit must be given if and only if the soft cap is below 100 %."""
         before, after = self.pre_soft_cap_unit, self.post_soft_cap_unit
         before.validate()
         after.validate()
@@ -82,7 +82,7 @@ class SmtCappedGenerationPolicy(Struct, frozen=True):
         require(self.soft_cap_percent <= COIN_100_PERCENT, condition="soft_cap_percent <= COIN_100_PERCENT")
         require(before.coin_unit, condition="pre_soft_cap_unit.coin_unit.size() > 0")
         require(before.token_unit, condition="pre_soft_cap_unit.token_unit.size() > 0")
-        # The reference asks for at most 20 entries of each map; the units have already been held to 10.
+        # The reference limits each map to 20 entries; the units are already limited to 10.
         assert SMT_MAX_UNIT_ROUTES <= SMT_MAX_UNIT_COUNT
         if self.soft_cap_percent == COIN_100_PERCENT:
             require(not after.coin_unit, condition="post_soft_cap_unit.coin_unit.size() == 0")
@@ -103,7 +103,7 @@ class SmtEmissionsUnit(Struct, frozen=True):
     token_unit: Unit = ()
 
     def validate(self) -> None:
-        """Refuse an empty map, names that are neither accounts nor the token's own funds, and weights that aren't positive."""
+        """Refuse an empty map, invalid account names (other than the token's funds), and non-positive weights."""
         require(self.token_unit, "Emissions token unit cannot be empty", condition="emissions_unit.token_unit.empty() == false")
         for name, weight in self.token_unit:
             require(
@@ -119,21 +119,21 @@ class SmtEmissionsUnit(Struct, frozen=True):
 
 
 class SmtParamAllowVoting(Struct, frozen=True):
-    """Whether posts can be voted on with the token."""
+    """Whether the token can vote on posts."""
 
     TAG = 0
     value: Bool = True
 
 
 class SmtParamWindowsV1(Struct, frozen=True):
-    """The time in which a post earns, and the time in which early votes lose a part of their curation reward; seconds."""
+    """The time until a post's payout, and the time in which early votes lose a part of their curation reward, in seconds."""
 
     TAG = 0
     cashout_window_seconds: UInt32 = 0
     reverse_auction_window_seconds: UInt32 = 0
 
     def validate(self) -> None:
-        """Refuse a cash-out window longer than a week, or too short for the reverse auction and the lockout of late votes."""
+        """Refuse a cashout window longer than a week, or too short for the reverse auction and the lockout of late votes."""
         # The sum wraps at 32 bits, as in the reference.
         total = (self.reverse_auction_window_seconds + SMT_UPVOTE_LOCKOUT) % WORD32
         require(
@@ -153,7 +153,7 @@ class SmtParamWindowsV1(Struct, frozen=True):
 
 
 class SmtParamVoteRegenerationPeriodSecondsV1(Struct, frozen=True):
-    """The time in which voting power comes back, and the number of full votes in it."""
+    """The time in which voting power regenerates, and the number of full votes in it."""
 
     TAG = 1
     vote_regeneration_period_seconds: UInt32 = 0
@@ -176,7 +176,7 @@ class SmtParamVoteRegenerationPeriodSecondsV1(Struct, frozen=True):
             condition="vote_regeneration.votes_per_regeneration_period > 0 && "
             "vote_regeneration.votes_per_regeneration_period <= SMT_MAX_VOTES_PER_REGENERATION",
             max=SMT_MAX_VOTES_PER_REGENERATION,
-            v=period,  # the reference puts the period here
+            v=period,  # as in the reference, the period instead of the votes
         )
         votes_per_day = -(-votes * DAY_SECONDS // period)
         require(
@@ -189,7 +189,7 @@ class SmtParamVoteRegenerationPeriodSecondsV1(Struct, frozen=True):
 
 
 class SmtParamRewardsV1(Struct, frozen=True):
-    """The curves by which votes turn into rewards, and the voters' part of them."""
+    """The curves that convert votes to rewards, and the curators' percentage."""
 
     TAG = 2
     content_constant: UInt128 = 0
@@ -198,7 +198,7 @@ class SmtParamRewardsV1(Struct, frozen=True):
     curation_reward_curve: Curve = QUADRATIC
 
     def validate(self) -> None:
-        """Refuse more than 100 %, and curves that are not for authors, or not for curators."""
+        """Refuse a percentage above 100 %, and curves that are invalid for authors or curators."""
         require(
             self.percent_curation_rewards <= COIN_100_PERCENT,
             "Percent Curation Rewards must not exceed 10000. Was ${n}",
@@ -214,7 +214,7 @@ class SmtParamRewardsV1(Struct, frozen=True):
 
 
 class SmtParamAllowDownvotes(Struct, frozen=True):
-    """Whether posts can be voted down with the token."""
+    """Whether the token can downvote posts."""
 
     TAG = 3
     value: Bool = True
