@@ -8,7 +8,7 @@ from typing import ClassVar, TextIO
 
 
 class Status(enum.IntEnum):
-    """The statuses of the process; scripts rely on the numbers (docs/reliability.md)."""
+    """The statuses of the process; scripts rely on the numbers (docs/monitoring.md)."""
 
     DONE = 0  # done, or stopped in order by a signal
     REFUSED = 1  # the start or the command was refused: a mistake in what the user gave

@@ -1,6 +1,6 @@
 """The disk as the node uses it: everything that `node/storage` and snapshots read and write goes through a `Disk`.
 
-Tests put a simulated one in its place, which loses, tears and reorders what was not synced (docs/reliability.md). Both promise
+Tests put a simulated one in its place, which loses, tears and reorders what was not synced (docs/testing.md). Both promise
 what POSIX promises: a write is seen by every reader at once; it survives a loss of power only
 after `File.sync`; a file that was made, renamed or removed survives one only after `Disk.sync_folder` of its folder. Every method may
 raise OSError.

@@ -1,1 +1,1 @@
-"""The search for the dearest transaction, call and block: `bin/test dearest` (docs/reliability.md)."""
+"""The search for the dearest transaction, call and block: `bin/test dearest` (docs/limits.md)."""
