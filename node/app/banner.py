@@ -1,5 +1,6 @@
-"""What a started node says: the banner, with where it answers, how clients reach it, and the accounts of a chain for development;
-and the file that tells programs the same. It must not know how requests are answered.
+"""Banner of a started node: its addresses, settings for clients, and the accounts of a development chain.
+
+`--ready-file` writes the address for programs.
 """
 
 import errno
@@ -21,15 +22,15 @@ from state.protocol.keys.keys import ROLES, derive_secret, wif_from_secret
 from state.protocol.spec import ChainSpec
 
 WIDTH_MAX = 80
-READY_SIZE_MAX = 10_000  # bytes of a file that is looked at
-SHOWN_MAX = 10  # accounts; more only with all their keys
-KNOWN_SYMBOLS = frozenset({"STEEM", "SBD", "VESTS", "TESTS", "TBD"})  # those that dsteem knows
+READY_SIZE_MAX = 10_000  # bytes of an existing file that are read
+SHOWN_MAX = 10  # accounts; `--show-keys` shows all
+KNOWN_SYMBOLS = frozenset({"STEEM", "SBD", "VESTS", "TESTS", "TBD"})  # the symbols that dsteem supports
 
 Pairs = Iterator[tuple[str, str]]
 
 
 class Funded(Struct, frozen=True, kw_only=True):
-    """An account that holds something at genesis, in satoshis, and the secrets of its keys by role."""
+    """An account with balances at genesis, in satoshis, and the secrets of its keys by role."""
 
     name: str
     coin: int
@@ -39,62 +40,62 @@ class Funded(Struct, frozen=True, kw_only=True):
 
 
 class Announcer(Struct, frozen=True):
-    """Says that a node answers: on stdout, and in a file. As a context manager it takes the file away before the start and at the end."""
+    """Announces a started node on stdout and in the ready file. As a context manager it removes the file before the start and at exit."""
 
     ready_file: Path | None = None
     shows_keys: bool = False
     is_quiet: bool = False
-    command: str = ""  # that has started the node
+    command: str = ""  # the command line that started the node
 
     def __enter__(self) -> None:
-        """Remove the file of a node that was killed: whoever waits for it must not find that one. Any other file is refused, and stays."""
+        """Remove the ready file of a killed node, so that waiting programs don't read it. Raises NodeError for any other file."""
         if self.ready_file is not None:
             try:
                 if not is_ready_file(self.ready_file):
-                    raise NodeError(f"--ready-file {self.ready_file}: is there already, and not from a node; it stays as it is")
+                    raise NodeError(f"--ready-file {self.ready_file}: this file exists and is not a node's. Use another name.")
                 self.ready_file.unlink(missing_ok=True)
             except OSError as error:
                 raise self._error(error) from None
             except ValueError as error:
-                raise NodeError(f"--ready-file {str(self.ready_file)!r} names no file: {error}") from None
+                raise NodeError(f"--ready-file {str(self.ready_file)!r} is not a file name: {error}") from None
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        """Remove the file, unless another node has put its own there since."""
+        """Remove the file, unless another node has replaced it."""
         if self.ready_file is not None:
             try:
                 if json.loads(self.ready_file.read_bytes())["pid"] == os.getpid():
                     self.ready_file.unlink()
             except (OSError, ValueError, LookupError, TypeError):
-                pass  # it is gone, or not ours
+                pass  # The file was removed, or is another node's.
 
     def announce(self, spec: ChainSpec, addresses: list[str], blocks: str, out: TextIO | None = None) -> None:
-        """Say that requests are answered at these addresses; `blocks` is the mode in which blocks are produced, "" if none are.
+        """Announce the addresses of the service. `blocks` is the block mode, "" for a node that doesn't produce.
 
-        A node runs on when nobody can read it.
+        A closed stdout doesn't stop the node.
         """
         out = out or sys.stdout
         if not self.is_quiet:
             try:
                 write_banner(spec, addresses, blocks, out, shows_keys=self.shows_keys)
             except OSError:
-                # What is left in the buffer would fail once more at the end of the process.
+                # Flushing the rest of the buffer would fail again when the process exits.
                 os.dup2(os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC), out.fileno())
         if self.ready_file is not None:
             ready = {"address": addresses[0], "chain": spec.name, "chain_id": spec.chain_id.hex(), "pid": os.getpid()}
             self._write(self.ready_file, ready)
 
     def goodbye(self, head: int, new: int, seconds: float, data: Path | None, out: TextIO | None = None) -> None:
-        """Say on a terminal what was: the last block, how many are new, and how to go on; `data` is the folder, if there is one."""
+        """Print a summary on a terminal: the head block, the number of new blocks, and how to restart from the data folder."""
         out = out or sys.stderr
         if self.is_quiet or is_json_lines() or not out.isatty():
             return
         added = f" ({new:,} new)" if new > 0 else ""
-        kept = f"The blocks are in {data}. Go on with: {self.command}" if data else "Everything was in memory; --data DIR keeps it."
+        kept = f"The blocks are in {data}. Restart with: {self.command}" if data else "The chain was only in memory. --data DIR stores it."
         end_of_lines()
         last_line(f"Stopped after {duration(seconds)} at block {head:,}{added}. {kept}", out)
 
     def _write(self, path: Path, ready: dict[str, Any]) -> None:
-        """Write the file in one step: whoever sees it sees all of it."""
+        """Write the file atomically, so that a reader never sees a part of it."""
         passing = path.with_name(f".{path.name}.{os.getpid()}")
         try:
             passing.write_text(json.dumps(ready) + "\n", "utf-8")
@@ -103,11 +104,11 @@ class Announcer(Struct, frozen=True):
             raise self._error(error) from None
 
     def _error(self, error: OSError) -> NodeError:
-        return NodeError(f"--ready-file {self.ready_file}: {error.strerror}; name a file in a folder that can be written to")
+        return NodeError(f"--ready-file {self.ready_file}: {error.strerror}. Use a file in a writable folder.")
 
 
 def is_ready_file(path: Path) -> bool:
-    """Whether a path is free, or holds what a node has written there. Nothing but a regular file is opened. Raises OSError."""
+    """Whether a path is free or holds a node's ready file. Opens only regular files. Raises OSError."""
     try:
         mode = path.lstat().st_mode
     except FileNotFoundError:
@@ -125,7 +126,7 @@ def is_ready_file(path: Path) -> bool:
 
 
 def write_banner(spec: ChainSpec, addresses: list[str], blocks: str, out: TextIO, *, shows_keys: bool) -> None:
-    """Write the banner: with bold names on a terminal, plain lines elsewhere. No line but a command is wider than WIDTH_MAX."""
+    """Write the banner: with bold titles on a terminal, plain lines elsewhere. Only commands can be wider than WIDTH_MAX."""
     bold, plain = ("\x1b[1m", "\x1b[0m") if is_coloured(out) else ("", "")
     if not out.isatty():
         for line in plain_lines(spec, addresses, blocks, shows_keys):
@@ -141,12 +142,12 @@ def write_banner(spec: ChainSpec, addresses: list[str], blocks: str, out: TextIO
 
 
 def is_coloured(out: TextIO) -> bool:
-    """Return whether bold text can be shown."""
+    """Whether the output supports bold text."""
     return out.isatty() and os.environ.get("TERM", "dumb") != "dumb" and not os.environ.get("NO_COLOR")
 
 
 def plain_lines(spec: ChainSpec, addresses: list[str], blocks: str, shows_keys: bool) -> Iterator[str]:
-    """Yield the lines for programs, each with a name, a colon and a value."""
+    """Yield the banner for programs: lines of `name: value`."""
     for name, text in facts(spec, addresses, blocks):
         yield f"{name}: {text}"
     accounts = funded(spec)
@@ -160,7 +161,7 @@ def plain_lines(spec: ChainSpec, addresses: list[str], blocks: str, shows_keys: 
 
 
 def parts(spec: ChainSpec, addresses: list[str], blocks: str, shows_keys: bool) -> Iterator[tuple[str, list[str]]]:
-    """Yield titles and lines of the parts of the banner for people."""
+    """Yield the title and the lines of each section of the banner on a terminal."""
     yield "", [f"{name:<12}{text}" for name, text in facts(spec, addresses, blocks)]
     for name, lines in clients(spec, addresses[0]):
         yield name, lines
@@ -181,7 +182,7 @@ def parts(spec: ChainSpec, addresses: list[str], blocks: str, shows_keys: bool) 
 
 
 def facts(spec: ChainSpec, addresses: list[str], blocks: str) -> Pairs:
-    """Yield the names and values of the banner's first part."""
+    """Yield the names and values of the banner's first section."""
     yield "chain", spec.name
     yield "chain id", spec.chain_id.hex()
     yield "key prefix", spec.key_prefix
@@ -191,18 +192,18 @@ def facts(spec: ChainSpec, addresses: list[str], blocks: str) -> Pairs:
 
 
 def how_produced(mode: str) -> str:
-    """Return a mode of producing blocks in words."""
+    """Describe a block mode."""
     kind, _, seconds = mode.partition(":")
     return {
         "interval": f"produced every {seconds or 3} s",
-        "instant": "produced at once, one for each transaction",
-        "manual": "produced when asked: coind dev mine",
-        "mixed": f"produced at once with each transaction, and every {seconds} s",
+        "instant": "produced immediately, one per transaction",
+        "manual": "produced on request: coind dev mine",
+        "mixed": f"produced immediately for each transaction, and every {seconds} s",
     }[kind]
 
 
 def clients(spec: ChainSpec, address: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield how to reach the node with some clients; each part works as it stands, without an indent (docs/clients.md)."""
+    """Yield code that connects some clients to the node, ready to copy, without an indent (docs/clients.md)."""
     where = address.removeprefix("http://")
     yield "curl", [f"curl {where} -d '" + '{"jsonrpc":"2.0","id":1,"method":"jsonrpc.get_methods"}' + "'"]
     keys = [private_key(account, "active") for account in funded(spec)[:1]]
@@ -224,7 +225,7 @@ def clients(spec: ChainSpec, address: str) -> Iterator[tuple[str, list[str]]]:
             f"  keys={json.dumps(keys)})",
         ],
     )
-    # dsteem itself refuses amounts in symbols that it doesn't know.
+    # dsteem refuses amounts in symbols that it doesn't support.
     unknown = [name for _, name, _ in symbols if name not in KNOWN_SYMBOLS]
     refused = [f"// dsteem refuses amounts in {' and '.join(unknown)}: a chain with TESTS is dev-tests"] if unknown else []
     yield (
@@ -241,7 +242,7 @@ def clients(spec: ChainSpec, address: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def funded(spec: ChainSpec) -> list[Funded]:
-    """Return the accounts whose keys are known and that hold something at genesis: those with a password, or else the first witness."""
+    """Return the accounts with known keys and a balance at genesis: those with a password, or else the first witness."""
     found = [
         Funded(
             name=account.name,
@@ -262,7 +263,7 @@ def funded(spec: ChainSpec) -> list[Funded]:
 
 
 def duration(seconds: float) -> str:
-    """Return a time in its two largest units, as `1 h 2 min`."""
+    """Return a time in its two largest units, for example `1 h 2 min`."""
     whole = round(seconds)
     for size, name, small, part in ((86_400, "d", 3600, "h"), (3600, "h", 60, "min"), (60, "min", 1, "s")):
         if whole >= size:
@@ -272,7 +273,7 @@ def duration(seconds: float) -> str:
 
 
 def holdings(spec: ChainSpec, account: Funded) -> str:
-    """Return an account's balances at genesis as text, its VESTS as the COIN that was powered up."""
+    """Return an account's balances at genesis as text, its VESTS as the amount of COIN that was powered up."""
     texts = [f"{amount(account.coin)} {spec.coin_symbol}", f"{amount(account.sbd)} {spec.debt_symbol}"]
     return ", ".join([*texts, f"{amount(account.vesting)} {spec.coin_symbol} in {spec.vests_symbol}"])
 

@@ -1,4 +1,4 @@
-"""The objects that all parts of a node share: the chain with its plugins, its clock, its dev chain, and how the node ends."""
+"""Objects that all parts of a node share: the chain with its plugins, its clock, its `DevChain`, and the request to stop."""
 
 from datetime import UTC, datetime
 
@@ -21,14 +21,14 @@ from state.plugins.registry import enable
 from state.protocol.keys.keys import secret_from_wif
 from state.protocol.values.integers import WORD32
 
-BREACH_ADVICE = "With --data the blocks are kept; please report it with them (coind replay DIR/block_log --check-invariants 1 shows it)"
+BREACH_ADVICE = "Please report this with the blocks, which --data stores (coind replay DIR/block_log --check-invariants 1 shows it)"
 
 
 class NodeContext:
     """A chain at its genesis with its plugins, and the objects that all parts of the node share.
 
-    Setting `stop` ends the node in order, and `fail` does so with an error, which is kept until then: raising inside of the chain
-    would look like a refusal of the block to whoever pushed it.
+    Setting `stop` shuts the node down gracefully. `fail` also does, and stores an error for the end: an exception raised inside the
+    chain would look like a refused block to its sender.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -48,7 +48,7 @@ class NodeContext:
             is_producing=settings.is_producing,
             disk=settings.disk,
         )
-        # Shut while a job of the processor is interrupted.
+        # Closed while a job of the processor is interrupted.
         self.gate = ReadGate()
         self.stop = trio.Event()
         self.is_interrupted = False
@@ -57,7 +57,7 @@ class NodeContext:
             self.chain.on_head_change.append(self._check_invariants)
 
     def _check_invariants(self, change: HeadChange) -> None:
-        """Check the invariants if it is time, and end the node when one is broken."""
+        """Check the invariants if they are due, and stop the node if one is broken."""
         if self.failure or all(block.number % self.settings.check_invariants for block in change.applied):
             return
         try:
@@ -67,31 +67,31 @@ class NodeContext:
             self.fail(StateError(f"after block {number} the state doesn't add up: {error}. {BREACH_ADVICE}"))
 
     def fail(self, error: NodeError) -> None:
-        """End the node in order with an error; the first one counts."""
+        """Shut the node down gracefully with an error. Later errors are ignored."""
         self.failure = self.failure or error
         self.stop.set()
 
     def interrupt(self) -> None:
-        """Note that the node doesn't end in order."""
+        """Record that the shutdown is not graceful."""
         self.is_interrupted = True
 
     def ending(self) -> str:
-        """Return why the node is about to end; empty as long as it isn't."""
+        """Return the reason for the shutdown, or "" while the node isn't stopping."""
         return str(self.failure or "the node is stopping") if self.stop.is_set() else ""
 
     def require_sound(self) -> None:
-        """Raise the error that has ended the node, if there is one."""
+        """Raise the error that stopped the node, if there is one."""
         if self.failure is not None:
             raise self.failure
 
     def status(self) -> Status:
-        """Return the status of the process after the end; raises the error that has ended the node."""
+        """Return the exit status of the process. Raises the error that stopped the node."""
         self.require_sound()
         return Status.INTERRUPTED if self.is_interrupted else Status.DONE
 
 
 def require_time(settings: Settings) -> None:
-    """Raise NodeError for a time of the start that the chain can't have."""
+    """Raise NodeError if the chain can't have the start time of `settings`."""
     first, last = settings.spec.constants.COIN_GENESIS_TIME, GENERATED_TIME_MAX
     if settings.time is not None and not first <= settings.time <= last:
         given = date_text(settings.time) if 0 <= settings.time < WORD32 else f"{settings.time} s after 1970"
@@ -100,5 +100,5 @@ def require_time(settings: Settings) -> None:
 
 
 def date_text(seconds: int) -> str:
-    """Return a time as people read it: the chain's texts of times show those after 2038 as dates before 1970."""
+    """Return a time as text. The chain's own texts show times after 2038 as dates before 1970."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")

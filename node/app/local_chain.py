@@ -1,4 +1,4 @@
-"""A chain in the caller's own process, driven as a node's is, without sockets and without a clock that runs: for test suites in Python.
+"""A development chain in the caller's process, without sockets and with a stopped clock, for test suites in Python.
 
     chain = LocalChain()
     chain.broadcast(["transfer", {"from": "alice", "to": "bob", "amount": "1.000 COIN", "memo": ""}])
@@ -26,17 +26,16 @@ from state.plugins.registry import enable
 from state.protocol.keys.keys import secret_from_wif
 from state.protocol.spec import ChainSpec
 
-# The time at which a chain begins unless another one is asked for: 2027-01-01, later than every hardfork, and always the same.
+# The default start time: 2027-01-01, after every hardfork. It is constant, so that chains are reproducible.
 START = 1_798_761_600
 
 
 class LocalChain(DevApi):
-    """A chain made for tests, with blocks at its last slots, in this process; each is one of its own.
+    """An independent chain for tests, in this process. Its first blocks are in the last slots before `time`.
 
-    `chain` is the name of a spec, the path of one, or a spec. With `blocks` `instant` each accepted transaction gets its block at once,
-    with `manual` it waits for `mine`. `time` is that of the chain at the start, in seconds since 1970; it stands still but for the
-    blocks that are made, and for what moves it. It has so many `witnesses`, so many `accounts` with known keys, and the spec's plugins
-    unless `plugins` names others.
+    `chain` is the name of a spec, its path, or a `ChainSpec`. With `blocks="instant"` each accepted transaction gets a block immediately,
+    with `"manual"` it waits for `mine`. `time` is the chain's start time in seconds since 1970; only new blocks and the methods for time
+    advance it. `witnesses` and `accounts` are the numbers of witnesses and of accounts with known keys. `plugins` replaces the spec's.
     """
 
     def __init__(
@@ -62,18 +61,18 @@ class LocalChain(DevApi):
         self._service = new_service(self.chain, DirectProcessor(self.chain, devchain, clock), devchain, enabled)
 
     def call(self, method: str, params: Any = None) -> Any:
-        """Return the result of an RPC method, as a node answers it; raises CallRefused."""
+        """Call an RPC method and return its result, as a node does. Raises CallRefused."""
         try:
             return in_process.call(self._service, method, {} if params is None else params)
         except RefusedCall as error:
             raise CallRefused(method, error.error) from None
 
     def push(self, trx: Any) -> None:
-        """Push a signed transaction, in either of its JSON forms, or as bytes."""
+        """Push a signed transaction, in either JSON form or as bytes."""
         super().push(self._shown(trx))
 
     def explain(self, trx: Any) -> Any:
-        """Return why a signed transaction would be refused, with its bytes; `rule` is None where it would be accepted."""
+        """Return why a signed transaction would be refused, with its bytes. `rule` is None if it would be accepted."""
         return super().explain(self._shown(trx))
 
     def _shown(self, trx: Any) -> Any:

@@ -1,6 +1,6 @@
-"""The node: all tasks that run around one chain, in one nursery, from start to end. It knows no rule.
+"""The node: all tasks of one chain, in one nursery, from start to shutdown.
 
-A node is started by `run`, from genesis or from a data folder; a replay uses its parts (`node.replay`).
+`run` starts a node from genesis or from a data folder. A replay reuses its parts (`node.replay`).
 """
 
 from collections.abc import Callable, Iterator
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
 GOODBYE_SECONDS_MAX = 1
 
-DISK_ADVICE = "Every block that was answered for before is in the data folder; put right what is said here, then start the node again"
+DISK_ADVICE = "Every block acknowledged before this is in the data folder. Fix the cause, then start the node again."
 
 
 _log = Log("node")
@@ -75,7 +75,7 @@ async def _run(settings: Settings) -> int:
 
 
 async def run_context(context: NodeContext) -> int:
-    """Run the node of a site, from loading its data folder to closing it; returns the status of the process."""
+    """Run a node, from loading its data folder to closing it. Return the exit status of the process."""
     settings, begin = context.settings, context.settings.stopwatch()
     with opened_folder(context) as (folder, saver):
         found = 0 if folder is None else len(folder.log)
@@ -89,7 +89,7 @@ async def run_context(context: NodeContext) -> int:
                 if loaded is not None:
                     nursery.start_soon(complete, loaded, context.gate)
                 await serve_chain(context, folder)
-        # Saving rewinds the chain to its last irreversible block.
+        # Read here, since saving rewinds the chain to its last irreversible block.
         number, block_id = context.chain.state.props.head_block_number, context.chain.state.props.head_block_id
     status = context.status()
     _log.info("stopped", head_block_number=number, head_block_id=block_id.hex())
@@ -99,7 +99,7 @@ async def run_context(context: NodeContext) -> int:
 
 @contextmanager
 def opened_folder(context: NodeContext) -> Iterator[tuple[DataFolder, SnapshotSaver] | tuple[None, None]]:
-    """Open the data folder of a site, if it has one; at an end in order, sync its log and save a snapshot. Failures end the node."""
+    """Open the node's data folder, if it has one. After a graceful shutdown, sync its log and save a snapshot. Failures stop the node."""
     settings = context.settings
     if settings.data is None:
         yield None, None
@@ -109,7 +109,7 @@ def opened_folder(context: NodeContext) -> Iterator[tuple[DataFolder, SnapshotSa
         saver = SnapshotSaver(context.chain, folder_of(settings.data), settings.disk, settings.snapshot_every, gate=context.gate)
         yield folder, saver
         if context.failure is None and not context.is_interrupted:
-            # Saving takes a while, in which a second signal ends the process: the blocks come first.
+            # A second signal can end the process while it saves, so the blocks come first.
             try:
                 folder.log.sync()
             except OSError as error:
@@ -119,12 +119,12 @@ def opened_folder(context: NodeContext) -> Iterator[tuple[DataFolder, SnapshotSa
     finally:
         try:
             folder.close()
-        except DiskError as error:  # that of the last sync, unless another one has ended the node
+        except DiskError as error:  # of the last sync, unless an earlier one stopped the node
             context.fail(DiskError(f"{error}. {DISK_ADVICE}"))
 
 
 async def load(context: NodeContext, folder: DataFolder) -> LoadedSnapshot | None:
-    """Put the chain where the newest good snapshot of the data folder was taken, and apply the blocks after it; returns the snapshot."""
+    """Load the newest good snapshot of the data folder and apply the blocks after it. Return the snapshot."""
     log = folder.log
     for note in log.notes:
         _log.warning(note, head_block_number=len(log))
@@ -139,16 +139,16 @@ async def load(context: NodeContext, folder: DataFolder) -> LoadedSnapshot | Non
         return loaded
     blocks = log.blocks(first)
     progress = Progress(blocks.size, len(log))
-    # A block log that a user has put there has not been checked by a node of ours.
+    # A block log that a user placed there has not been checked by a node.
     skip = TRUST_OWN if folder.is_verified else Skip.NOTHING
     try:
-        # Without a mark nothing else vouches for the last block's signature.
+        # Without a sync mark, only the signature proves that the last block is intact.
         signed = () if log.is_marked else (len(log),)
         cursor = ChainCursor(context.chain, blocks, skip_flags=skip, signed=signed, workers=context.settings.workers)
         if not await replay(cursor, progress, stop=context.stop):
             return loaded
     except BlockRefused as error:
-        raise FileError(f"{log.path}: {error}; put a good copy in its place, or use another folder") from error
+        raise FileError(f"{log.path}: {error}. Restore a good copy, or use another folder.") from error
     folder.adopt()
     drop_edits(context, folder)
     _log.info("loaded", blocks=progress.blocks, transactions=progress.transactions, seconds=round(progress.seconds, 3))
@@ -156,16 +156,16 @@ async def load(context: NodeContext, folder: DataFolder) -> LoadedSnapshot | Non
 
 
 def drop_edits(context: NodeContext, folder: DataFolder) -> None:
-    """Forget the edits of blocks that the folder doesn't hold: a block that is made anew can be the very same one, without its edits."""
+    """Drop the edits of blocks that the folder doesn't hold: a block that is produced again can have the same id, without its edits."""
     gone = [block_id for block_id in folder.edits.edits() if not is_held(context, folder, block_id)]
     context.chain.sidecars.forget(gone)
     folder.edits.drop(gone)
     if gone:
-        _log.info("edits by hand of blocks that are not on the chain any more are dropped", blocks=len(gone))
+        _log.info("edits of removed blocks dropped", blocks=len(gone))
 
 
 def is_held(context: NodeContext, folder: DataFolder, block_id: bytes) -> bool:
-    """Return whether the block log of a folder has a block."""
+    """Whether the block log of the folder contains a block."""
     packed = folder.log.packed(block_number(block_id))
     return packed is not None and context.chain.state.wire.unpack_block(packed)[0].id == block_id
 
@@ -174,9 +174,9 @@ def is_held(context: NodeContext, folder: DataFolder, block_id: bytes) -> bool:
 
 
 async def serve_chain(context: NodeContext, folder: DataFolder | None = None) -> None:
-    """Answer, produce and write until the node is stopped, or until the block log can't be written.
+    """Serve, produce and write until the node is stopped, or until writing the block log fails.
 
-    The first blocks of a fresh chain come before the service. Everything else begins after it, and not at all when its address is in use.
+    The first blocks of a new chain are made before the service opens. All other tasks start after it, and only if it can listen.
     """
     settings, log = context.settings, None if folder is None else folder.log
     counters, loop = Counters(context.chain, context.clock), EventLoopMonitor()
@@ -197,7 +197,7 @@ async def serve_chain(context: NodeContext, folder: DataFolder | None = None) ->
         stopwatch=settings.stopwatch,
         gate=context.gate,
     )
-    # Before the counters: nobody needs a line of the log for each of the first blocks.
+    # Before the counters, so that the first blocks are not logged.
     start_clock(context, processor, folder)
     counters.attach()
     processor.on_pushed.append(counters.pushed)
@@ -246,7 +246,7 @@ async def serve_chain(context: NodeContext, folder: DataFolder | None = None) ->
 
 
 async def shut_down(context: NodeContext, parts: Parts, served: trio.Event) -> None:
-    """Wait until the node is stopped; then give open requests a moment to end, those of readers too."""
+    """Wait until the node is stopped, then up to GOODBYE_SECONDS_MAX for open requests, including those of reader processes."""
     await context.stop.wait()
     if parts.readers is not None:
         parts.readers.stop()
@@ -257,14 +257,14 @@ async def shut_down(context: NodeContext, parts: Parts, served: trio.Event) -> N
 
 
 def attach_edits(context: NodeContext, processor: Processor, folder: DataFolder) -> None:
-    """Have edits by hand written as they are made."""
+    """Write state edits to the folder as they are made."""
     folder.edits.follow(lambda: bool(processor.failure), partial(processor.fail, what="the file of edits"))
     context.chain.sidecars.on_added.append(folder.edits.append)
     context.chain.sidecars.on_dropped.append(folder.edits.drop)
 
 
 def start_clock(context: NodeContext, processor: Processor, folder: DataFolder | None) -> None:
-    """Have a fresh chain begin with blocks that clients can use, and the clock go on from the head where that is later."""
+    """Make the first blocks of a new chain, and advance the clock of a test chain to the head's time if that is later."""
     try:
         context.devchain.make_first_blocks()
         if folder is not None and not processor.failure:
@@ -273,20 +273,22 @@ def start_clock(context: NodeContext, processor: Processor, folder: DataFolder |
         processor.fail(error)
     settings, head_time = context.settings, context.chain.state.head_time
     if settings.time is not None and head_time > settings.time:
-        _log.warning("--time is before the head, from which the chain goes on", time=date_text(settings.time), head=date_text(head_time))
+        _log.warning(
+            "--time is before the head; the chain continues from the head", time=date_text(settings.time), head=date_text(head_time)
+        )
     if settings.spec.is_test:
         context.clock.resume_from(context.chain.state.head_time * 1000)
 
 
 def new_following(context: NodeContext, processor: Processor, folder: DataFolder | None) -> "ReplicaTask":
-    """Return the task that keeps the chain where the followed one is."""
-    # Imported here, since other nodes start without it.
+    """Return the task that keeps the chain in sync with the followed node."""
+    # Imported here, since other nodes don't need it.
     from node.replicas.follow import setup
 
     settings = context.settings
 
     def fail(error: NodeError) -> None:
-        """End the node, whose chain isn't the followed one; with the right options it may begin in the same folder."""
+        """Stop the node, whose chain isn't the followed one. With other options it can start in the same folder."""
         context.fail(error)
         if folder is not None:
             with suppress(OSError):
@@ -305,19 +307,19 @@ def new_following(context: NodeContext, processor: Processor, folder: DataFolder
 
 
 def new_readers(context: NodeContext, processor: Processor) -> "ReaderPool":
-    """Return the processes that answer reads beside this one."""
-    # Imported here, since other nodes start without them.
+    """Return the pool of reader processes."""
+    # Imported here, since other nodes don't need it.
     from node.replicas.readers.pool import ReaderPool as Owned
     from node.replicas.readers.publisher import Publisher
 
     settings = context.settings
-    # What a reader can't be given, or has no use for.
+    # These can't be sent to a reader, or it doesn't use them.
     passed = replace(settings, announcer=Announcer(), disk=SystemDisk())
     return Owned(settings.readers, Publisher(context.chain, context.devchain), processor, passed)
 
 
 def service_processor(context: NodeContext, parts: Parts) -> ServiceProcessor:
-    """Return the processor as methods see it."""
+    """Return the processor for RPC methods. A replica's forwards broadcasts."""
     if parts.replica is None:
         return parts.processor
     from node.replicas.follow.setup import new_forwarding
@@ -327,7 +329,7 @@ def service_processor(context: NodeContext, parts: Parts) -> ServiceProcessor:
 
 
 async def open_service(context: NodeContext, parts: Parts, nursery: trio.Nursery, served: trio.Event) -> list[str]:
-    """Start to answer requests; returns the addresses. `served` is set when the last request has been answered after a stop."""
+    """Start the service and return its addresses. `served` is set after a stop, when the last request has been answered."""
     settings = context.settings
     assert settings.http is not None
     where = settings.http
@@ -348,7 +350,7 @@ async def open_service(context: NodeContext, parts: Parts, nursery: trio.Nursery
         gate=context.gate,
         allowances=parts.processor.allowances,
     )
-    # On a simulated disk there are no other processes.
+    # Tests with a simulated disk start no other processes.
     if isinstance(settings.disk, SystemDisk):
         parts.processor.long_jobs.answer_read = partial(answer_read, service)
     pages: dict[str, Callable[[], PageReply]] = {"/health": partial(health, parts), "/metrics": Metrics(parts, lines_lost)}
@@ -357,7 +359,7 @@ async def open_service(context: NodeContext, parts: Parts, nursery: trio.Nursery
         parts.readers.serve(service, pages)
         push.on_refusal = parts.readers.refuse
         doors = partial(Listener, hosts=where.hosts, hand_off=parts.readers.hand_off)
-    # Blocks that were loaded, the methods and their compiled functions stay.
+    # Loaded blocks, methods and their compiled functions live as long as the process.
     freeze_loaded_objects()
     collect_in_portions()
 
@@ -381,11 +383,11 @@ async def open_service(context: NodeContext, parts: Parts, nursery: trio.Nursery
         addresses: list[str] = await nursery.start(answer)
     except* OSError as errors:
         reason = first_error(errors).strerror
-        raise NodeError(f"can't listen on {where.host}:{where.port}: {reason}; choose another address") from None
+        raise NodeError(f"can't listen on {where.host}:{where.port}: {reason}. Choose another address.") from None
     return addresses
 
 
 async def end_on_disk_failure(context: NodeContext, processor: Processor) -> None:
-    """End the node when its block log can't be written any more."""
+    """Stop the node when writing the block log fails."""
     await processor.failed.wait()
     context.fail(DiskError(f"{processor.failure}. {DISK_ADVICE}"))

@@ -1,5 +1,6 @@
-"""The program of a reader: `python -P -m node.app.reader CHANNEL SOCKETS`, with two sockets that it inherits. It keeps the chain of the
-process that has started it, answers what it can from it, passes on the rest, and ends with that process, however that ends.
+"""Program of a reader process: `python -P -m node.app.reader CHANNEL SOCKETS`, where both are inherited sockets.
+
+It holds a copy of its owner's chain, answers reads from it, forwards other calls to the owner, and exits when the owner does.
 """
 
 import pickle
@@ -52,7 +53,7 @@ _log = Log("readers")
 
 
 def main() -> int:
-    """Be a reader until the owner ends; returns the status of the process."""
+    """Run as a reader until the owner exits. Return the exit status of the process."""
     tune_collector()
     line, doors = (socket.socket(fileno=int(word)) for word in sys.argv[1:3])
     trio.run(partial(read, line, doors))
@@ -60,7 +61,7 @@ def main() -> int:
 
 
 async def read(line: socket.socket, sockets: socket.socket) -> None:
-    """Be a reader until the line ends."""
+    """Run as a reader until the channel closes."""
     channel = Channel(line, FromOwner)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(channel.run)
@@ -77,11 +78,11 @@ async def read(line: socket.socket, sockets: socket.socket) -> None:
 
 
 class ReaderNode:
-    """The chain of a reader with its service. `take` takes messages in their order."""
+    """Chain and service of a reader process. Call `take` with the owner's messages in order."""
 
     def __init__(self, channel: Channel, doors: socket.socket, settings: Settings, nursery: trio.Nursery) -> None:
         self._channel, self._sockets, self._nursery = channel, doors, nursery
-        # Everything that is written, made or checked once is the owner's.
+        # Only the owner writes files, produces blocks and checks invariants.
         self._context = NodeContext(replace(settings, data=None, is_producing=False, follow="", workers=0, check_invariants=0, readers=0))
         context = self._context
         self._reader_chain = ReaderChain(context.chain, context.devchain, context.time_limit)
@@ -97,7 +98,7 @@ class ReaderNode:
         self._is_serving = False
 
     async def take(self, message: Any) -> None:
-        """Do what a message says, with turns of others in between: so much can have come at once, or a block can be so large."""
+        """Process a message in steps between other tasks, since many messages can arrive together and blocks can be large."""
         hear = partial(self._hear, message)
         if not isinstance(message, Changes):
             await self._scheduler.run(hear)
@@ -176,7 +177,7 @@ class ReaderNode:
             with trio.move_on_after(GOODBYE_SECONDS_MAX):
                 await served.wait()
             nursery.cancel_scope.cancel()
-        # The owner hears by the end of the line that all is answered.
+        # Closing the channel tells the owner that all requests are answered.
         self._channel.close()
 
     async def _report(self) -> None:
@@ -189,7 +190,7 @@ class ReaderNode:
             with trio.move_on_after(REPORT_SECONDS):
                 await self._context.stop.wait()
 
-    # -------------------------------------------------------------- what the owner answers
+    # -------------------------------------------------------------- calls to the owner
 
     async def _call(self, body: bytes, caller: Caller) -> bytes:
         reply = await self._ask(lambda call: Call(call, body, caller.address, caller.why_not_local, caller.session is not None))
@@ -200,7 +201,7 @@ class ReaderNode:
         return PageReply(reply.body, reply.status, reply.content_type)
 
     async def _ask(self, question: Callable[[int], Call | PageRequest]) -> Reply:
-        """Ask the owner. What its reply depends on has been applied when it comes, since messages come in order."""
+        """Ask the owner. Messages are ordered, so the changes that the reply depends on are applied before it arrives."""
         call = next(self._numbers)
         event = self._waiting[call] = trio.Event()
         self._channel.send(question(call))
@@ -216,7 +217,7 @@ class ReaderNode:
 
 
 class HandedOffAcceptor:
-    """Connections that the owner has accepted and hands over."""
+    """Acceptor of the connections that the owner hands off."""
 
     def __init__(self, line: socket.socket) -> None:
         self._sock = line
@@ -224,7 +225,7 @@ class HandedOffAcceptor:
         self.addresses: list[str] = []
 
     async def run(self, take: Take) -> None:
-        """Hand over each connection until cancelled, or until the owner has ended."""
+        """Pass each connection to `take` until cancelled. Sleeps once the owner has exited."""
         while True:
             await trio.lowlevel.wait_readable(self._sock)
             for _ in range(TAKEN_AT_ONCE_MAX):
@@ -239,15 +240,15 @@ class HandedOffAcceptor:
             await trio.lowlevel.checkpoint()
 
     def close(self) -> None:
-        """Let no further one in."""
+        """Accept no further connections."""
         self._sock.close()
 
 
 class OwnProcessor:
-    """What methods that speak of their own process ask of the processor; everything else is asked of the owner's."""
+    """Processor of the methods that a reader answers itself. All other calls go to the owner's processor."""
 
     async def in_steps(self, work: Callable[[], Generator[None, None, Result]]) -> Result:
-        """Do something that changes nothing, at once: so nothing is changed in between."""
+        """Run a read-only job to its end without yielding, so that the chain can't change meanwhile."""
         steps = work()
         while True:
             try:
@@ -258,7 +259,7 @@ class OwnProcessor:
 
 
 def memory_size() -> int:
-    """Return the memory that this process has to itself and shares, in bytes; 0 where the system doesn't say."""
+    """Return the resident memory of this process in bytes, including shared pages. 0 if the system doesn't report it."""
     try:
         with open("/proc/self/statm", "rb") as file:
             return int(file.read().split()[1]) * PAGE_SIZE

@@ -1,4 +1,4 @@
-"""Makes the JSON-RPC service of a node: all methods, bound to its chain and its processor. It must not know what they do."""
+"""Creates the JSON-RPC service of a node: all methods, bound to its chain and its processor."""
 
 from collections.abc import Callable
 from time import perf_counter
@@ -32,11 +32,11 @@ def new_service(
     gate: ReadGate | None = None,
     allowances: Allowances | None = None,
 ) -> Service:
-    """Return the service for a chain; `withheld` says why the methods that are for programs on this machine only are not served.
+    """Return the service for a chain. `withheld` is the reason why methods for local programs are not served, "" if they are.
 
-    `observe` is called after each request, `foresee` with transactions that a batch is going to broadcast. `elsewhere` answers
-    what needs the owner of the chain, if that is another process. Nothing is read while the `gate` is shut. `allowances` are how much
-    refused work clients may cause.
+    `observe` is called after each request, `foresee` with the transactions that a batch will broadcast. `elsewhere` forwards calls that
+    need the owner of the chain, if that is another process. No read runs while `gate` is closed. `allowances` limit the refused work
+    that clients can cause.
     """
     return Service(
         METHODS.values(),

@@ -1,4 +1,4 @@
-"""The settings that a node is started with."""
+"""Settings of a node."""
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -22,34 +22,34 @@ Transport = Callable[..., Awaitable[None]]
 
 
 class Settings(Struct, frozen=True, kw_only=True):
-    """The settings that a node is started with."""
+    """Settings of a node, fixed at its start."""
 
     spec: ChainSpec
     plugins: tuple[str, ...]
     http: Address | None = None
     is_http2: bool = False
     has_explorer: bool = True
-    origins: tuple[str, ...] | None = None  # whose pages are let in; None: all
-    proxies: tuple[Network, ...] = ()  # on other machines, which say for whom they ask
-    is_debug_allowed: bool = False  # also on addresses that other machines can reach
+    origins: tuple[str, ...] | None = None  # allowed origins of web pages; None: all
+    proxies: tuple[Network, ...] = ()  # trusted proxies on other machines, which report the client's address
+    is_debug_allowed: bool = False  # even on addresses that other machines can reach
     is_producing: bool = False
-    follow: str = ""  # the node, or the broker, whose blocks are taken; "" for none
-    broadcast_to: str = ""  # where broadcasts go then; "" for the followed node
-    is_trusting: bool = False  # whether its blocks are taken unchecked
-    blocks: BlockMode = BlockMode()  # when they are made
+    follow: str = ""  # URL of the followed node or broker; "": none
+    broadcast_to: str = ""  # where a replica forwards broadcasts; "": to the followed node
+    is_trusting: bool = False  # apply the followed node's blocks unchecked
+    blocks: BlockMode = BlockMode()
     time: int | None = None  # the chain's time at the start, in seconds since 1970; None: the clock's
     leap: Leap = "missed"
-    witnesses: int = 1  # that the spec's genesis has
-    accounts: int | None = None  # funded ones that it has; None: as the spec says
+    witnesses: int = 1  # at genesis
+    accounts: int | None = None  # funded accounts at genesis; None: those of the spec
     data: Path | None = None
-    snapshot_every: int = EVERY  # blocks; 0: never, at the end neither
+    snapshot_every: int = EVERY  # blocks; 0: never, not even at shutdown
     clock: Clock = system_clock
-    steady: Clock = steady_clock  # by which leaps of the clock are told from time that passes
+    steady: Clock = steady_clock  # monotonic; detects jumps of `clock`
     sync: SyncPolicy = SyncPolicy()
-    readers: int = 0  # processes more that answer reads
-    workers: int = 0  # processes that recover keys ahead where blocks are checked
-    check_invariants: int = 0  # check after every so many blocks; 0: never
-    stopwatch: Stopwatch = perf_counter  # what limits of work are measured with
+    readers: int = 0  # additional processes that answer reads
+    workers: int = 0  # processes that recover the keys of blocks in advance
+    check_invariants: int = 0  # interval in blocks; 0: never
+    stopwatch: Stopwatch = perf_counter  # measures time limits
     disk: Disk = SystemDisk()
-    transport: Transport = serve  # how requests arrive; called like `serve`
-    announcer: Announcer = Announcer()  # says that the node answers
+    transport: Transport = serve  # called like `serve`
+    announcer: Announcer = Announcer()

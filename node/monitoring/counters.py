@@ -1,7 +1,7 @@
-"""What a node has done since its start, in plain numbers, and its lines about blocks and refusals in the log.
+"""Counters of a node since its start, and its log lines about blocks and refusals.
 
-Counting is done for every call and every block, so it is cheap; what is shown of the numbers is made when somebody asks (metrics.py).
-All keys are names that stand in our code: what clients send becomes no key.
+Counting runs for every call and block, so it is cheap. `metrics.py` formats the numbers on request. All keys are names from the code;
+text from clients never becomes a key, so the counters stay small.
 """
 
 import time
@@ -18,19 +18,19 @@ from state.protocol.errors import ChainError, fill
 from state.protocol.transaction import SignedBlock, SignedTransaction
 from state.tables import State
 
-# The upper bounds of the classes that durations are counted in, in seconds.
+# Upper bounds of the histogram buckets, in seconds.
 CALL_BOUNDS = (0.001, 0.01, 0.1, 1.0, 10.0)
 BLOCK_BOUNDS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 REASON_SIZE_MAX = 200
 INTERNAL_ERROR = "internal_error"
 
-Refusal = tuple[str, str]  # what was refused, and the class of the refusal
+Refusal = tuple[str, str]  # the refused method or operation, and the class of the refusal
 
 _log = Log("chain")
 
 
 class Counters:
-    """Counts the calls of the service (`observe`), and the moves and refusals of a chain from `attach` on."""
+    """Counts calls of the service (`observe`), pushes (`pushed`), and, after `attach`, head changes of the chain."""
 
     def __init__(self, chain: Chain, clock: Clock) -> None:
         self._chain = chain
@@ -47,14 +47,14 @@ class Counters:
         self.sync_seconds = DurationHistogram(BLOCK_BOUNDS)
 
     def attach(self) -> None:
-        """Begin to count blocks. To be called after the processor was made, so that a block's time includes writing it."""
+        """Start to count blocks. Call this after creating the processor, so that a block's time includes writing it."""
         self._chain.state.listeners.before_block.append(self._begin)
         self._chain.on_head_change.append(self._on_head_change)
 
     # -------------------------------------------------------------- calls
 
     def observe(self, name: str, seconds: float, error: Exception | None) -> None:
-        """Count a request by the name of its method ("" if it calls none), with its seconds and the error that it was answered with."""
+        """Count a request by the name of its method ("" if it calls none), with its duration and the error of its reply."""
         found = self.calls.get(name)
         if found is None:
             found = self.calls[name] = DurationHistogram(CALL_BOUNDS)
@@ -66,7 +66,7 @@ class Counters:
     # -------------------------------------------------------------- pushes
 
     def pushed(self, item: SignedTransaction | SignedBlock, error: Exception | None) -> None:
-        """Count what a client has pushed, and log a refusal. The reasons are our own texts, without the values in them."""
+        """Count a client's transaction or block, and log a refusal. Its `why` is a text from the code, without values."""
         if isinstance(item, SignedBlock):
             if error is not None:
                 self.blocks_refused[reason_of(error)] += 1
@@ -114,12 +114,12 @@ class Counters:
             self._show(block, seconds)
 
     def _missed_before(self) -> int | None:
-        """Return how many slots of the chain have no block up to the head; None at genesis."""
+        """Return the number of slots without a block up to the head, or None at genesis."""
         props = self._chain.state.props
         return props.current_aslot - props.head_block_number if props.head_block_number else None
 
     def _show(self, block: SignedBlock, seconds: float) -> None:
-        """Log a block, with the time that the last block of its move took, and how long after its slot it came."""
+        """Log a block, with the time taken by the last block of the same head change, and its delay after its slot."""
         _log.info(
             "block",
             number=block.number,
@@ -132,6 +132,6 @@ class Counters:
 
 
 def reason_of(error: Exception) -> str:
-    """Return the name of a refusal's class, that of the inner one where a method has wrapped it; INTERNAL_ERROR for a bug."""
+    """Return the class name of a refusal, unwrapped if a method wrapped it, or INTERNAL_ERROR for a bug."""
     inner = getattr(error, "error", error)
     return type(inner).__name__ if isinstance(inner, (ChainError, InvalidParameters, InvalidRequest, UpstreamError)) else INTERNAL_ERROR

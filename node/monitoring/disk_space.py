@@ -1,7 +1,7 @@
-"""The room on the disk of the data folder, looked at now and then: it is shown, and a log line says early that it ends.
+"""Free disk space of the data folder, polled every 10 s for /metrics. Logs a warning below 1 GB.
 
-No block is refused for lack of room. A write that fails is taken back, so that the block log ends with a whole block, and the node
-ends with everything on the disk that it has answered for (docs/reliability.md).
+No block is refused for lack of space. A failed write is rolled back, so that the block log ends with a whole block, and the node stops
+with every acknowledged block on the disk (docs/reliability.md).
 """
 
 from pathlib import Path
@@ -11,14 +11,14 @@ import trio
 from node.storage.disk import Disk
 from rpc.log import Log
 
-SECONDS = 10
+SECONDS = 10  # between two polls
 LOW_SPACE_BYTES = 1_000_000_000
 
 _log = Log("disk")
 
 
 class DiskSpace:
-    """The bytes that are free on the disk of a folder, None as long as that isn't known."""
+    """Free bytes on the disk of a folder, None while unknown."""
 
     def __init__(self, folder: Path, disk: Disk) -> None:
         self.free: int | None = None
@@ -27,18 +27,18 @@ class DiskSpace:
         self._is_low = False
 
     async def watch(self) -> None:
-        """Look until cancelled, in threads: a disk that doesn't answer must not stop the node."""
+        """Poll until cancelled, in a thread, so that a hanging disk can't block the node."""
         while True:
             try:
                 self.check(await trio.to_thread.run_sync(self._disk.free, self._folder, abandon_on_cancel=True))
             except OSError as error:
                 self.free = None
-                _log.warning("the disk of the data folder can't be looked at", folder=str(self._folder), why=error.strerror)
+                _log.warning("can't read the free space of the data folder's disk", folder=str(self._folder), why=error.strerror)
             await trio.sleep(SECONDS)
 
     def check(self, free: int) -> None:
-        """Note the free bytes; warn when they have become few."""
+        """Store the free bytes. Log a warning when they fall below LOW_SPACE_BYTES."""
         self.free = free
         if free < LOW_SPACE_BYTES and not self._is_low:
-            _log.warning("the disk is nearly full; when it is, the node ends", folder=str(self._folder), free_bytes=free)
+            _log.warning("disk nearly full; the node stops when it is full", folder=str(self._folder), free_bytes=free)
         self._is_low = free < LOW_SPACE_BYTES

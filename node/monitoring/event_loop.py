@@ -1,7 +1,7 @@
-"""How long the turns of the event loop take: nobody is served in the middle of one. It knows no task.
+"""Measures the iterations of the event loop: no other request is served during one.
 
-Two times are taken of each turn: the one that passed, which clients wait for, and the processor's, which is the node's own part of it.
-Where the first is much longer, other programs had the processor.
+Each iteration has two times: wall time, which clients wait for, and CPU time. If the wall time is much longer, other programs used
+the CPU.
 """
 
 import time
@@ -10,14 +10,14 @@ import trio
 
 from node.runtime.metric_families import DurationHistogram
 
-# The upper bounds of the classes that turns are counted in, in seconds.
+# Upper bounds of the histogram buckets, in seconds.
 ITERATION_BOUNDS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
-# The longest turns are those of the last window of so many seconds, and of the one that has begun since.
+# `longest` covers the last complete window of this length and the current one.
 WINDOW_SECONDS = 60.0
 
 
 class EventLoopMonitor(trio.abc.Instrument):
-    """Measures each turn, as an instrument of trio."""
+    """A trio instrument that measures each loop iteration."""
 
     def __init__(self) -> None:
         self.iterations = DurationHistogram(ITERATION_BOUNDS)
@@ -34,28 +34,28 @@ class EventLoopMonitor(trio.abc.Instrument):
             trio.lowlevel.remove_instrument(self)
 
     def after_io_wait(self, timeout: float) -> None:
-        """Begin a turn."""
+        """Start measuring an iteration."""
         self._begun = time.perf_counter()
         self._begun_processor = time.thread_time()
 
     def before_io_wait(self, timeout: float) -> None:
-        """End a turn."""
+        """Record the iteration."""
         now = time.perf_counter()
         seconds = now - self._begun
         self.iterations.add(seconds)
         self._advance(now)
         longest, processor = self._longest
-        # The system is asked for the processor's time only where that can be the longest: asking takes a hundredth of a small request.
+        # CPU time is read only if it can be a new maximum: the system call takes a hundredth of a small request.
         if seconds > processor:
             self._longest = max(seconds, longest), max(time.thread_time() - self._begun_processor, processor)
 
     def longest(self) -> tuple[float, float]:
-        """Return the seconds of the longest turn of late, and those of the processor in the turn that needed most of it."""
+        """Return the longest wall time and the longest CPU time of an iteration, in seconds, of the last one to two windows."""
         self._advance(time.perf_counter())
         return max(self._longest[0], self._longest_before[0]), max(self._longest[1], self._longest_before[1])
 
     def _advance(self, now: float) -> None:
-        """Begin a new window if it is time; after a long pause both are empty."""
+        """Start a new window if it is due. After a long pause both windows are empty."""
         windows = (now - self._window) // WINDOW_SECONDS
         if windows:
             self._longest_before = self._longest if windows == 1 else (0.0, 0.0)

@@ -1,4 +1,4 @@
-"""The page /health: whether the node does what it was started for, and if not why. It must not know HTTP, and awaits nothing."""
+"""The page /health: whether the node does its job, and the reason if it doesn't. It never awaits."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -28,7 +28,7 @@ NOT_ENABLED = "it was started without (--no-produce, a chain spec without witnes
 
 
 class Parts(Struct, kw_only=True):
-    """The parts of a running node that its pages show; `ending` says why it is about to end, "" as long as it isn't."""
+    """Parts of a running node that its pages show. `ending` returns the reason for the shutdown, "" while there is none."""
 
     chain: Chain
     clock: ChainClock
@@ -45,30 +45,30 @@ class Parts(Struct, kw_only=True):
 
 
 def trouble(parts: Parts) -> str:
-    """Return why the node doesn't do what it was started for, in words; empty as long as it does."""
+    """Return the reason why the node doesn't do its job, or ""."""
     idle = not_producing(parts)
     return parts.ending() or parts.processor.failure or (idle and f"no block is produced: {idle}") or not_following(parts)
 
 
 def not_following(parts: Parts) -> str:
-    """Return why a node that should be where another one is isn't; empty when it is or needn't."""
+    """Return the reason why a replica is not in sync, or ""."""
     return "" if parts.replica is None else parts.replica.trouble()
 
 
 def not_producing(parts: Parts) -> str:
-    """Return why a node that should produce doesn't; empty when it does or needn't."""
+    """Return the reason why a producing node doesn't produce, or ""."""
     return "" if parts.producer is None else parts.producer.trouble()
 
 
 def health(parts: Parts) -> PageReply:
-    """Return the reply to GET /health; its status is an error's when there is trouble."""
+    """Return the reply to GET /health. Its status is 503 if there is trouble."""
     reason = trouble(parts)
     shown = members(parts, reason)
     return PageReply(encoded(shown), UNAVAILABLE if reason else OK)
 
 
 def members(parts: Parts, reason: str) -> dict[str, Any]:
-    """Return the members of the reply, with the reason of trouble."""
+    """Return the members of the reply, with the given reason."""
     spec, rest, producer = parts.chain.state.spec, parts.processor.summary, parts.producer
     because = NOT_ENABLED if producer is None else producer.trouble() or producer.idle()
     return (
@@ -100,7 +100,7 @@ def members(parts: Parts, reason: str) -> dict[str, Any]:
 
 
 def reader_members(parts: Parts) -> dict[str, Any]:
-    """Return the member that shows the readers, with what each has reported last; none for a node without."""
+    """Return the member on reader processes with their last reports, or no member for a node without them."""
     if parts.readers is None:
         return {}
     shown = [
@@ -121,7 +121,7 @@ def reader_members(parts: Parts) -> dict[str, Any]:
 
 
 def following_members(parts: Parts) -> dict[str, Any]:
-    """Return the member that shows what is followed; none for a node that follows nobody."""
+    """Return the member on the followed node, or no member for a node that isn't a replica."""
     replica = parts.replica
     if replica is None:
         return {}
@@ -137,7 +137,7 @@ def following_members(parts: Parts) -> dict[str, Any]:
 
 
 def log_members(parts: Parts) -> dict[str, Any]:
-    """Return the members that show the block log and its disk."""
+    """Return the members on the block log and its disk."""
     if parts.log is None:
         return {"state": "none"}
     return {

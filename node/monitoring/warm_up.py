@@ -1,7 +1,6 @@
-"""Makes the reads that clients begin with before they ask, so that these needn't wait: after the start, after each return to an earlier
-moment, and now and then, since what has changed meanwhile has to be sorted in.
+"""Cache warming: runs the first reads of typical clients in advance, so that the lazy indices are sorted when clients read them.
 
-What they read is sorted by then. It knows no rule.
+It runs after the start, after each restored savepoint, and periodically, since changed rows need sorting.
 """
 
 from collections.abc import Callable
@@ -17,20 +16,20 @@ from state.plugins.registry import PLUGINS
 from state.store import Table
 from state.tables import State
 
-# The pause between two looks is so many times as long as the last one took, so that reading ahead takes a small part of the time: it may
-# be for nobody. It is no shorter than about a block; where nothing has changed, a look takes two milliseconds.
+# The pause is PAUSE_TIMES the duration of the last run, so that warming takes a small share of the time even if nobody reads. It is at
+# least about a block interval. A run without changes takes 2 ms.
 PAUSE_TIMES = 20
 PAUSE_SECONDS_MIN, PAUSE_SECONDS_MAX = 3, 60
-# The orders of a table take some 150 bytes of a row each. Beyond so many rows only those are sorted that somebody reads.
+# Each order of a table takes about 150 bytes per row. Orders of larger tables are sorted only when read.
 ROWS_MAX = 200_000
 
 Value = TypeVar("Value")
 
-_log = Log("ahead")
+_log = Log("warm_up")
 
 
 async def keep_warm(state: State, gate: ReadGate = ALWAYS_OPEN) -> None:
-    """Read ahead now and then, and whenever the state has been put back to an earlier one, until cancelled or until a read fails."""
+    """Warm up periodically, and whenever an earlier state is restored, until cancelled or until a read fails."""
     is_back = trio.Event()
 
     def note() -> None:
@@ -46,19 +45,19 @@ async def keep_warm(state: State, gate: ReadGate = ALWAYS_OPEN) -> None:
             with trio.move_on_after(min(max(pause, PAUSE_SECONDS_MIN), PAUSE_SECONDS_MAX)):
                 await is_back.wait()
     except Exception:
-        # Who makes that read will get the error; nobody else has to, as the node could do without this.
-        _log.exception("reading ahead failed, and has ended")
+        # A client with the same read gets the error. The node works without warming.
+        _log.exception("warm-up failed and has stopped")
     finally:
         state.on_restored.remove(note)
 
 
 async def warm_up(state: State, gate: ReadGate = ALWAYS_OPEN) -> None:
-    """Make the reads that the plugins of a state declare, and sort what is sorted when it is read, in slices between other tasks."""
+    """Run the reads that the plugins declare, and sort the lazy indices of all tables, in chunks between other tasks."""
     for plugin in PLUGINS.values():
         if plugin.is_on(state):
             for read in await in_chunks(state, gate, partial(plugin.warm_up_reads, state, plugin.of(state))):
                 await in_chunks(state, gate, read)
-    # As a list, since attributes may come and go in between.
+    # A list, since attributes can change while other tasks run.
     for _, _, table in list(tables(state)):
         if isinstance(table, Table):
             for read in await in_chunks(state, gate, partial(reads_of, table)):
@@ -66,12 +65,12 @@ async def warm_up(state: State, gate: ReadGate = ALWAYS_OPEN) -> None:
 
 
 def reads_of(table: Table[Any]) -> list[Callable[[], object]]:
-    """Return the reads that sort a table's lazy orders, unless they take much memory."""
+    """Return the reads that sort a table's lazy orders, none for a table above ROWS_MAX."""
     return [order.first for order in table.lazy_orders] if len(table) <= ROWS_MAX else []
 
 
 async def in_chunks(state: State, gate: ReadGate, read: Callable[[], Value]) -> Value:
-    """Return what is read; other tasks have their turn in between."""
+    """Run a read incrementally, with other tasks running in between, and return its result."""
     steps = state.journal.read_mode.read_incrementally(read)
     while True:
         await trio.sleep(0)

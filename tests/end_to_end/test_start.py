@@ -91,7 +91,7 @@ def test_on_a_terminal_people_read_what_happens() -> None:
             pass
     assert process.returncode == 0
     assert re.search(r"^curl 127\.0\.0\.1:\d+ -d '\{.*\}'\r$", text, re.MULTILINE)
-    goodbye = r"Stopped after \d+ s at block \d+ \(\d+ new\)\. Everything was in memory; --data DIR keeps it\."
+    goodbye = r"Stopped after \d+ s at block \d+ \(\d+ new\)\. The chain was only in memory\. --data DIR stores it\."
     assert re.search(rf"^{goodbye}\r$", text, re.MULTILINE)
     assert "stopped at block" not in text
     assert '"event"' not in text

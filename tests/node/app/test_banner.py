@@ -111,9 +111,9 @@ def test_modes_in_words() -> None:
     assert said == {
         "interval": "produced every 3 s",
         "interval:0.5": "produced every 0.5 s",
-        "instant": "produced at once, one for each transaction",
-        "manual": "produced when asked: coind dev mine",
-        "mixed:5": "produced at once with each transaction, and every 5 s",
+        "instant": "produced immediately, one per transaction",
+        "manual": "produced on request: coind dev mine",
+        "mixed:5": "produced immediately for each transaction, and every 5 s",
         "": "none produced",
     }
 

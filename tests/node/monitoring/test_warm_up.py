@@ -69,7 +69,5 @@ async def test_a_read_that_fails_ends_reading_ahead_and_nothing_else(node: Node,
     listeners = list(state.on_restored)
     with log_caught(lines.append, logging.ERROR):
         await warm_up.keep_warm(state)
-    assert [(line["event"], str(line["exc_info"])) for line in lines] == [
-        ("reading ahead failed, and has ended", "rows that can't be compared")
-    ]
+    assert [(line["event"], str(line["exc_info"])) for line in lines] == [("warm-up failed and has stopped", "rows that can't be compared")]
     assert state.on_restored == listeners
