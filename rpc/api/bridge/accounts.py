@@ -1,4 +1,4 @@
-"""Accounts in the social index: notifications, profiles, and relations between accounts. Source: social.md §3.4, §3.8."""
+"""Accounts in the social index: notifications, profiles and relations. Source: social.md §3.4, §3.8."""
 
 from itertools import islice
 from typing import Annotated, Any
@@ -42,12 +42,12 @@ FollowListEntryJson = Annotated[Json, ShowsRecord(FollowListEntryRecord)]
 
 
 def last_argument(value: Any) -> int:
-    """Return the row before which a list of notifications goes on: clients count notifications from 1, rows from 0."""
+    """Return the row before which a page of notifications starts. Clients count notifications from 1, rows count from 0."""
     return notifications_lists.LAST if value is None else number_argument(value, "last_id") - 1
 
 
 def is_communitys(state: State, name: str) -> bool:
-    """Whether an account is a community, which is notified of everything that happens in it, whatever its score."""
+    """Whether an account is a community. Its notifications are all events in it, without a filter by score."""
     return name.startswith(state.spec.community_prefix)
 
 
@@ -61,9 +61,7 @@ def account_notifications(
     last_id: NumberArgument = None,
     limit: NumberArgument = 100,
 ) -> list[NotificationJson]:
-    """List the notifications of an account, newest first, before the notification `last_id`. For a community they are all that happened in
-    it.
-    """
+    """List the notifications of an account before `last_id`, newest first. Those of a community are all events in it."""
     kept, most = COMMUNITIES.of(state), limit_argument(limit, NOTIFICATIONS_MAX)
     name, last = existing_account(state, account).name, last_argument(last_id)
     if is_communitys(state, name):
@@ -84,7 +82,7 @@ def post_notifications(
     last_id: NumberArgument = None,
     limit: NumberArgument = 100,
 ) -> list[NotificationJson]:
-    """List the notifications about a post, newest first, before the notification `last_id`."""
+    """List the notifications about a post before `last_id`, newest first."""
     kept, most = COMMUNITIES.of(state), limit_argument(limit, NOTIFICATIONS_MAX)
     post = kept.post(account_argument(author), permlink_argument(permlink))
     demand(post is not None, "post id not found")
@@ -107,7 +105,7 @@ def unread_notifications(state: State, show: RecordEncoder, /, account: NameArgu
 
 @method("bridge.get_profile", plugin=COMMUNITIES)
 def get_profile(state: State, show: RecordEncoder, /, account: NameArgument, observer: TextArgument = "") -> ProfileJson | None:
-    """Return an account with its own description, and its relation to the observer if one is given; null for an unknown account."""
+    """Return an account with its profile, and its relation to the observer if one is given, or null for an unknown account."""
     viewer, name = observer_argument(state, observer), account_argument(account)
     row = state.accounts.by_name.get(name)
     found: Json | None = show.maybe(ProfileRecord, None if row is None else profile(state, COMMUNITIES.of(state), row, viewer))
@@ -116,7 +114,7 @@ def get_profile(state: State, show: RecordEncoder, /, account: NameArgument, obs
 
 @method("bridge.get_profiles", plugin=COMMUNITIES)
 def get_profiles(state: State, show: RecordEncoder, /, accounts: NamesArgument, observer: TextArgument = "") -> list[ProfileJson]:
-    """Return several accounts with their own descriptions, as `get_profile` does; unknown accounts are left out."""
+    """Return several accounts with their profiles, as `get_profile` does, without unknown accounts."""
     viewer = observer_argument(state, observer)
     demand(isinstance(accounts, list), "accounts must be an array")
     demand(len(accounts) <= PROFILES_MAX, f"too many accounts ({len(accounts)} > {PROFILES_MAX})")
@@ -137,7 +135,7 @@ def get_relationship_between_accounts(
 
 @method("bridge.does_user_follow_any_lists", plugin=COMMUNITIES)
 def does_user_follow_any_lists(state: State, /, observer: NameArgument) -> bool:
-    """Return false: this node has no lists that an account could follow."""
+    """Return false, since this node has no lists that accounts can follow."""
     existing_account(state, observer)
     return False
 
@@ -146,7 +144,7 @@ def does_user_follow_any_lists(state: State, /, observer: NameArgument) -> bool:
 def get_follow_list(
     state: State, show: RecordEncoder, /, observer: NameArgument, follow_type: TextArgument = "blacklisted"
 ) -> list[FollowListEntryJson]:
-    """List the accounts that the observer ignores (`muted`), by name. Other types are empty: this node has no other lists."""
+    """List the accounts that the observer ignores (`muted`), by name. Lists of other types are empty, since this node has none."""
     name = existing_account(state, observer).name
     demand(follow_type in FOLLOW_TYPES, f"invalid follow_type `{follow_type}`")
     if follow_type != "muted" or not FOLLOW.is_on(state):

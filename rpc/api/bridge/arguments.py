@@ -1,4 +1,4 @@
-"""Arguments of `bridge`: they arrive as they are in JSON, and are checked here with the refusals of the social indexer.
+"""Checks of the arguments of `bridge`, which arrive as parsed JSON, with the refusals of the social indexer.
 Source: social.md §3.1.
 """
 
@@ -35,7 +35,7 @@ def demand(ok: object, text: str) -> None:
 
 
 def account_argument(value: Any, *, may_be_empty: bool = False) -> str:
-    """Check that an argument could be the name of an account, and return it."""
+    """Return an argument that has the format of an account name, or refuse it."""
     if value is None or value == "":
         demand(may_be_empty, "invalid account (not specified)")
         return ""
@@ -48,7 +48,7 @@ def account_argument(value: Any, *, may_be_empty: bool = False) -> str:
 
 
 def permlink_argument(value: Any, *, may_be_empty: bool = False) -> str:
-    """Check that an argument could be a permlink, and return it."""
+    """Return an argument that has the format of a permlink, or refuse it."""
     if value is None or value == "":
         demand(may_be_empty, "permlink cannot be blank")
         return ""
@@ -59,7 +59,7 @@ def permlink_argument(value: Any, *, may_be_empty: bool = False) -> str:
 
 
 def tag_argument(value: Any, *, may_be_empty: bool = True) -> str:
-    """Check that an argument could be a tag or the name of a community, and return it."""
+    """Return an argument that has the format of a tag or of a community name, or refuse it."""
     if value is None or value == "":
         demand(may_be_empty, "tag was blank")
         return ""
@@ -70,7 +70,7 @@ def tag_argument(value: Any, *, may_be_empty: bool = True) -> str:
 
 
 def number_argument(value: Any, name: str) -> int:
-    """Return an argument as an integer; texts of digits are taken too."""
+    """Return an argument as an integer. Texts of digits are also accepted."""
     demand(value is not None, f"{name} must be provided")
     try:
         return int(value)
@@ -79,7 +79,7 @@ def number_argument(value: Any, name: str) -> int:
 
 
 def limit_argument(value: Any, most: int) -> int:
-    """Check that an argument is a limit between 1 and `most`, and return it."""
+    """Return an argument as a limit between 1 and `most`, or refuse it."""
     limit = number_argument(value, "limit")
     demand(limit > 0, "limit must be positive")
     demand(limit <= most, f"limit exceeds max ({limit} > {most})")
@@ -87,7 +87,7 @@ def limit_argument(value: Any, most: int) -> int:
 
 
 def text_argument(value: Any, name: str) -> str:
-    """Return an argument that must be a text; null stands for an empty one."""
+    """Return an argument that must be a text. Null means an empty text."""
     demand(value is None or isinstance(value, str), f"{name} must be a string")
     return value or ""
 
@@ -108,7 +108,7 @@ def observer_argument(state: State, value: Any) -> str:
 
 
 def existing_post(state: State, author: str, permlink: str) -> Comment:
-    """Return a post or a reply, or refuse a name that has none."""
+    """Return a post or a reply, or refuse an unknown one."""
     comment = state.comments.by_permlink.get(author, permlink)
     demand(comment is not None, "invalid author/permlink")
     assert comment is not None
@@ -116,7 +116,7 @@ def existing_post(state: State, author: str, permlink: str) -> Comment:
 
 
 def start_post(state: State, kept: Social, author: str, permlink: str) -> tuple[bool, Comment | None]:
-    """Return whether the post after which a list goes on was deleted, and that post; without a permlink the list begins."""
+    """Return whether the post after which a page starts was deleted, and the post, None for the first page."""
     if not permlink:
         return False, None
     post = kept.post(author, permlink)

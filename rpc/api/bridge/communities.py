@@ -78,9 +78,7 @@ def get_community_context(state: State, show: RecordEncoder, /, name: CommunityA
 def list_community_roles(
     state: State, show: RecordEncoder, /, community: CommunityArgument, last: TextArgument = "", limit: NumberArgument = 50
 ) -> list[RoleJson]:
-    """List the accounts with a role other than guest in a community, by role and name, after the account `last`: name, role and title of
-    each.
-    """
+    """List the accounts with a role other than guest in a community, by role and name, after `last`, as (name, role, title)."""
     kept, most = COMMUNITIES.of(state), limit_argument(limit, ROLES_MAX)
     row = kept.community(text_argument(community, "community"))
     if row is None:
@@ -94,7 +92,7 @@ def list_community_roles(
 def list_community_titles(
     state: State, show: RecordEncoder, /, community: CommunityArgument, last: TextArgument = "", limit: NumberArgument = 50
 ) -> list[RoleJson]:
-    """List the accounts with a title in a community, by name, after the name `last`: name, role and title of each."""
+    """List the accounts with a title in a community, by name, after `last`, as (name, role, title)."""
     kept, most = COMMUNITIES.of(state), limit_argument(limit, ROLES_MAX)
     found = communities_lists.titles(kept, text_argument(community, "community"), text_argument(last, "last"))
     return show.each(ROLE, islice(found, most))
@@ -102,7 +100,7 @@ def list_community_titles(
 
 @method("bridge.list_all_subscriptions", plugin=COMMUNITIES)
 def list_all_subscriptions(state: State, /, account: NameArgument) -> list[Named]:
-    """List the communities that an account subscribes to with their titles, by its role there and their rank, at most 10,000."""
+    """List at most 10,000 communities that an account subscribes to, with their titles, by the account's role and by rank."""
     name = existing_account(state, account).name
     return [(row.name, row.title) for row in communities_lists.subscriptions(state, COMMUNITIES.of(state), name)[:SUBSCRIPTIONS_MAX]]
 
@@ -111,8 +109,9 @@ def list_all_subscriptions(state: State, /, account: NameArgument) -> list[Named
 def list_subscribers(
     state: State, /, community: CommunityArgument, last: TextArgument = "", limit: NumberArgument = SUBSCRIBERS_MAX
 ) -> list[Subscriber]:
-    """List the newest subscribers of a community, after the account `last`: name, role, title (null for an account that never had a role)
-    and date.
+    """List the newest subscribers of a community after the account `last`, as (name, role, title, date).
+
+    The title is null for an account that never had a role.
     """
     kept, most = COMMUNITIES.of(state), limit_argument(limit, SUBSCRIBERS_MAX)
     name = text_argument(community, "community")
@@ -135,8 +134,9 @@ def list_communities(
     sort: TextArgument = "rank",
     observer: TextArgument = None,
 ) -> list[CommunityJson]:
-    """List communities by `rank`, age (`new`) or subscribers (`subs`), after the community `last`. With a query only communities whose
-    title or about text has all of its words.
+    """List communities by `rank`, age (`new`) or subscribers (`subs`), after the community `last`.
+
+    A query selects communities whose title and about text contain all of its words.
     """
     kept = COMMUNITIES.of(state)
     most = limit_argument(limit, COMMUNITIES_MAX)
@@ -149,14 +149,14 @@ def list_communities(
 
 @method("bridge.list_pop_communities", plugin=COMMUNITIES)
 def list_pop_communities(state: State, /, limit: NumberArgument = POPULAR_MAX) -> list[Named]:
-    """List the communities with the most new subscribers of the last month, with their titles."""
+    """List the communities with the most new subscribers in the last month, with their titles."""
     most = limit_argument(limit, POPULAR_MAX)
     return [(row.name, row.title) for row in communities_lists.popular(state, COMMUNITIES.of(state), most)]
 
 
 @method("bridge.get_trending_topics", plugin=COMMUNITIES)
 def get_trending_topics(state: State, /, limit: NumberArgument = 10, observer: TextArgument = None) -> list[Named]:
-    """List communities by rank with their titles, filled up with some tags."""
+    """List communities by rank with their titles, followed by some tags up to the limit."""
     observer_argument(state, observer)
     kept, most = COMMUNITIES.of(state), limit_argument(limit, TOPICS_MAX)
     ranked = [one.row for one in communities_lists.standings(state, kept)]

@@ -1,4 +1,4 @@
-"""Posts as the social index ranks them, by tag and by community, and the posts of an account. Source: social.md §3.3, §3.8."""
+"""Posts ranked by the social index, by tag and by community, and posts of an account. Source: social.md §3.3, §3.8."""
 
 from collections.abc import Iterable, Iterator
 from itertools import dropwhile, islice
@@ -44,9 +44,7 @@ HeaderJson = Annotated[Json, ShowsRecord(PostHeaderRecord)]
 
 
 class PayoutStats(TypedDict):
-    """The SBD that wait for payout: `items` by community and by author outside of communities, `total` of all, `blogs` outside of
-    communities.
-    """
+    """Pending payouts in SBD: `items` by community and by author outside of communities, `total` of all, `blogs` of these authors."""
 
     items: list[tuple[str, str, float, int, int | None]]
     total: float
@@ -65,8 +63,9 @@ def get_ranked_posts(
     tag: TextArgument = "",
     observer: TextArgument = "",
 ) -> list[PostJson]:
-    """List posts in the order `sort`, after the start post: of everything, of a tag, of a community, of all communities (`all`), or of the
-    communities that the observer subscribes to (`my`).
+    """List posts in the order `sort`, after the start post.
+
+    `tag` is a tag, a community, `all` (all communities), `my` (communities that the observer subscribes to), or "" (all posts).
     """
     kept = COMMUNITIES.of(state)
     viewer = observer_argument(state, observer)
@@ -98,7 +97,7 @@ def get_account_posts(
 ) -> list[PostJson]:
     """List an account's `blog`, `feed`, `posts`, `comments`, unpaid posts by `payout`, or the `replies` to it.
 
-    A list begins with the start post; by payout, after it.
+    The list starts with the start post, or after it for `payout`.
     """
     kept = COMMUNITIES.of(state)
     observer_argument(state, observer)
@@ -127,7 +126,7 @@ def get_account_posts(
 
 
 def shown(state: State, show: RecordEncoder, kept: Social, comments: Iterable[Comment]) -> list[Json]:
-    """Return posts and replies in the form of the reply."""
+    """Encode posts and replies for the result."""
     reader = post_reader(state, kept)
     return show.each(BridgePostRecord, [reader.view(comment) for comment in comments])
 
@@ -135,7 +134,7 @@ def shown(state: State, show: RecordEncoder, kept: Social, comments: Iterable[Co
 def shown_entries(
     state: State, show: RecordEncoder, kept: Social, sort: str, account: str, limit: int, start: Comment | None
 ) -> list[Json]:
-    """Return the entries of a blog or a feed from a post on, each with the accounts that reblogged it."""
+    """Return the entries of a blog or a feed, from a post on, each with the accounts that reblogged it."""
     entries: Iterator[posts_lists.ListedPost]
     entries = posts_lists.blog(state, kept, account) if sort == "blog" else posts_lists.feed(state, kept, account)
     if start is not None:
@@ -162,8 +161,9 @@ def get_post(
 def get_discussion(
     state: State, show: RecordEncoder, /, author: NameArgument, permlink: PermlinkArgument, observer: TextArgument = ""
 ) -> dict[str, PostJson]:
-    """Return a post or a reply and everything below it, by author/permlink, at most 50 levels and 500 posts; `replies` of each names its
-    direct replies.
+    """Return a post or a reply and its descendants by author/permlink, at most 50 levels and 500 posts.
+
+    `replies` of each holds the names of its direct replies.
     """
     observer_argument(state, observer)
     kept, name, link = COMMUNITIES.of(state), account_argument(author), permlink_argument(permlink)
@@ -180,7 +180,7 @@ def get_discussion(
 
 @method("bridge.get_post_header", plugin=COMMUNITIES)
 def get_post_header(state: State, show: RecordEncoder, /, author: NameArgument, permlink: PermlinkArgument) -> HeaderJson | None:
-    """Return author, permlink, category and depth of a post or a reply; null when there is none."""
+    """Return author, permlink, category and depth of a post or a reply, or null."""
     comment = state.comments.by_permlink.get(author, permlink) if isinstance(author, str) and isinstance(permlink, str) else None
     header: Json | None = show.maybe(PostHeaderRecord, comment)
     return header
@@ -188,8 +188,9 @@ def get_post_header(state: State, show: RecordEncoder, /, author: NameArgument, 
 
 @method("bridge.normalize_post", plugin=COMMUNITIES)
 def normalize_post(state: State, show: RecordEncoder, /, post: PostArgument) -> PostJson | UnknownPostJson:
-    """Return a post in the form of `bridge`, given in the form of `get_content`. A post that this node does not have is converted from the
-    given members alone.
+    """Convert a post from the format of `get_content` to that of `bridge`.
+
+    A post that this node doesn't have is converted only from the given members.
     """
     demand(isinstance(post, dict), "post must be an object")
     author, permlink = account_argument(post.get("author")), permlink_argument(post.get("permlink"))
@@ -202,9 +203,7 @@ def normalize_post(state: State, show: RecordEncoder, /, post: PostArgument) -> 
 
 @method("bridge.get_payout_stats", plugin=COMMUNITIES)
 def get_payout_stats(state: State, /, limit: NumberArgument = PAYOUT_ROWS_MAX) -> PayoutStats:
-    """Return the SBD that wait for payout by community, and by author outside of communities, most first, with the sums of all and of the
-    latter.
-    """
+    """Return the pending payouts in SBD by community, and by author outside of communities, largest first, with their sums."""
     rows = communities_lists.payout_rows(state, COMMUNITIES.of(state), limit_argument(limit, PAYOUT_ROWS_MAX))
     return {
         "items": [(row.url, row.label, sbd_number(row.payout), row.posts, row.authors) for row in rows.largest],

@@ -1,1 +1,1 @@
-"""dev_api: driving a chain that is made for tests. For programs on the same machine only, and served on no other chain."""
+"""dev_api: control of a test chain. Served only on test chains and to clients on the same machine."""

@@ -1,4 +1,4 @@
-"""Making blocks: when asked, and in which way by themselves."""
+"""Block production: on request, and the mode of automatic production."""
 
 from typing import Annotated, TypedDict
 
@@ -11,17 +11,17 @@ from state.chain.chain import Chain
 
 
 class BlockMode(TypedDict):
-    """When blocks are made, as the option `--blocks` takes it."""
+    """The mode of block production, in the format of the option `--blocks`."""
 
     block_mode: str
 
 
 @method("dev_api.mine", loopback_only=True)
 async def mine(chain: Chain, devchain: DevChain, processor: Processor, /, count: UInt32 = 1) -> HeadInfo:
-    """Make blocks, with what waits in the first of them, and return the new head.
+    """Produce blocks, the first with the pending transactions, and return the new head.
 
-    The first block is in the slot of the chain's time, or in the next slot if that is later; the others follow slot after slot, and the
-    chain's time goes along. Nothing that waits expires by it: the first block is made as early as needed. Others are answered in between.
+    The first block is in the slot of the chain's time, or in the next slot if that is later, but early enough that no pending transaction
+    expires. The others are in the following slots, and the chain's time advances with them. Other requests are answered in between.
     """
     await processor.run_steps(devchain.mine(count))
     return head_of(chain, devchain)
@@ -29,9 +29,11 @@ async def mine(chain: Chain, devchain: DevChain, processor: Processor, /, count:
 
 @method("dev_api.set_block_mode", loopback_only=True)
 async def set_block_mode(devchain: DevChain, processor: Processor, /, mode: Annotated[Text, Example("instant")]) -> BlockMode:
-    """Make blocks in another way: `interval` (one in each slot of 3 s), `interval:SECONDS` (one every so many seconds of real time),
-    `instant` (one after each accepted transaction, before it is answered), `manual` (only when asked), `mixed:SECONDS` (as instant, and
-    at the latest so many seconds after the last one).
+    """Set the mode of block production.
+
+    Modes: `interval` (a block in each slot of 3 s), `interval:SECONDS` (a block every SECONDS of real time), `instant` (a block after
+    each accepted transaction, before its reply), `manual` (only on request), `mixed:SECONDS` (like `instant`, and at most SECONDS after
+    the last block).
     """
     await processor.in_turn(lambda: devchain.set_block_mode(mode))
     return {"block_mode": devchain.block_mode}

@@ -1,4 +1,4 @@
-"""The digest of the state, by which two nodes are compared."""
+"""Digest of the state, for comparing nodes."""
 
 from collections.abc import Generator
 from typing import TypedDict
@@ -11,7 +11,7 @@ from state.chain.digest import state_digest
 
 
 class StateDigest(TypedDict):
-    """The head, how many transactions wait for a block, and the digest of the state with their effects."""
+    """The head, the number of pending transactions, and the digest of the state with their effects."""
 
     head_block_number: UInt32
     head_block_id: Text
@@ -21,8 +21,9 @@ class StateDigest(TypedDict):
 
 @method("dev_api.get_state_digest", loopback_only=True, of_process=True)
 async def get_state_digest(chain: Chain, processor: Processor, /) -> StateDigest:
-    """Return one hash over all tables of the chain: two nodes with the same head, on which nothing waits, have the same. It takes a second
-    for some 100,000 rows, in which nobody else is answered.
+    """Return a hash over all tables of the chain. It is equal on nodes with the same head and no pending transactions.
+
+    It takes a second for some 100,000 rows. No other request is answered in that time.
     """
 
     def steps() -> Generator[None, None, StateDigest]:

@@ -1,4 +1,4 @@
-"""The whole chain in one file, and back."""
+"""Dumps: writing the whole chain to a file, and loading it."""
 
 from typing import Annotated
 
@@ -11,7 +11,7 @@ from state.chain.chain import Chain
 
 
 class Dump(HeadInfo):
-    """A dump: the head of the chain in it, and the size of the file in bytes."""
+    """A dump: the head of its chain, and the size of the file in bytes."""
 
     path: str
     size: UInt64
@@ -19,8 +19,9 @@ class Dump(HeadInfo):
 
 @method("dev_api.dump", loopback_only=True)
 async def dump(chain: Chain, devchain: DevChain, processor: Processor, /, path: Annotated[Text, Example("chain.dump")]) -> Dump:
-    """Write the chain into a file on the node's machine: blocks, state, what waits for a block, and the clock. A dump that is there is
-    replaced, any other file refused. Moments that are kept are not in it.
+    """Write the chain to a file on the node's machine: blocks, state, pending transactions and clock, without dev snapshots.
+
+    An existing dump is replaced. Any other existing file is refused.
     """
     size = await processor.in_turn(lambda: devchain.dump(path))
     return {**head_of(chain, devchain), "path": path, "size": size}
@@ -28,10 +29,10 @@ async def dump(chain: Chain, devchain: DevChain, processor: Processor, /, path: 
 
 @method("dev_api.load", loopback_only=True)
 async def load(chain: Chain, devchain: DevChain, processor: Processor, /, path: Annotated[Text, Example("chain.dump")]) -> HeadInfo:
-    """Go on from a dump of a node of the same chain, in place of everything that is on this one, and return its head. Its clock is as far
-    ahead of the machine's as that of the dumped chain was. When the file can't be used, nothing has changed.
+    """Replace the chain by a dump of the same chain, and return its head. If the file can't be used, nothing changes.
 
-    A node with `--data` refuses; there, stop it and use `coind snapshot load`.
+    The clock has the offset of the dumped chain from the machine's clock. A node with `--data` refuses this: stop it and use
+    `coind snapshot load`.
     """
     await processor.in_turn(lambda: devchain.load(path))
     return head_of(chain, devchain)

@@ -1,5 +1,7 @@
-"""Changing the state by hand: balances, VESTS, authorities. No operation makes these changes; they belong to the head block, are undone
-and made again with it, and with `--data` they are kept beside the blocks. Supplies and totals follow.
+"""Direct edits of the state: balances, VESTS, authorities.
+
+No operation makes these changes. They belong to the head block, and are undone and redone with it. With `--data` they are stored in a
+separate file. Supplies and totals are updated.
 """
 
 from typing import Annotated, Any, TypedDict, cast, get_args
@@ -25,7 +27,7 @@ FAUCET_AMOUNT = Asset(1_000_000, COIN)
 
 
 class AmountKind(AssetKind):
-    """An amount with its symbol in either form: as text, or as an object with its NAI."""
+    """An amount with its symbol in either format: text, or an object with its NAI."""
 
     def parser(self, codecs: Codecs, legacy: bool) -> Any:
         from_text, from_object = super().parser(codecs, True), super().parser(codecs, False)
@@ -36,13 +38,13 @@ class AmountKind(AssetKind):
 
 
 Amount = Annotated[Asset, AmountKind()]
-# The key of the first witness on the chains for tests.
+# The key of the first witness on test chains.
 AnyAuthority = Annotated[Any, AnyOf((Authority, PublicKey)), Example("TST6LLegbAgLAy28EHrffBVuANFWcFgmqRMW13wBmTExqFE9SCkg4")]
 AmountOrNone = Annotated[Any, AnyOf((Amount, Text))]
 
 
 class Holdings(TypedDict):
-    """What an account owns, without what is in its savings or waits in orders."""
+    """Balances of an account, without its savings and its open orders."""
 
     account: str
     balance: str
@@ -52,16 +54,16 @@ class Holdings(TypedDict):
 
 @method("dev_api.set_balance", loopback_only=True)
 async def set_balance(chain: Chain, processor: Processor, /, account: AccountName, balance: Amount) -> Json:
-    """Set the liquid balance of an account in one symbol, COIN, SBD or a token. Money is made from nothing, or taken away for good."""
+    """Set the liquid balance of an account in COIN, SBD or a token. The difference is created or destroyed."""
     await edit(chain, processor, account, SetBalance(account, balance))
     return {}
 
 
 @method("dev_api.set_vests", loopback_only=True)
 async def set_vests(chain: Chain, processor: Processor, /, account: AccountName, vests: Amount) -> Json:
-    """Set the VESTS that an account owns; its mana, its resource credits and its votes follow, and the price of VESTS stays.
+    """Set the VESTS of an account. Its mana, resource credits and votes are updated. The price of VESTS doesn't change.
 
-    VESTS that are delegated to others or are being powered down can't be taken away.
+    VESTS that are delegated to others or are being powered down can't be removed.
     """
     await edit(chain, processor, account, SetVests(account, vests))
     return {}
@@ -77,8 +79,9 @@ async def set_authority(
     role: Annotated[Text, Example("active")],
     authority: AnyAuthority,
 ) -> Json:
-    """Replace the authority of an account in a role: `owner`, `active` or `posting`. A public key stands for the authority that it alone
-    reaches. With `memo` a public key becomes the memo key.
+    """Replace the authority of an account in a role: `owner`, `active` or `posting`.
+
+    A public key means the authority of this key alone. With the role `memo`, a public key becomes the memo key.
     """
     require(role in ROLES, "${role} is no role; expected one of ${roles}", condition="role", role=role, roles=", ".join(ROLES))
     await edit(chain, processor, account, SetAuthority(account, cast(Role, role), read_authority(wire, role, authority)))
@@ -87,7 +90,7 @@ async def set_authority(
 
 @method("dev_api.faucet", loopback_only=True)
 async def faucet(chain: Chain, processor: Processor, wire: Wire, /, account: AccountName, amount: AmountOrNone = "") -> Holdings:
-    """Give an account money that is made from nothing: COIN, SBD or VESTS; without an amount 1000.000 COIN. Return what it owns then."""
+    """Credit newly created COIN, SBD, VESTS or tokens to an account (default: 1000.000 COIN), and return its balances."""
     given: Asset = FAUCET_AMOUNT if amount == "" else read_argument("amount", Amount, wire, amount)
 
     def give() -> None:
@@ -112,7 +115,7 @@ async def faucet(chain: Chain, processor: Processor, wire: Wire, /, account: Acc
 
 
 async def edit(chain: Chain, processor: Processor, account: str, change: StateEdit) -> None:
-    """Make a change of an account part of the head block."""
+    """Apply a change of an account as part of the head block."""
 
     def make() -> None:
         require_account(chain, account)
@@ -122,12 +125,12 @@ async def edit(chain: Chain, processor: Processor, account: str, change: StateEd
 
 
 def require_account(chain: Chain, account: str) -> None:
-    """Refuse an account that isn't there."""
+    """Refuse an unknown account."""
     require(chain.state.accounts.by_name.get(account) is not None, "there is no account ${account}", condition="account", account=account)
 
 
 def read_authority(wire: Wire, role: str, given: Any) -> Authority | bytes:
-    """Return the authority that an argument gives, as an object or as one public key; for the role `memo` the key."""
+    """Parse an authority from an object or a public key, or for the role `memo` a key."""
     if isinstance(given, str):
         try:
             key = public_key_from_text(given, wire.spec.key_prefix)

@@ -1,4 +1,4 @@
-"""dev_api.explain_transaction and dev_api.list_refused: why transactions are refused."""
+"""dev_api.explain_transaction and dev_api.list_refused: explanations of refused transactions."""
 
 from typing import Annotated, Any, TypedDict
 
@@ -17,12 +17,12 @@ from state.protocol.values.text import time_text
 
 RefusedLimit = Annotated[UInt32, MaxValue(REFUSED_MAX, f"No more than {REFUSED_MAX} refused transactions are kept")]
 
-# A transaction in either of the two JSON forms.
+# A transaction in either of the two JSON formats.
 AnyTransaction = Annotated[Any, AnyOf((SignedTransaction,))]
 
 
 class FieldPlace(TypedDict):
-    """Where a field of a transaction is in its bytes, as hex, and its value."""
+    """A field of a transaction: its offset, its bytes in hex, and its value."""
 
     path: str
     offset: int
@@ -32,7 +32,7 @@ class FieldPlace(TypedDict):
 
 
 class ExplainedTransaction(TypedDict):
-    """A transaction's bytes, their map, and why it would be refused; rule, why and what_to_do are null where it would be accepted."""
+    """A transaction's bytes with its fields, and its refusal. rule, why and what_to_do are null if it would be accepted."""
 
     rule: str | None
     why: str | None
@@ -47,7 +47,7 @@ class ExplainedTransaction(TypedDict):
 
 
 class RefusedTransaction(TypedDict):
-    """A refused transaction. `id` is null where it couldn't be read; `transaction` is null where it was too large to be kept."""
+    """A refused transaction. `id` is null if it couldn't be parsed, `transaction` if it was too large to be retained."""
 
     time: str
     head_block_number: int
@@ -59,9 +59,9 @@ class RefusedTransaction(TypedDict):
 
 @method("dev_api.explain_transaction", loopback_only=True)
 def explain_transaction(chain: Chain, explainer: Explainer, /, trx: AnyTransaction) -> ExplainedTransaction:
-    """Return why a transaction would be refused if it were broadcast now, its packed bytes and which field is where. Nothing is changed.
+    """Return why a transaction would be refused now, and its packed bytes with the offsets of its fields. Nothing is changed.
 
-    Its operations have either of the two forms: `["transfer", {...}]` or `{"type": "transfer_operation", "value": {...}}`.
+    Its operations have either of two formats: `["transfer", {...}]` or `{"type": "transfer_operation", "value": {...}}`.
     """
     wire = chain.state.wire
     given = read_transaction(wire, trx)
@@ -86,7 +86,7 @@ def explain_transaction(chain: Chain, explainer: Explainer, /, trx: AnyTransacti
 
 @method("dev_api.list_refused", loopback_only=True)
 def list_refused(explainer: Explainer, limit: RefusedLimit = 100) -> list[RefusedTransaction]:
-    """Return the last transactions that were refused, newest first, with the message and the explanation of each."""
+    """Return the last refused transactions, newest first, each with its message and explanation."""
     return [
         {
             "time": time_text(entry.time),
@@ -101,7 +101,7 @@ def list_refused(explainer: Explainer, limit: RefusedLimit = 100) -> list[Refuse
 
 
 def read_transaction(wire: Wire, trx: Any) -> SignedTransaction:
-    """Return a transaction from its JSON, in the form that its operations have. Refuses what can't be read."""
+    """Parse a transaction from JSON, in the format of its operations. Raises: BadArgument if that fails."""
     operations = trx.get("operations") if isinstance(trx, dict) else None
     is_legacy = isinstance(operations, list) and any(isinstance(operation, list) for operation in operations)
     try:

@@ -1,4 +1,4 @@
-"""The head of the chain and its time, which the methods that move them return."""
+"""The head of the chain and its time, the result of methods that change them."""
 
 from typing import TypedDict
 
@@ -9,7 +9,7 @@ from state.protocol.values.text import time_text
 
 
 class HeadInfo(TypedDict):
-    """The head block, and the time of the chain's clock, which is the present unless it was made to leap."""
+    """The head block, and the time of the chain's clock, which is the real time plus its offset."""
 
     head_block_number: UInt32
     head_block_id: str

@@ -1,4 +1,4 @@
-"""What drives the chain, as a whole."""
+"""Settings of the test chain."""
 
 from rpc.api.dev.head import HeadInfo, head_of
 from rpc.api.dev.transactions import Impersonated, impersonated_of
@@ -9,7 +9,7 @@ from state.chain.chain import Chain
 
 
 class Info(HeadInfo):
-    """The head and the time of the chain, and everything that methods of this group set."""
+    """The head and the time of the chain, and all settings of dev_api."""
 
     chain: str
     chain_id: str
@@ -25,8 +25,10 @@ class Info(HeadInfo):
 
 @method("dev_api.get_info", loopback_only=True)
 def get_info(chain: Chain, devchain: DevChain, /) -> Info:
-    """Return the head, how far the chain's time runs ahead of the machine's (negative: behind), when blocks are made, what a leap in time
-    does, how many witnesses a round has, how many transactions wait, the ids of the moments that are kept, and who is impersonated.
+    """Return the head and the settings of the chain.
+
+    They are the offset of its clock from the machine's (negative: behind), the block mode, the leap mode, the number of witnesses in a
+    round, the number of pending transactions, the ids of dev snapshots, and the impersonated accounts.
     """
     spec = chain.state.spec
     return {

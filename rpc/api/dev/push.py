@@ -1,4 +1,4 @@
-"""Subscriptions of a WebSocket: blocks, irreversible blocks, operations, transactions and refusals as they happen."""
+"""Subscriptions of a WebSocket: blocks, irreversible blocks, operations, transactions and refusals."""
 
 from typing import Annotated
 
@@ -9,7 +9,7 @@ from rpc.push.session import CALLBACKS, Filter, Session, Topic
 from state.protocol.errors import require
 from state.protocol.operation import OPERATIONS, Operation
 
-NAMES_MAX = 100  # of accounts, and of operations, in one subscription
+NAMES_MAX = 100  # accounts, and operations, in one subscription
 SUFFIX = "_operation"
 
 KINDS = tuple(kind.value for kind in Topic if kind not in CALLBACKS)
@@ -17,14 +17,14 @@ KINDS = tuple(kind.value for kind in Topic if kind not in CALLBACKS)
 
 @method("dev_api.subscribe", key="subscription", loopback_only=True)
 def subscribe(session: Session, kind: Annotated[Text, Example("blocks")], accounts: list[AccountName], operations: list[Text]) -> UInt32:
-    """Begin to send notices over this WebSocket, and return the number of the subscription.
+    """Subscribe this WebSocket to notices, and return the number of the subscription.
 
-    `kind` is one of blocks, irreversible_blocks, operations, transactions (accepted ones that wait for a block), refusals
-    (transactions that were refused). Operations are those of blocks on the main branch, virtual ones included; `accounts` leaves those
-    that touch one of these accounts, `operations` those of these names. A notice is
+    `kind` is one of blocks, irreversible_blocks, operations, transactions (accepted as pending), refusals (of transactions). Operations
+    are those of blocks on the main branch, including virtual ones. `accounts` selects operations that affect one of these accounts,
+    `operations` those with these names. A notice is
     `{"method": "dev_api.notice", "params": {"subscription", "kind", "block" | "operation" | "transaction" | "refusal": ...}}`. When a fork
-    or a return undoes blocks, subscribers of blocks and operations get `"undone": {"first", "last"}` with the numbers of the first and the
-    last of them instead. A reader that is too slow is let go: the WebSocket is closed with code 1013 and a reason.
+    or a revert undoes blocks, subscribers of blocks and operations get `"undone": {"first", "last"}` with the first and the last undone
+    number instead. The WebSocket of a client that reads too slowly is closed with code 1013 and a reason.
     """
     text = "there is no kind ${kind}; the kinds are ${kinds}"
     require(kind in KINDS, text, condition="kinds.contains( kind )", kind=kind, kinds=", ".join(KINDS))
@@ -41,13 +41,13 @@ def subscribe(session: Session, kind: Annotated[Text, Example("blocks")], accoun
 
 @method("dev_api.unsubscribe", loopback_only=True)
 def unsubscribe(session: Session, subscription: UInt32) -> Json:
-    """End a subscription of this WebSocket."""
+    """Cancel a subscription of this WebSocket."""
     session.unsubscribe(subscription)
     return {}
 
 
 def operation_class(name: str) -> type[Operation]:
-    """Return the class of operations with a name, `transfer` or `transfer_operation`; an unknown one is refused."""
+    """Return the operation class with this name, `transfer` or `transfer_operation`. An unknown name is refused."""
     bare = name.removesuffix(SUFFIX)
     found = next((cls for cls in OPERATIONS.values() if bare == cls.NAME), None)
     require(found is not None, "there is no operation ${name}", condition="operations.contains( name )", name=name)

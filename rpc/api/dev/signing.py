@@ -1,4 +1,4 @@
-"""Transactions that the node signs itself, with the keys of accounts that its chain spec gives away, and those keys."""
+"""Transactions signed by the node with private keys from its chain spec, and the list of these keys."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, TypedDict
@@ -16,21 +16,21 @@ from state.protocol.operation import Operation
 from state.protocol.spec import ChainSpec
 from state.protocol.transaction import OPERATION, Wire
 
-ATTEMPTS_MAX = 8  # for a transaction whose equal others broadcast at the same time
+ATTEMPTS_MAX = 8  # for a transaction if other clients broadcast an equal one at the same time
 
-# Each operation in either of the two JSON forms.
+# Each operation in either of the two JSON formats.
 Operations = Annotated[list[Any], AnyOf((list[Annotated[Operation, OPERATION]],))]
 
 
 class KeyPair(TypedDict):
-    """A key of an account: the public one, and the private one in wallet import format."""
+    """Public and private key of an account, the latter in wallet import format."""
 
     public: str
     private: str
 
 
 class RoleKeys(TypedDict, total=False):
-    """The keys of an account by role; a role whose private key the chain spec doesn't give away is left out."""
+    """Keys of an account by role, without roles whose private key is not in the chain spec."""
 
     owner: KeyPair
     active: KeyPair
@@ -39,14 +39,14 @@ class RoleKeys(TypedDict, total=False):
 
 
 class AccountKeys(TypedDict):
-    """An account of the genesis with its keys."""
+    """A genesis account with its keys."""
 
     name: str
     keys: RoleKeys
 
 
 class Broadcast(TypedDict):
-    """A transaction that was accepted: its id, and the number of its block; null while it is pending."""
+    """An accepted transaction: its id, and the number of its block, null while it is pending."""
 
     id: str
     block_num: UInt32 | None
@@ -54,9 +54,9 @@ class Broadcast(TypedDict):
 
 @method("dev_api.list_keys", loopback_only=True)
 def list_keys(spec: ChainSpec, /) -> list[AccountKeys]:
-    """Return the accounts that have had known keys from the genesis on, with these keys: those of the chain spec, and its witnesses.
+    """Return the accounts and witnesses of the chain spec whose private keys it contains, with these keys.
 
-    They are the keys at genesis, whatever keys an account has been given since.
+    They are the keys at genesis. An account can have other keys since.
     """
     return [{"name": account.name, "keys": shown_keys(account.secrets, spec.key_prefix)} for account in known_accounts(spec)]
 
@@ -65,11 +65,11 @@ def list_keys(spec: ChainSpec, /) -> list[AccountKeys]:
 async def broadcast_operations(
     chain: Chain, wire: Wire, processor: Processor, caller: Caller, /, operations: Operations, keys: list[Text] | None = None
 ) -> Broadcast:
-    """Make a transaction of operations, sign it, push it, and return its id and its block; the block is null while it is pending.
+    """Build a transaction from operations, sign it, push it, and return its id and its block, null while it is pending.
 
-    Each operation has one of the two forms: `["transfer", {...}]` with amounts as text, or `{"type": "transfer_operation", "value": {}}`.
-    It is signed with as few as suffice of `keys`, which are private ones in wallet import format, and of those that the node knows
-    (`dev_api.list_keys`). An equal transaction may be broadcast again: this one then expires at another second.
+    Each operation has one of two formats: `["transfer", {...}]` with amounts as text, or `{"type": "transfer_operation", "value": {}}`.
+    It is signed with the fewest sufficient keys out of `keys`, private keys in wallet import format, and the known keys
+    (`dev_api.list_keys`). A repeated call with equal operations gets another expiration, so that its transaction is not a duplicate.
     """
     given = read_operations(operations, wire)
     secrets = dict(known_secrets(wire.spec)) | dict(read_key(text, index) for index, text in enumerate(keys or ()))
@@ -80,7 +80,7 @@ async def broadcast_operations(
         try:
             await processor.push_transaction(trx, caller)
         except PushFailed:
-            # Somebody else's equal transaction may have been in the queue before this one.
+            # An equal transaction of another client can have been queued before this one.
             if attempt == ATTEMPTS_MAX - 1 or state.transactions.by_trx_id.get(trx.id) is None:
                 raise
         else:
@@ -89,7 +89,7 @@ async def broadcast_operations(
 
 
 def read_operations(values: list[Any], wire: Wire) -> tuple[Operation, ...]:
-    """Read operations, each in either of its JSON forms."""
+    """Parse operations, each in either of its JSON formats."""
     read: list[Operation] = []
     for index, value in enumerate(values):
         is_legacy = isinstance(value, list)
@@ -101,7 +101,7 @@ def read_operations(values: list[Any], wire: Wire) -> tuple[Operation, ...]:
 
 
 def read_key(text: str, index: int) -> tuple[bytes, bytes]:
-    """Read a private key; returns its public key and its secret."""
+    """Parse a private key. Return its public key and its secret."""
     try:
         secret = secret_from_wif(text)
         if not is_secret(secret):
@@ -112,7 +112,7 @@ def read_key(text: str, index: int) -> tuple[bytes, bytes]:
 
 
 def block_of(chain: Chain, trx_id: bytes, before: int) -> int | None:
-    """Return the number of the block after block `before` that has a transaction; None if none has."""
+    """Return the number of the block after `before` that includes a transaction, or None."""
     for number in range(before + 1, chain.state.props.head_block_number + 1):
         block = chain.block_by_number(number)
         if block is not None and any(trx.id == trx_id for trx in block.transactions):

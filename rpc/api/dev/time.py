@@ -1,4 +1,4 @@
-"""The time of the chain."""
+"""Control of the chain's time."""
 
 from typing import TypedDict
 
@@ -12,18 +12,18 @@ from state.protocol.values.text import time_text
 
 
 class NextBlock(TypedDict):
-    """The time that was set for the next block."""
+    """The time set for the next block."""
 
     next_block_time: str
 
 
 @method("dev_api.advance_time", loopback_only=True)
 async def advance_time(chain: Chain, devchain: DevChain, processor: Processor, /, seconds: UInt32, leap: Text = "") -> HeadInfo:
-    """Let the chain's time leap by so many seconds, make a block there, and return it as the new head.
+    """Advance the chain's time by `seconds`, produce a block at the new time, and return the new head.
 
-    With `leap` `missed` the slots in between have no block, but for one that takes what waits; with `produced` each has one. Without it,
-    the node's option `--leap` decides. A producing node goes on from the new time. Missed slots cost nothing; of produced blocks a node
-    makes up to 4,000 a second, and answers others in between: a day takes seven seconds or more, 40 days five minutes.
+    If `leap` is `missed`, the slots in between have no block, except one for pending transactions. If it is `produced`, each slot has a
+    block. The default is the node's option `--leap`. A producing node continues from the new time. Missed slots cost nothing. A node
+    produces up to 4,000 blocks per second, and answers other requests in between: a day takes at least seven seconds, 40 days five minutes.
     """
     await processor.run_steps(devchain.advance(seconds, leap))
     return head_of(chain, devchain)
@@ -31,8 +31,8 @@ async def advance_time(chain: Chain, devchain: DevChain, processor: Processor, /
 
 @method("dev_api.set_next_block_time", loopback_only=True)
 async def set_next_block_time(devchain: DevChain, processor: Processor, /, time: Timestamp) -> NextBlock:
-    """Set the time of the next block, whoever makes it: rounded up to a slot, and not before the next slot. Return it as it was rounded.
+    """Set the time of the next block, rounded up to a slot and not before the next slot. Return the rounded time.
 
-    Where a transaction that waits would have expired by then, a block of what waits is made before it.
+    If a pending transaction would expire before, a block with the pending transactions is produced first.
     """
     return {"next_block_time": time_text(await processor.in_turn(lambda: devchain.set_next_block_time(time)))}

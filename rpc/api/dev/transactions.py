@@ -1,4 +1,4 @@
-"""Whose transactions need no signatures, and what waits for a block."""
+"""Impersonation of accounts, and dropping of pending transactions."""
 
 from typing import TypedDict
 
@@ -10,14 +10,14 @@ from state.chain.chain import Chain
 
 
 class Impersonated(TypedDict):
-    """The accounts whose transactions need no signatures; with `everyone` all."""
+    """Accounts whose transactions need no signatures, all accounts if `everyone` is true."""
 
     accounts: list[str]
     everyone: bool
 
 
 class Dropped(TypedDict):
-    """How many transactions were dropped."""
+    """The number of dropped transactions."""
 
     dropped: UInt32
 
@@ -36,9 +36,9 @@ async def impersonate(
     accounts: list[AccountName] | None = None,
     everyone: Bool = False,
 ) -> Impersonated:
-    """Let transactions of these accounts, or of everyone, need no signatures, in place of those before; without any, all need theirs again.
+    """Accept unsigned transactions of `accounts`, or of every account. This replaces the previous set; an empty set ends impersonation.
 
-    A transaction that was accepted so stays valid.
+    Transactions that were accepted this way stay valid.
     """
     await processor.in_turn(lambda: chain.impersonate(accounts or (), everyone))
     return impersonated_of(chain)
@@ -46,5 +46,5 @@ async def impersonate(
 
 @method("dev_api.drop_pending", loopback_only=True)
 async def drop_pending(devchain: DevChain, processor: Processor, /) -> Dropped:
-    """Forget all transactions that wait for a block, those of blocks that were popped too; callers that wait for one are refused."""
+    """Drop all pending transactions, including those of popped blocks. Calls that wait for one of them are refused."""
     return {"dropped": await processor.in_turn(devchain.drop_pending)}

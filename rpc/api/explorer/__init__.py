@@ -1,3 +1,4 @@
-"""explorer_api: what the pages of the explorer need beyond the methods that every node of the family has. Everybody may call it; what it
-costs is bounded as with all methods.
+"""explorer_api: methods for the explorer's pages in addition to those of all nodes of the family.
+
+It is public, and its cost is limited like that of all methods.
 """

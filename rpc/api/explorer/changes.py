@@ -1,4 +1,4 @@
-"""What a block changed: the rows of the state before and after it, as long as the block can be undone."""
+"""State changes of a block: rows before and after it, as long as the block can be undone."""
 
 from itertools import islice
 from typing import Any, TypedDict
@@ -25,7 +25,7 @@ class PostName(TypedDict):
 
 
 class ChangedField(TypedDict):
-    """A field with its value before and after the block, as methods show it; of lists and long texts the beginning, as text."""
+    """A field with its value before and after the block, in the format of methods. Long lists and texts are cut, as text."""
 
     field: str
     before: Any
@@ -33,9 +33,9 @@ class ChangedField(TypedDict):
 
 
 class ChangedRow(TypedDict):
-    """A row that was `created`, `changed` or `removed`: what it is called, and the account or the post that it is about.
+    """A row that was `created`, `changed` or `removed`, with its name, and the account or the post that it belongs to.
 
-    Of a created row the fields are those that differ from a new row, of a removed one those that did.
+    Fields of a created or removed row are those that differ from a new row.
     """
 
     table: str
@@ -48,7 +48,7 @@ class ChangedRow(TypedDict):
 
 
 class Changes(TypedDict):
-    """What a block changed, in the order in which it first wrote each row."""
+    """Changes of a block, in order of the first write to each row."""
 
     block_num: UInt32
     rows: list[ChangedRow]
@@ -57,10 +57,10 @@ class Changes(TypedDict):
 
 @method("explorer_api.get_changes")
 def get_changes(chain: Chain, /, block_num: UInt32) -> Changes:
-    """Return which rows of the state a block has created, changed and removed, with the values before and after it.
+    """Return the rows of the state that a block created, changed or removed, with the values before and after it.
 
-    This is read from the undo journal, so only blocks that can still be undone are answered; others are refused. At most 500 rows are
-    shown, with 20 fields each. What plugins keep outside of tables, such as histories, is not among them.
+    They are read from the undo journal, so blocks that can no longer be undone are refused. At most 500 rows with 20 fields each are
+    returned. Data of plugins outside of tables, for example account histories, is not included.
     """
     changes, left_out = changes_of(chain, block_num, ROWS_MAX)
     return {
@@ -71,7 +71,7 @@ def get_changes(chain: Chain, /, block_num: UInt32) -> Changes:
 
 
 def shown_row(state: State, change: RowChange) -> ChangedRow:
-    """Return a changed row as clients see it."""
+    """Encode a changed row for the reply."""
     row, named = change.row, name_of(state, change.table, change.row)
     return {
         "table": change.name,
@@ -92,7 +92,7 @@ def shown_row(state: State, change: RowChange) -> ChangedRow:
 
 
 def bounded(value: Any) -> Any:
-    """Return a value, or the beginning of a long text, list or object as text."""
+    """Return a value. Cut a long text, list or object to a text of TEXT_MAX characters."""
     if isinstance(value, str):
         return shortened(value)
     if isinstance(value, (list, dict)):
@@ -102,5 +102,5 @@ def bounded(value: Any) -> Any:
 
 
 def shortened(text: str) -> str:
-    """Return a text, or the beginning of a long one."""
+    """Cut a text to TEXT_MAX characters and an ellipsis."""
     return text if len(text) <= TEXT_MAX else f"{text[:TEXT_MAX]}…"

@@ -1,7 +1,7 @@
-"""Everything that the chain is going to do by itself, in the order of time: what a page about a chain's near future shows.
+"""Scheduled events of the chain in order of time, for example payouts and expirations.
 
-Each kind of thing that waits is one line in KINDS: its order by time, and what is shown of a row. A call asks these orders from a time on,
-and never walks over what isn't shown.
+Each kind of event is an entry in KINDS: its index by time, and its values in the reply. A call merges these indices from a time on,
+and reads no other rows.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -19,14 +19,15 @@ from state.protocol.values.text import time_text
 from state.tables import State
 
 DUE_MAX = 500
-ROWS_SEEN_MAX = 10_000  # of a kind that an account has: nothing limits how many orders it places
-POSTS_SEEN_MAX = 200  # of an account's posts, the last ones: those that wait for their payout are among them
+ROWS_SEEN_MAX = 10_000  # rows of an account per kind; the number of its orders is unlimited, for example
+POSTS_SEEN_MAX = 200  # last posts of an account, which include its unpaid ones
 DueLimit = Annotated[UInt32, MaxValue(DUE_MAX, f"No more than {DUE_MAX} are shown at once")]
 
 
 class Due(TypedDict):
-    """Something that is due. `account` is whose it is, null for the chain as a whole; `other` whom it goes to. Members that a kind doesn't
-    have are null. `amount` is a text with its symbol.
+    """A scheduled event. `account` is its owner, null for the whole chain, and `other` the receiver.
+
+    Members that a kind doesn't have are null. `amount` is a text with its symbol.
     """
 
     time: str
@@ -39,7 +40,7 @@ class Due(TypedDict):
 
 
 class DueItem(NamedTuple):
-    """What is told of a thing that is due."""
+    """Values of a scheduled event for the reply."""
 
     account: str | None = None
     other: str | None = None
@@ -49,8 +50,10 @@ class DueItem(NamedTuple):
 
 
 class DueSource(NamedTuple):
-    """A kind of things that are due: all of them from a time on, in the order of their times, and those of an account, in any order. Both
-    give rows, of which `time` and `tell` say when and what.
+    """Source of a kind of scheduled events.
+
+    `by_time` returns all rows from a time on, by time, `of_account` the rows of an account in any order. `time` and `tell` return the
+    time and the values of a row.
     """
 
     by_time: Callable[[State, int], Iterable[Any]]
@@ -69,7 +72,7 @@ def _unpaid(state: State, name: str) -> Iterable[Any]:
 
 
 def _row(table: str) -> Callable[[State, str], Iterable[Any]]:
-    """Return the reader of the one row that an account may have in a table."""
+    """Return a function that reads the single row of an account in a table, if there is one."""
     return lambda state, name: [row] if (row := getattr(state, table).by_account.get(name)) is not None else []
 
 
@@ -169,7 +172,7 @@ def next_multiple(number: int, of: int) -> int:
 
 
 def _time_of_block(state: State, number: int) -> int:
-    """Return when a block is going to be made if no slot is missed until then."""
+    """Return the time of a future block if no slot is missed until then."""
     return state.props.time + (number - state.props.head_block_number) * COIN_BLOCK_INTERVAL
 
 
@@ -177,12 +180,12 @@ def _time_of_block(state: State, number: int) -> int:
 def list_due(
     state: State, /, start: Timestamp = 0, limit: DueLimit = 100, account: AccountName = "", kinds: list[Text] | None = None
 ) -> list[Due]:
-    """Return what is due from a time on, the earliest first: payouts, conversions, power-downs, and so on.
+    """Return scheduled events (payouts, conversions, power-downs, ...) from a time on, earliest first.
 
-    `account` leaves those of one account, of its posts the last 200, of every other kind the first 10,000 that it has. `kinds` leaves
-    these: payout, conversion, power_down, savings, escrow_ratification, order_expiration, delegation_return, proposal_start,
-    proposal_removal, recovery_expiration, recovery_account_change, voting_declined, maintenance, median_price. The last two are of the
-    chain as a whole.
+    `account` selects the events of one account: those of its last 200 posts, and its first 10,000 of every other kind. `kinds` selects
+    kinds: payout, conversion, power_down, savings, escrow_ratification, order_expiration, delegation_return, proposal_start,
+    proposal_removal, recovery_expiration, recovery_account_change, voting_declined, maintenance, median_price. The last two belong to
+    the whole chain.
     """
     names = list(KINDS) if kinds is None else kinds
     for name in names:
@@ -202,7 +205,7 @@ def _of_kind(state: State, name: str, start: int, account: str) -> Iterator[tupl
     rows = kind.by_time(state, start) if not account else sorted(islice(kind.of_account(state, account), ROWS_SEEN_MAX), key=kind.time)
     for row in rows:
         time = kind.time(row)
-        # What comes at the end of time is never due: posts that were paid out, for instance.
+        # TIME_MAX means never, for example for paid posts.
         if time >= TIME_MAX:
             return
         if time >= start:
@@ -210,7 +213,7 @@ def _of_kind(state: State, name: str, start: int, account: str) -> Iterator[tupl
 
 
 def shown(state: State, time: int, name: str, told: DueItem) -> Due:
-    """Return the reply's member of something that is due."""
+    """Encode a scheduled event for the reply."""
     amount = None if told.amount is None else state.wire.codecs.symbols.asset_text(told.amount)
     return {
         "time": time_text(time),

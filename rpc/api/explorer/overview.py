@@ -1,4 +1,4 @@
-"""What every page of the explorer knows about its chain and its node."""
+"""Data about the chain and the node for all pages of the explorer."""
 
 from typing import TypedDict
 
@@ -12,7 +12,7 @@ from state.protocol.values.asset import COIN, SBD, VESTS, decimals, nai_text
 
 
 class Token(TypedDict):
-    """A fixed symbol: as a number with `@@`, in letters, and its decimal places."""
+    """A built-in symbol: its NAI with `@@`, its letters, and its number of decimals."""
 
     nai: str
     symbol: str
@@ -35,9 +35,7 @@ class Overview(HeadInfo):
 
 @method("explorer_api.get_overview")
 def get_overview(chain: Chain, devchain: DevChain, /) -> Overview:
-    """Return what a page has to know of the chain and of the node: names, symbols, the head, the time, how many transactions wait, and
-    whether the chain is made for tests.
-    """
+    """Return names, symbols, head and time of the chain, the number of pending transactions, and whether it is a test chain."""
     spec = chain.state.spec
     return {
         **head_of(chain, devchain),

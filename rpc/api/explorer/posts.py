@@ -1,4 +1,4 @@
-"""Lists of posts for pages: as summaries, since those of other methods hold all texts and votes."""
+"""Lists of post summaries for pages. Lists of other methods hold all texts and votes."""
 
 from itertools import islice
 from typing import Annotated, TypedDict
@@ -27,7 +27,7 @@ SummaryJson = Annotated[Json, ShowsRecord(PostSummaryRecord)]
 
 
 class PostList(TypedDict):
-    """A part of a list of posts; `has_more` says whether it goes on after the last one."""
+    """A page of a list of posts. `has_more` is true if the list continues after it."""
 
     posts: list[SummaryJson]
     has_more: bool
@@ -44,8 +44,10 @@ def list_posts(
     start_permlink: Text = "",
     limit: PostsLimit = 20,
 ) -> PostList:
-    """List posts with a tag, or all, after the start post: `trending`, `hot`, `created`, `active`, `votes`, `children`, `promoted`,
-    `cashout`, `post_payout`, or replies by `comment_payout`.
+    """List posts with a tag, or all posts, after the start post.
+
+    `order` is `trending`, `hot`, `created`, `active`, `votes`, `children`, `promoted`, `cashout`, `post_payout`, or `comment_payout` for
+    replies.
     """
     require(order in ORDERS, "There is no order ${o}", condition="order", o=order)
     start = start_post(state, start_author, start_permlink)
@@ -58,7 +60,7 @@ def list_posts(
         since=max(0, state.head_time - OVERDUE_SECONDS),
     )
     found = [entry.comment for entry in entries]
-    # The list begins with the start post, unless that has left it since the reader was there.
+    # The list starts with the start post, unless that has left the list since.
     if start is not None and found and found[0] == start.id:
         del found[0]
     return part(state, show, [state.comments.find(comment) for comment in found], limit)
@@ -68,7 +70,7 @@ def list_posts(
 def list_updated_posts(
     state: State, show: RecordEncoder, /, start_author: AccountName = "", start_permlink: Text = "", limit: PostsLimit = 20
 ) -> PostList:
-    """List all posts, last changed first, after the start post. No plugin is needed for this."""
+    """List all posts, last changed first, after the start post. This needs no plugin."""
     start = start_post(state, start_author, start_permlink)
     require(start is None or not start.parent_author, "The start must be a post", condition="!start.parent_author")
     order = state.comments.by_last_update
@@ -92,8 +94,9 @@ def list_community_posts(
     start_permlink: Text = "",
     limit: PostsLimit = 20,
 ) -> PostList:
-    """List the posts of a community after the start post: `trending`, `hot`, `created`, `promoted`, `payout` or `muted`. The pinned ones
-    come first in `trending` and `created`.
+    """List the posts of a community after the start post. Pinned posts come first in `trending` and `created`.
+
+    `sort` is `trending`, `hot`, `created`, `promoted`, `payout` or `muted`.
     """
     kept = COMMUNITIES.of(state)
     require(kept.community(community) is not None, "There is no community ${c}", condition="community", c=community)
@@ -105,10 +108,10 @@ def list_community_posts(
 
 
 def start_post(state: State, author: str, permlink: str) -> Comment | None:
-    """Return the post after which a list goes on, or None where it begins; an unknown one is refused."""
+    """Return the post after which a page starts, or None for the first page. An unknown post is refused."""
     return comment_of(state, author, permlink) if author or permlink else None
 
 
 def part(state: State, show: RecordEncoder, rows: list[Comment], limit: int) -> PostList:
-    """Return the first rows; the others say that the list goes on."""
+    """Return the page of the first `limit` rows. Further rows mean that the list continues."""
     return {"posts": summaries(state, show, rows[:limit]), "has_more": len(rows) > limit}

@@ -1,4 +1,4 @@
-"""What the text of a search box stands for: blocks, transactions, accounts, posts, communities, public keys, tokens."""
+"""Search by text for blocks, transactions, accounts, posts, communities, public keys and tokens."""
 
 import re
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ from state.protocol.values.asset import COIN, SBD, VESTS, nai_text, symbol_from_
 from state.tables import State
 
 HITS_MAX = 20
-TEXT_MAX = 2000  # characters that are looked at; addresses of posts have a few hundred
+TEXT_MAX = 2000  # characters that are used; URLs of posts have a few hundred
 NAME_MAX = 16  # characters of an account's name
 KEY_TEXT = re.compile(r"[A-Z0-9]{2,8}[1-9A-HJ-NP-Za-km-z]{49,51}")
 PREFIX_SIZES = range(2, 9)
@@ -31,8 +31,9 @@ NAME = re.compile(r"[a-z][a-z0-9.-]*")
 
 
 class Hit(TypedDict):
-    """Something that a text stands for. `kind` is block, transaction, account, post, community, key or token, and says which of the
-    members are there. `is_exact` is false for accounts whose names begin with the text.
+    """A search result. `kind` is block, transaction, account, post, community, key or token, and determines the other members.
+
+    `is_exact` is false for accounts that only start with the text, and for the author of an unknown post.
     """
 
     kind: str
@@ -50,18 +51,18 @@ class Hit(TypedDict):
 
 @method("explorer_api.find")
 def find(chain: Chain, /, text: Annotated[Text, Example("alice")]) -> list[Hit]:
-    """Return what a text stands for, best first, at most 20: a block by number or id, a transaction by id, an account by name or the
-    beginning of one, a post by author/permlink or the address of a page of it, a community, a public key with the accounts that have it
-    (null without the plugin account_by_key), a token by NAI or letters.
+    """Return at most 20 search results for a text, best first.
 
-    The block of a transaction is null while it waits for one.
+    It finds a block by number or id, a transaction by id (with a null block while it is pending), an account by name or its first
+    letters, a post by author/permlink or the URL of a page of it, a community, a public key with its accounts (null without the plugin
+    account_by_key), and a token by NAI or letters.
     """
     sought = text[:TEXT_MAX].strip()
     return list(islice(hits(chain, sought), HITS_MAX)) if sought else []
 
 
 def hits(chain: Chain, text: str) -> Iterator[Hit]:
-    """Yield what a text stands for, best first."""
+    """Yield search results for a text, best first."""
     state = chain.state
     if NUMBER.fullmatch(text):
         yield from block_with(chain, int(re.sub(r"\D", "", text)[:20]))
@@ -78,13 +79,13 @@ def hits(chain: Chain, text: str) -> Iterator[Hit]:
 
 
 def block_with(chain: Chain, number: int) -> Iterator[Hit]:
-    """Yield the block of the main branch with a number."""
+    """Yield the block of the main branch with this number."""
     if 0 < number <= chain.state.props.head_block_number:
         yield {"kind": "block", "is_exact": True, "block_num": number}
 
 
 def by_id(chain: Chain, wanted: bytes) -> Iterator[Hit]:
-    """Yield the block or the transaction with an id."""
+    """Yield the block or the transaction with this id."""
     number = block_number(wanted)
     block = chain.block_by_number(number) if 0 < number <= chain.state.props.head_block_number else None
     if block is not None and block.id == wanted:
@@ -95,7 +96,7 @@ def by_id(chain: Chain, wanted: bytes) -> Iterator[Hit]:
 
 
 def token_called(state: State, text: str) -> Iterator[Hit]:
-    """Yield the token with a NAI or with these letters; of the made ones only NAIs are known."""
+    """Yield the token with this NAI or these letters. Created tokens have only a NAI."""
     spec, match = state.spec, NAI.fullmatch(text)
     letters = {COIN: spec.coin_symbol, SBD: spec.debt_symbol, VESTS: spec.vests_symbol}
     for symbol, name in letters.items():
@@ -113,7 +114,7 @@ def token_called(state: State, text: str) -> Iterator[Hit]:
 
 
 def with_key(state: State, text: str) -> Iterator[Hit]:
-    """Yield a public key, also one with the prefix of another chain, with the accounts that have it."""
+    """Yield a public key with its accounts. The prefix can be that of another chain."""
     key = read_key(text, state.spec.key_prefix)
     if key is None:
         return
@@ -122,7 +123,7 @@ def with_key(state: State, text: str) -> Iterator[Hit]:
 
 
 def read_key(text: str, own: str) -> bytes | None:
-    """Return the public key that a text names, with any prefix; None where its checksum is wrong, or it names none."""
+    """Parse a public key with any prefix. Return None for other texts, and for a wrong checksum."""
     if not KEY_TEXT.fullmatch(text):
         return None
     for prefix in (own, *(text[:size] for size in PREFIX_SIZES)):
@@ -134,8 +135,9 @@ def read_key(text: str, own: str) -> bytes | None:
 
 
 def place_of(text: str) -> tuple[str, str]:
-    """Return the account and the permlink that a text names, the latter "" for an account: `@name`, `author/permlink`, or the address of
-    a page of it, as `https://x/tag/@author/permlink`; a reply that such an address ends with (`#@author/permlink`) counts first.
+    """Return account and permlink from `@name`, `author/permlink` or a URL, for example `https://x/tag/@author/permlink`.
+
+    The permlink is "" for an account. A reply in the fragment of a URL (`#@author/permlink`) takes precedence.
     """
     page, _, anchor = text.partition("#")
     if anchor.startswith("@"):
@@ -151,7 +153,7 @@ def place_of(text: str) -> tuple[str, str]:
 
 
 def post_at(state: State, author: str, permlink: str) -> Iterator[Hit]:
-    """Yield the post or reply of an author, and where there is none, the author."""
+    """Yield the post or reply, or its author if it doesn't exist."""
     if state.comments.by_permlink.get(author, permlink) is not None:
         yield {"kind": "post", "is_exact": True, "account": author, "permlink": permlink}
     elif state.accounts.by_name.get(author) is not None:
@@ -159,7 +161,7 @@ def post_at(state: State, author: str, permlink: str) -> Iterator[Hit]:
 
 
 def called(state: State, name: str) -> Iterator[Hit]:
-    """Yield the account and the community with a name."""
+    """Yield the account and the community with this name."""
     if state.accounts.by_name.get(name) is None:
         return
     yield {"kind": "account", "is_exact": True, "account": name}
@@ -169,7 +171,7 @@ def called(state: State, name: str) -> Iterator[Hit]:
 
 
 def beginning_with(state: State, text: str) -> Iterator[Hit]:
-    """Yield the accounts whose names begin with a text and are longer."""
+    """Yield the accounts whose names start with a text and are longer."""
     if len(text) >= NAME_MAX or not NAME.fullmatch(text):
         return
     for row in islice(state.accounts.by_name.starting(text), HITS_MAX + 1):

@@ -1,4 +1,4 @@
-"""How the supplies and the vesting fund have developed while the node has run."""
+"""History of the supplies and the vesting fund since the start of the node."""
 
 from operator import attrgetter
 from typing import Annotated, TypedDict
@@ -12,9 +12,9 @@ SampleLimit = Annotated[UInt32, MaxValue(SAMPLES_MAX)]
 
 
 class SeriesColumns(TypedDict):
-    """The totals of the chain after some of its blocks, oldest first, a list for each: the first member of all is of one block, and so on.
+    """Totals of the chain after some blocks, oldest first, as parallel lists.
 
-    Money is in the smallest unit, as text. The blocks are those whose numbers are multiples of `stride`, and the head block.
+    Amounts are in the smallest unit, as text. The blocks are those with numbers that are multiples of `stride`, and the head block.
     """
 
     stride: UInt32
@@ -30,9 +30,9 @@ class SeriesColumns(TypedDict):
 
 @method("explorer_api.get_series")
 def get_series(series: SupplyHistory, /, limit: SampleLimit = SAMPLES_MAX) -> SeriesColumns:
-    """Return supplies, the vesting fund and the number of accounts over time, since the node has started; with a `limit` the last ones.
+    """Return the last `limit` samples of supplies, the vesting fund and the number of accounts since the start of the node.
 
-    At most some 1,000 blocks are kept. When there would be more, every other one is dropped, so that they always stand for the whole time.
+    About 1,000 blocks are retained. When there are more, every second one is dropped, so that they always cover the whole time.
     """
     samples = series.samples[-limit:] if limit else []
     return {
@@ -49,5 +49,5 @@ def get_series(series: SupplyHistory, /, limit: SampleLimit = SAMPLES_MAX) -> Se
 
 
 def texts(samples: list[Sample], field: str) -> list[str]:
-    """Return a number of each sample as text: browsers have no integers of 64 bits in JSON."""
+    """Return a field of each sample as text, since browsers can't parse 64-bit integers from JSON."""
     return list(map(str, map(attrgetter(field), samples)))

@@ -1,4 +1,4 @@
-"""A transaction by its id: where it stands, its bytes with the map of its fields, who signed it, and what it costs."""
+"""A transaction by id: its position, its bytes with offsets of its fields, its signers and its costs."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -31,24 +31,24 @@ from state.protocol.transaction import SignedTransaction, Wire
 from state.protocol.values.text import time_text
 from state.tables import State
 
-FIELDS_MAX = 1000  # of a transaction that are shown; a block of 64 KB has room for ten times as many
-BLOCKS_MAX = 1000  # that are searched where no plugin knows the places of transactions, the newest
-SEARCHED_MAX = 50_000  # transactions of these blocks
-HISTORY_TRIES = 50  # so much of a budget reads the history of one account for former keys
+FIELDS_MAX = 1000  # fields in the reply; a block of 64 KB can hold ten times as many
+BLOCKS_MAX = 1000  # newest blocks that are searched without a plugin that indexes transactions
+SEARCHED_MAX = 50_000  # transactions in these blocks
+HISTORY_TRIES = 50  # budget for reading the history of one account for former keys
 SLOTS = 1 << 16  # of reference blocks
 
 TransactionJson = Annotated[Json, ShowsRecord(SignedTransaction)]
 
 
 class KeyPlace(TypedDict):
-    """A role of an account."""
+    """Role of an account."""
 
     account: str
     role: str
 
 
 class SignedBy(TypedDict):
-    """A key that signed, whose it is now, and whose it was; the key is null where nobody can have made the signature."""
+    """A key that signed, with its current and former owners. The key is null for an invalid signature."""
 
     key: str | None
     belongs_to: list[KeyPlace]
@@ -56,10 +56,10 @@ class SignedBy(TypedDict):
 
 
 class NeededAuthority(TypedDict):
-    """An authority that the transaction needs, and how far its signatures reach in it now.
+    """An authority that the transaction needs, and the weight that its signatures now reach in it.
 
-    `met_by` is the role of the account that they suffice for, which may be a higher one; null where they no longer do. The account is
-    null for an authority that an operation gives in full.
+    `met_by` is the role of the account that they satisfy, possibly a higher one, or null if they no longer do. The account is null
+    for an authority that an operation contains.
     """
 
     account: str | None
@@ -70,7 +70,7 @@ class NeededAuthority(TypedDict):
 
 
 class Reference(TypedDict):
-    """The block that binds the transaction to a branch, and whether the chain still has it; null is a block that isn't there."""
+    """The reference block, which ties the transaction to a branch, null if it isn't available, and whether the chain has it."""
 
     ref_block_num: UInt16
     ref_block_prefix: UInt32
@@ -80,7 +80,7 @@ class Reference(TypedDict):
 
 
 class ResourceUse(TypedDict):
-    """How much of a resource is used, in its unit, and what that costs now."""
+    """Usage of a resource, in its unit, and its current cost."""
 
     resource: str
     used: int
@@ -88,7 +88,7 @@ class ResourceUse(TypedDict):
 
 
 class Credits(TypedDict):
-    """The resource credits that the transaction would cost now, as text, and who pays them. What it did cost is not kept."""
+    """The current cost of the transaction in resource credits, as text, and the payer. The original cost isn't stored."""
 
     payer: str
     cost: str
@@ -96,7 +96,7 @@ class Credits(TypedDict):
 
 
 class FoundTransaction(TypedDict):
-    """A transaction of the main branch, or one that waits for a block: then block and time are null."""
+    """A transaction of the main branch, or a pending one with null for block and time."""
 
     id: str
     block_num: UInt32 | None
@@ -118,10 +118,11 @@ class FoundTransaction(TypedDict):
 
 @method("explorer_api.get_transaction")
 def get_transaction(chain: Chain, /, id_: Hash160) -> FoundTransaction | None:
-    """Return a transaction of the main branch or one that waits for a block, with its bytes and which field is where, the keys that
-    signed it and whose they are now, its reference block, and the resource credits that it would cost now; null for an unknown one.
+    """Return a transaction of the main branch or a pending one, or null.
 
-    Without the plugins account_history and transaction_status only the newest blocks are searched. At most 1,000 fields are listed.
+    The result includes its bytes with the offsets of at most 1,000 fields, the keys that signed it and their current owners, its
+    reference block, and its current cost in resource credits. Without the plugins account_history and transaction_status, only the
+    newest blocks are searched.
     """
     found = find_transaction(chain, id_)
     if found is None:
@@ -151,16 +152,16 @@ def get_transaction(chain: Chain, /, id_: Hash160) -> FoundTransaction | None:
     }
 
 
-# ------------------------------------------------------------------ where it is
+# ------------------------------------------------------------------ position
 
 
 def find_transaction(chain: Chain, trx_id: bytes) -> tuple[SignedTransaction, int | None, int | None] | None:
-    """Return a transaction with its block and its place there, null for both while it waits; None for an unknown one."""
+    """Return a transaction, its block and its index in the block (both None if pending), or None if it is unknown."""
     state = chain.state
     number = block_of(state, trx_id)
     if number is not None:
         block = chain.block_by_number(number)
-        # A chain that was made from a snapshot may not have the block.
+        # A chain that started from a snapshot can lack the block.
         found = [] if block is None else [(trx, number, i) for i, trx in enumerate(block.transactions) if trx.id == trx_id]
         return found[0] if found else None
     waiting = next((trx for trx in (*chain.pending, *chain.popped) if trx.id == trx_id), None)
@@ -170,17 +171,17 @@ def find_transaction(chain: Chain, trx_id: bytes) -> tuple[SignedTransaction, in
 
 
 def block_of(state: State, trx_id: bytes) -> int | None:
-    """Return the number of a transaction's block, where a plugin knows it."""
+    """Return the number of a transaction's block if a plugin indexes it."""
     if ACCOUNT_HISTORY.is_on(state):
         place = locate_transaction(state, trx_id)
         return None if place is None else place[0]
     known = TRANSACTION_STATUS.find(state)
-    # A transaction that waits has the number 0 there.
+    # A pending transaction has number 0 there.
     return None if known is None else known.block_of.get(trx_id) or None
 
 
 def search(chain: Chain, trx_id: bytes) -> tuple[SignedTransaction, int, int] | None:
-    """Search the newest blocks that can still be undone, which are there as objects."""
+    """Search the newest reversible blocks, which are in memory as objects."""
     head, left = chain.state.props.head_block_number, SEARCHED_MAX
     for number in range(head, max(chain.irreversible, head - BLOCKS_MAX), -1):
         block = chain.block_by_number(number)
@@ -194,7 +195,7 @@ def search(chain: Chain, trx_id: bytes) -> tuple[SignedTransaction, int, int] | 
 
 
 def reference(chain: Chain, trx: SignedTransaction, number: int | None) -> Reference:
-    """Return the reference block: the last one before the transaction whose number ends in its 16 bits."""
+    """Return the reference block, the last one before the transaction whose number has its lower 16 bits."""
     last = chain.state.props.head_block_number if number is None else number - 1
     found = last - (last - trx.ref_block_num) % SLOTS
     block = chain.block_by_number(found) if found > 0 else None
@@ -208,18 +209,18 @@ def reference(chain: Chain, trx: SignedTransaction, number: int | None) -> Refer
 
 
 def fields_of(wire: Wire, trx: SignedTransaction) -> Iterator[FieldPlace]:
-    """Yield the fields of a transaction in the order of its bytes, with their places."""
+    """Yield the fields of a transaction with their offsets, in order of its bytes."""
     offset = 0
     for path, data, value in parts(wire, trx):
         yield {"path": path, "offset": offset, "size": len(data), "hex": data.hex(), "value": value}
         offset += len(data)
 
 
-# ------------------------------------------------------------------ who signed
+# ------------------------------------------------------------------ signers
 
 
 def keys_of(state: State, trx: SignedTransaction) -> list[bytes | None]:
-    """Return the keys that signed, in the order of the signatures; None for a signature that nobody can have made."""
+    """Return the keys that signed, in the order of the signatures, None for an invalid signature."""
     if trx.signers is not None:
         return list(trx.signers[:SIGNATURES_MAX])
     digest, rule = state.wire.signature_digest(trx), canonical_rule(state)
@@ -233,7 +234,7 @@ def keys_of(state: State, trx: SignedTransaction) -> list[bytes | None]:
 
 
 def signed_by(chain: Chain, trx: SignedTransaction, keys: list[bytes | None]) -> list[SignedBy]:
-    """Return the keys with the accounts and roles that have them, or had them."""
+    """Return the keys with the accounts and roles that have them, or that had them."""
     key_owners = KeyOwners(RefusalCase(chain, Refused(""), trx, Budget(HISTORY_TRIES)), trx)
     prefix = chain.state.spec.key_prefix
     found: list[SignedBy] = []
@@ -251,12 +252,12 @@ def signed_by(chain: Chain, trx: SignedTransaction, keys: list[bytes | None]) ->
 
 
 def places_of(places: list[Place]) -> list[KeyPlace]:
-    """Return accounts and roles as clients see them."""
+    """Encode accounts and roles for the reply."""
     return [{"account": name, "role": role} for name, role in places]
 
 
 def required(state: State, trx: SignedTransaction, keys: frozenset[bytes]) -> Iterator[NeededAuthority]:
-    """Yield the authorities that a transaction needs, and whether these keys suffice for them now."""
+    """Yield the authorities that a transaction needs, and whether these keys satisfy them now."""
     needed, lookups = Needed.by(trx.operations), authority_lookups(state)
     nested = lookups.posting if needed.posting else lookups.active
 
@@ -280,11 +281,11 @@ def required(state: State, trx: SignedTransaction, keys: frozenset[bytes]) -> It
         yield entry(None, "other", authority)
 
 
-# ------------------------------------------------------------------ what it costs
+# ------------------------------------------------------------------ costs
 
 
 def credits_of(state: State, trx: SignedTransaction) -> Credits | None:
-    """Return what a transaction would cost now; None where credits aren't counted, or this can't be."""
+    """Return the current cost of a transaction, or None if credits aren't counted or the cost can't be computed."""
     rc = RC.find(state)
     if rc is None or not rc.accounts.next_id:
         return None
@@ -301,7 +302,7 @@ def credits_of(state: State, trx: SignedTransaction) -> Credits | None:
 
 
 def costs_of(state: State, rc: Rc, usage: Usage) -> list[int]:
-    """Return what each resource of a usage costs."""
+    """Return the cost of each resource of a usage."""
     costs = []
     for i, used in enumerate(usage):
         alone = list(NO_USAGE)
