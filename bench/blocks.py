@@ -1,9 +1,9 @@
-"""Measures blocks by what is in them: none, many transfers, cash-outs, and slots missed before them; all plugins on.
+"""Measures blocks by content: empty, with many transfers, with payouts, and after missed slots, with all plugins.
 
 Run: .venv/bin/python -m bench.blocks [KIND ...] [--count N]
-Each figure is the median of blocks in processor time, as multiples of a key recovery too. `produced` blocks are made, signed and applied
-by the chain; `applied` ones come as bytes from another chain and are unpacked and applied with every check, `trusted` ones without those
-that a trusting replay leaves out. `2000 transfers` is a block of pending transfers, made and applied. A gap is in slots.
+Each figure is the median CPU time of blocks, also in key recoveries. `produced` blocks are made, signed and applied by the chain.
+`applied` blocks come as bytes from another chain, and are unpacked and applied with every check; `trusted` blocks without the checks that
+a trusting replay skips. `transfers` is a block of 2,000 pending transfers, made and applied. Gaps are in slots.
 """
 
 import argparse
@@ -37,20 +37,20 @@ GAPS = (1, 20, 10**6)
 
 
 def seconds_of(work: Callable[[], object]) -> float:
-    """The processor time of one call."""
+    """Return the CPU seconds of one call."""
     start = time.process_time()
     work()
     return time.process_time() - start
 
 
 def produced(count: int, gap: int = 0) -> list[float]:
-    """Empty blocks that the chain makes itself, each after a gap of missed slots."""
+    """Measure empty blocks that the chain makes itself, each after a gap of missed slots."""
     site, slot = Site(ACCOUNTS), gap + 1
     return [seconds_of(lambda: site.produce(slot_time(site.state, slot))) for _ in range(count)]
 
 
 def applied(count: int, skip_flags: int, gap: int = 0) -> list[float]:
-    """Empty blocks that come as bytes."""
+    """Measure empty blocks that come as bytes."""
     source, target = Site(ACCOUNTS), Site(ACCOUNTS)
     wire, slot = source.state.wire, gap + 1
     packed = []
@@ -61,7 +61,7 @@ def applied(count: int, skip_flags: int, gap: int = 0) -> list[float]:
 
 
 def transfers(count: int) -> list[float]:
-    """Blocks of pending transfers, made and applied; the keys have been recovered when the transactions came."""
+    """Measure blocks of pending transfers, made and applied. Keys were recovered when the transactions were pushed."""
     site = Site(ACCOUNTS)
     site.state.set_props(maximum_block_size=2**20)
     state, key = site.state, public_key(site.secret)
@@ -84,7 +84,7 @@ def transfers(count: int) -> list[float]:
 
 
 def cash_outs(count: int) -> list[float]:
-    """Payouts of posts with votes, the time of each one: all are due in the same block."""
+    """Measure payouts of posts with votes, per post. All are due in the same block."""
     times: list[float] = []
     while len(times) < count:
         site = Site(ACCOUNTS)
@@ -108,12 +108,12 @@ def cash_outs(count: int) -> list[float]:
 
 
 def user(i: int) -> str:
-    """The name of one of the accounts."""
+    """Return the name of an account."""
     return f"user-{i % ACCOUNTS:06d}"
 
 
 def signed(site: Site, operation: Operation) -> SignedTransaction:
-    """A signed transaction on the head."""
+    """Return a signed transaction that refers to the head block."""
     state = site.state
     head = state.props.head_block_id
     trx = SignedTransaction(
@@ -138,7 +138,7 @@ KINDS: dict[str, Callable[[int], list[float]]] = {
 
 
 def main() -> None:
-    """Measure the kinds that are named, or all."""
+    """Measure the given kinds, or all."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("kinds", nargs="*", choices=[[], *KINDS])
     parser.add_argument("--count", type=int, default=BLOCKS)

@@ -1,8 +1,8 @@
-"""Measures broadcasts of signed transfers without HTTP: recoveries of processor time for each, from the complete body to the reply.
+"""Measures broadcasts of signed transfers without HTTP: CPU time of each in key recoveries, from the complete body to the reply.
 
 Run: .venv/bin/python -m bench.broadcast [--profile] [--connections N ...] [--workers N]
-A node's own parts answer: service, processor, chain with the default plugins of dev. Single broadcasts come over one connection and over
-16 at the same time; batches of 50 with and without a memo.
+It uses a node's service, processor and chain with the default plugins of dev. Single broadcasts use one connection, then 16 at the same
+time. Batches have 50 transfers, with and without a memo.
 """
 
 import argparse
@@ -43,13 +43,13 @@ Answer = Callable[[bytes], Awaitable[bytes]]
 
 
 def bodies(context: NodeContext, count: int, memo: bool, serial: int) -> list[bytes]:
-    """So many requests, each a transfer that no other is like."""
+    """Return `count` requests, each with a unique transfer."""
     state, wire = context.chain.state, context.chain.state.wire
     secret, head = derive_secret("alice", "active", "dev"), state.props.head_block_id
     reference = int.from_bytes(head[2:4], "big"), int.from_bytes(head[4:8], "little")
     made = []
     for number in range(serial, serial + count):
-        # Without a memo the amount and the expiration make the difference.
+        # Without a memo, amount and expiration make a transfer unique.
         transfer = Transfer("alice", "bob", Asset(1 + number % 100, COIN), f"invoice {number}" if memo else "")
         trx = wire.seal(SignedTransaction(*reference, state.head_time + 1800 + number // 100, (transfer,)))
         trx.signatures = (sign(secret, wire.signature_digest(trx), Canonical.bip_0062),)
@@ -58,13 +58,13 @@ def bodies(context: NodeContext, count: int, memo: bool, serial: int) -> list[by
 
 
 def request(wire: Wire, trx: SignedTransaction) -> bytes:
-    """The body that broadcasts a transaction."""
+    """Return the body of a request that broadcasts a transaction."""
     params = [wire.transaction_to_json(trx, legacy=True)]
     return json.dumps({"jsonrpc": "2.0", "id": 1, "method": "condenser_api.broadcast_transaction", "params": params}).encode()
 
 
 async def client(answer: Answer, waiting: list[bytes], expected: bytes) -> None:
-    """Send one body after another, each when the one before is answered."""
+    """Send one body after another, each after the reply to the previous one."""
     while waiting:
         reply = await answer(waiting.pop())
         assert reply == expected, reply[:500]
@@ -73,13 +73,13 @@ async def client(answer: Answer, waiting: list[bytes], expected: bytes) -> None:
 
 
 async def answered(service: Service, body: bytes) -> bytes:
-    """Answer a request as the transports do."""
+    """Answer a request like the transports do."""
     reply = await service.answer_in_turn(body, LOCAL)
     return reply if isinstance(reply, bytes) else await reply
 
 
 async def exchange(service: Service, sent: list[bytes], connections: int, expected: bytes) -> float:
-    """Send all bodies over some connections; returns the seconds of processor time."""
+    """Send all bodies over some connections. Return the CPU seconds."""
     start = time.process_time()
     async with trio.open_nursery() as nursery:
         for _ in range(connections):
@@ -88,7 +88,7 @@ async def exchange(service: Service, sent: list[bytes], connections: int, expect
 
 
 async def measure(connections: list[int], workers: int, is_profiled: bool) -> None:
-    """Print what each way of broadcasting takes."""
+    """Print the time of each way of broadcasting."""
     spec = load_spec("dev")
     plugins = chosen_plugins(spec)
     context = NodeContext(Settings(spec=spec, plugins=plugins, is_producing=True))
@@ -123,7 +123,7 @@ async def measure(connections: list[int], workers: int, is_profiled: bool) -> No
                 recovery = recovery_seconds()
                 how = "with a memo" if memo else "without memo"
                 each = seconds / COUNT
-                print(f"{what:16} {how:13} {each * 1e6:7.1f} µs a transfer = {each / recovery:5.2f} recoveries ({recovery * 1e6:.1f} µs)")
+                print(f"{what:16} {how:13} {each * 1e6:7.1f} µs per transfer = {each / recovery:5.2f} recoveries ({recovery * 1e6:.1f} µs)")
                 context.devchain.make_block()
         nursery.cancel_scope.cancel()
     if profile is not None:
@@ -135,7 +135,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--profile", action="store_true")
     parser.add_argument("--connections", type=int, nargs="+", default=list(CONNECTIONS))
-    parser.add_argument("--workers", type=int, default=default_workers(), help="processes that recover keys of batches")
+    parser.add_argument("--workers", type=int, default=default_workers(), help="worker processes that recover keys of batches")
     options = parser.parse_args()
     tune_collector()
     collect_in_portions()

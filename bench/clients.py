@@ -1,4 +1,4 @@
-"""Cheap clients, so that measurements show the node's time and not theirs: one connection each, HTTP or WebSocket."""
+"""Clients with little overhead, so that benchmarks measure the node. Each has one connection, HTTP or WebSocket."""
 
 import base64
 import os
@@ -22,7 +22,7 @@ class Client(Protocol):
 
 
 class Stream:
-    """The incoming bytes of a connection, read up to a mark or by their number."""
+    """Incoming bytes of a connection, read up to a delimiter or by count."""
 
     def __init__(self, port: int) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port), SECONDS_MAX)
@@ -36,13 +36,13 @@ class Stream:
         self._waiting += chunk
 
     def until(self, mark: bytes) -> bytes:
-        """Read everything up to and with a mark."""
+        """Read up to and including a delimiter."""
         while (at := self._waiting.find(mark)) < 0:
             self._more()
         return self.exactly(at + len(mark))
 
     def exactly(self, size: int) -> bytes:
-        """Read a number of bytes."""
+        """Read exactly `size` bytes."""
         while len(self._waiting) < size:
             self._more()
         out = bytes(self._waiting[:size])
@@ -51,7 +51,7 @@ class Stream:
 
 
 class HttpClient:
-    """A kept-alive HTTP connection."""
+    """A persistent HTTP connection."""
 
     NAME = "HTTP"
 
@@ -64,7 +64,7 @@ class HttpClient:
         self._stream.socket.sendall((self._head % len(body)).encode() + body)
 
     def receive(self) -> bytes:
-        """Wait for the whole reply to a request that was sent."""
+        """Wait for the whole reply to the oldest unanswered request."""
         head = self._stream.until(b"\r\n\r\n").lower()
         assert head.startswith(b"http/1.1 200"), head
         return self._stream.exactly(int(head.split(b"content-length:")[1].split(b"\r\n")[0]))
@@ -89,11 +89,11 @@ class SocketClient:
 
     @property
     def descriptor(self) -> int:
-        """The number of its socket, to wait for what comes unasked."""
+        """The file descriptor of the socket, to wait for notices."""
         return self._stream.socket.fileno()
 
     def send(self, body: bytes) -> None:
-        """Send a request. The mask is zero, which is a valid one and changes nothing."""
+        """Send a request. Its mask is zero, which is valid and leaves the bytes unchanged."""
         self._stream.socket.sendall(frame_head(len(body)) + bytes(4) + body)
 
     def receive(self) -> bytes:
@@ -116,7 +116,7 @@ class SocketClient:
 
 
 def frame_head(size: int) -> bytes:
-    """Return the beginning of a frame with a number of bytes, up to its mask."""
+    """Return the header of a frame of `size` bytes, up to its mask."""
     if size < SIZE_IN_2:
         return struct.pack("!BB", WHOLE_TEXT, MASKED | size)
     if size < 1 << 16:

@@ -1,6 +1,6 @@
-"""Measures the wire format: microseconds of processor time per transaction, and multiples of one key recovery of the same run.
+"""Measures the wire format: CPU microseconds per transaction, and multiples of one key recovery of the same run.
 
-Run: .venv/bin/python -m bench.codec [block_log ...]         (default: those of the recorded cases)
+Run: .venv/bin/python -m bench.codec [block_log ...]         (default: the block logs of the recorded cases)
 """
 
 import gzip
@@ -23,12 +23,12 @@ SAMPLE = 4000
 
 
 def read_log(path: Path) -> bytes:
-    """A block log, plain or gzipped."""
+    """Read a block log, plain or gzipped."""
     return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
 
 
 def transactions(wire: Wire, paths: list[Path]) -> list[SignedTransaction]:
-    """All transactions of some block logs, without those that the condenser can't read."""
+    """Return all transactions of block logs, except those that the condenser can't parse."""
     found: list[SignedTransaction] = []
     for path in paths:
         log = read_log(path)
@@ -38,7 +38,7 @@ def transactions(wire: Wire, paths: list[Path]) -> list[SignedTransaction]:
 
 
 def bench_forms(report: Report, wire: Wire, label: str, chosen: list[SignedTransaction]) -> None:
-    """Each form in both directions; unpacking and reading JSON include the id and the other hashes."""
+    """Measure each form in both directions. Unpacking and parsing JSON include the id and other hashes."""
     packed = [wire.pack_transaction(trx) for trx in chosen]
     report.line(f"{label}: unpack", best(wire.unpack_transaction, packed))
     report.line(f"{label}: pack", best(wire.pack_body, chosen))
@@ -55,12 +55,12 @@ def bench_forms(report: Report, wire: Wire, label: str, chosen: list[SignedTrans
 
 
 def bench_hashes(report: Report, wire: Wire, chosen: list[SignedTransaction]) -> None:
-    """Measure what sealing adds: id and merkle leaf, over bytes that have to be packed first."""
+    """Measure sealing: packing, id and merkle leaf."""
     report.line("all: pack and hash", best(wire.seal, chosen))
 
 
 def bench_keys(report: Report, wire: Wire, chosen: list[SignedTransaction]) -> None:
-    """Recovering the key of a transaction with one signature, its digest included."""
+    """Measure the key recovery of a transaction with one signature, including its digest."""
     signed = [trx for trx in chosen if len(trx.signatures) == 1]
 
     def signer(trx: SignedTransaction) -> None:
@@ -71,7 +71,7 @@ def bench_keys(report: Report, wire: Wire, chosen: list[SignedTransaction]) -> N
 
 
 def bench_blocks(report: Report, wire: Wire, paths: list[Path]) -> None:
-    """Blocks with something in them."""
+    """Measure unpacking of non-empty blocks."""
     blocks: list[bytes] = []
     count = 0
     for path in paths:

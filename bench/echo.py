@@ -1,8 +1,8 @@
-"""Measures the least that a request over one connection can take: its server reads nothing of it, and sends the same bytes each time.
+"""Measures the lower bound of a request's time over one connection: the server ignores the request, and sends constant bytes.
 
 Run: .venv/bin/python -m bench.echo
-Once with blocking sockets, once with trio, with the client and the size of reply of `bench.marks`. What stays is the way through the
-kernel, and waking up the server and the client in turn. No node is below it.
+It uses blocking sockets, then trio, with the client and reply size of `bench.marks`. The remaining time is the path through the kernel
+and the wake-ups of server and client. A node can't be faster.
 """
 
 import os
@@ -23,13 +23,13 @@ REPLY = b"HTTP/1.1 200 OK\r\ncontent-length: 900\r\n\r\n" + b"x" * 900
 
 
 def blocking(line: socket.socket) -> None:
-    """Answer until the client leaves."""
+    """Reply until the client disconnects."""
     while line.recv(RECEIVE_SIZE):
         line.sendall(REPLY)
 
 
 def with_trio(line: socket.socket) -> None:
-    """Answer in a task of trio's until the client leaves."""
+    """Reply in a trio task until the client disconnects."""
     trio.run(_answer, line)
 
 
@@ -43,7 +43,7 @@ async def _answer(line: socket.socket) -> None:
 
 
 def seconds_each(serve: Callable[[socket.socket], None]) -> float:
-    """Return the seconds of one exchange with a server in a process of its own."""
+    """Return the seconds of one exchange with a server in a separate process."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
         if not os.fork():
@@ -56,7 +56,7 @@ def seconds_each(serve: Callable[[socket.socket], None]) -> float:
     for _ in range(CALLS):
         client.ask(QUERY)
     seconds = (time.perf_counter() - start) / CALLS
-    del client  # which the server waits for
+    del client  # the server ends when the client disconnects
     os.wait()
     return seconds
 

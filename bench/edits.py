@@ -1,4 +1,4 @@
-"""Measures edits of comments: milliseconds of processor time for ordinary ones, and for the worst that were found to fit in a transaction.
+"""Measures edits of comments: CPU milliseconds of ordinary edits, and of the worst known edits that fit in a transaction.
 
 Run: .venv/bin/python -m bench.edits [name ...]         (default: all)
 """
@@ -14,28 +14,28 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from state.effects.body_patch import WorkBudget, edited
 from state.protocol.constants import EDIT_STEPS_MAX
 
-# What a transaction of 65,536 bytes leaves for a body, and the longest body that one comment operation can publish.
+# The longest body in a transaction of 65,536 bytes.
 BODY_MAX = 65_000
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 ROUNDS = 3
 
-# An old body and the edits that one transaction makes of it.
+# An old body and its edits by one transaction.
 Edits = tuple[str, list[str]]
 
 
 def words(seed: int, length: int) -> str:
-    """A text of made-up words."""
+    """Return a text of random words."""
     random = Random(seed)
     return " ".join("".join(random.choices(LETTERS, k=random.randint(1, 9))) for _ in range(length // 5))[:length]
 
 
 def letters(seed: int, length: int, of: str = LETTERS) -> str:
-    """A text of letters picked at random."""
+    """Return a text of random letters."""
     return "".join(Random(seed).choices(of, k=length))
 
 
 def filled(hunks: Iterator[str]) -> str:
-    """As many hunks as fit."""
+    """Return as many hunks as fit in a body."""
     out, size = [], 0
     for hunk in hunks:
         size += len(hunk.encode())
@@ -46,7 +46,7 @@ def filled(hunks: Iterator[str]) -> str:
 
 
 def replacing(old: str, places: Iterable[int]) -> Iterator[str]:
-    """Patches that replace eight characters by six, each with four characters around it."""
+    """Yield patches that replace eight characters by six, each with four characters of context on both sides."""
     for i, p in enumerate(places):
         context, word, following = old[p : p + 4], old[p + 4 : p + 12], old[p + 12 : p + 16]
         yield f"@@ -{p + 1 - 2 * i},16 +{p + 1 - 2 * i},14 @@\n {context}\n-{word}\n+a word\n {following}\n"
@@ -59,7 +59,7 @@ def ordinary() -> Edits:
 
 
 def moved() -> Edits:
-    """The same, but the post has changed meanwhile."""
+    """The same, but the post has changed in the meantime."""
     old, edits = ordinary()
     return old[:300] + "Something new. " + old[300:505] + "x" + old[505:], edits
 
@@ -85,12 +85,12 @@ def deletion_differs() -> Edits:
 
 
 def nowhere() -> Edits:
-    """Patterns of 32 letters that fit nowhere."""
+    """Patterns of 32 letters without a match."""
     return letters(5, BODY_MAX, "abc"), [filled(f"@@ -{p},32 +{p},0 @@\n-{letters(p, 32, 'abc')}\n" for p in range(1, 60_000, 7))]
 
 
 def nowhere_short() -> Edits:
-    """Patterns of 6 letters that fit nowhere."""
+    """Patterns of 6 letters without a match."""
     return letters(6, BODY_MAX, "abc日"), [filled(f"@@ -{p} +{p} @@\n-{letters(p, 5, 'def')}a\n" for p in range(1, 60_000))]
 
 
@@ -105,54 +105,54 @@ def empty() -> Edits:
 
 
 def jumping() -> Edits:
-    """Patches that are at the beginning and at the end by turns, in a body that earlier edits have made longer."""
+    """Patches alternately at the beginning and at the end of a body that earlier edits have made longer."""
     places = (1 if i % 2 else 1_000_000 for i in range(10_000))
     return "a" * 1_000_000 + "🙂", [filled(f"@@ -{p} +{p},2 @@\n-a\n+aa\n" for p in places)]
 
 
 def insertions() -> Edits:
-    """One patch of thousands of insertions, at a place that has changed a little."""
+    """One patch of thousands of insertions, at a slightly changed position."""
     old = words(7, BODY_MAX)
     return old, ["@@ -101,20 +101,20 @@\n" + f" {old[100:110]}x{old[111:120]}\n" + "+a\n" * 20_000]
 
 
 def letters_deleted() -> Edits:
-    """One patch of thousands of deletions of a letter, at a place that has changed a little."""
+    """One patch of thousands of deletions of a letter, at a slightly changed position."""
     old = letters(8, 20_000)
     return old, ["@@ -1,9 +1,9 @@\n" + "".join(f"-{letter}\n" for letter in old[:9000] + "?" + old[9001:20_000])]
 
 
 def same_letter() -> Edits:
-    """A deletion of one letter thousands of times, of which some in the middle are others."""
+    """A deletion of thousands of equal letters, with a few other letters in the middle."""
     pattern = "a" * 20_000 + "b" + "a" * 10_000 + "b" + "a" * 30_000
     return "a" * 25_000 + "c" + "a" * 40_000, [f"@@ -1,9 +1,9 @@\n-{pattern}\n"]
 
 
 def halves() -> Edits:
-    """Two texts of one letter whose halves are alike in thousands of ways."""
+    """Two texts of one letter whose halves match in thousands of ways."""
     pattern = "x" * 32 + "b" + "a" * 30_000 + "cb" + "a" * 30_000 + "y" * 32
     return "x" * 32 + "d" + "a" * 29_000 + "ef" + "a" * 29_000 + "g" + "y" * 32, [f"@@ -1,9 +1,9 @@\n-{pattern}\n"]
 
 
 def shifted() -> Edits:
-    """A change that may stand at thousands of places."""
+    """A change with thousands of possible positions."""
     pattern = "x" * 32 + "a" * 60_000 + "y" * 32
     return "x" * 32 + "a" * 59_990 + "y" * 32, [f"@@ -1,9 +1,9 @@\n-{pattern}\n+b\n"]
 
 
 def searched() -> Edits:
-    """Patterns for which a search has to compare much at each place."""
+    """Patterns for which the search compares many characters at each position."""
     pattern = "a" * 16 + "b" + "a" * 15
     return pattern + "a" * BODY_MAX, [filled(f"@@ -{p} +{p} @@\n-{pattern}\n" for p in range(2, 400))]
 
 
 def pieces() -> Edits:
-    """A deletion that is cut into thousands of patches, of which none fits."""
+    """A deletion that is split into thousands of patches without a match."""
     return letters(9, BODY_MAX, "abc"), ["@@ -1 +1 @@\n a\n@@ -1,60000 +1,0 @@\n-" + letters(10, 60_000, "abc") + "\n"]
 
 
 def pieces_equal() -> Edits:
-    """A patch with much context, and a letter that is inserted at each 20th place."""
+    """A patch with much context, and an insertion every 20 characters."""
     old = words(11, 55_000)
     return old, ["@@ -1,60000 +1,0 @@\n" + "".join(f" {old[p : p + 20]}\n+a\n" for p in range(0, 50_000, 20))]
 
@@ -163,7 +163,7 @@ def encoded() -> Edits:
 
 
 def beyond_ascii() -> Edits:
-    """An insertion of letters that fall out, since they are not encoded."""
+    """An insertion of letters that are dropped, because they are not encoded."""
     return "abc", ["@@ -1 +1 @@\n+" + "é" * 32_000 + "\n"]
 
 
@@ -178,12 +178,12 @@ def digits() -> Edits:
 
 
 def grown() -> Edits:
-    """One letter of the longest body of which patches are applied, and an encoded one, so that the result is looked through."""
+    """One letter in a very long body, and an encoded letter, so that the whole result is scanned."""
     return "a" * 2_400_000 + "🙂", ["@@ -1,4 +1,4 @@\n-a\n+%41\n aaa\n"]
 
 
 def many_operations() -> Edits:
-    """Hundreds of comment operations, each with a patch of a deletion that fits at its ends only."""
+    """Hundreds of comment operations, each with a deletion that matches only at its ends."""
     old = letters(12, 32) + letters(13, 400, "ab") + letters(14, 32)
     return old, [f"@@ -1 +1 @@\n-{old[:32]}{letters(15, 60, 'ab')}{old[-32:]}\n"] * 300
 
@@ -196,7 +196,7 @@ CASES: tuple[Callable[[], Edits], ...] = (
 
 
 def measure(old: str, edits: list[str]) -> tuple[float, int]:
-    """Milliseconds, and steps, of the edits of one transaction: the best of a few rounds."""
+    """Return the milliseconds (the best of ROUNDS) and steps of the edits of one transaction."""
     seconds, taken = float("inf"), 0
     for _ in range(ROUNDS):
         budget = WorkBudget(EDIT_STEPS_MAX)
@@ -209,7 +209,7 @@ def measure(old: str, edits: list[str]) -> tuple[float, int]:
 
 
 def main(names: list[str]) -> None:
-    print(f"edits of one transaction, which may take {EDIT_STEPS_MAX} steps")
+    print(f"edits of one transaction, at most {EDIT_STEPS_MAX} steps")
     for case in CASES:
         if not names or case.__name__ in names:
             milliseconds, taken = measure(*case())

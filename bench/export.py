@@ -1,10 +1,9 @@
-"""Measures an export against the replay that it rides on: processor time and time, with all checks and without, and the memory at two
-lengths.
+"""Measures the overhead of an export over its replay: CPU and wall-clock time, with and without checks, and memory at two lengths.
 
 Run: .venv/bin/python -m bench.export [BLOCK_LOG] [--chain NAME] [--runs N] [--blocks N]
-Each run has a process of its own; replays and exports take turns, and the best of each counts. Neither has plugins, and keys are
-recovered in the process. The memory is that of chains of transfers between a few accounts, whose state doesn't grow: one of N
-blocks, and one four times as long.
+Each run has a separate process. Replays and exports alternate, and the best of each counts. They run without plugins and without worker
+processes. Memory is measured on chains of transfers between a few accounts, whose state doesn't grow: one of N blocks, and one four
+times as long.
 """
 
 import argparse
@@ -26,7 +25,7 @@ MODES = ("all", "none")
 
 
 def measure(path: Path, chain: str, verify: str, to: Path | None) -> None:
-    """Replay a file in this process, or export it where `to` names a folder, and print what it took as JSON."""
+    """Replay a file in this process, or export it to the folder `to`, and print the figures as JSON."""
     import trio
 
     from node.history.apply import ChainCursor, replay
@@ -51,7 +50,7 @@ def measure(path: Path, chain: str, verify: str, to: Path | None) -> None:
         from node.research.export.run import Export, ExportOptions
 
         run = Export(ExportOptions(spec=spec, source=path, to=to, skip=skip)).run
-        pa.array([0])  # loads pandas, as everything that is loaded before the clock starts
+        pa.array([0])  # loads pandas before the measurement starts
     freeze_loaded_objects()
     start, wall = time.process_time(), time.perf_counter()
     trio.run(run)
@@ -61,7 +60,7 @@ def measure(path: Path, chain: str, verify: str, to: Path | None) -> None:
 
 
 def measured(path: Path, chain: str, verify: str, *, exported: bool) -> tuple[float, float, float]:
-    """Measure in a process of its own; returns seconds of processor time, seconds, and megabytes."""
+    """Measure in a separate process. Return CPU seconds, wall-clock seconds, and megabytes."""
     with tempfile.TemporaryDirectory(prefix="coind-bench-") as folder:
         command = [sys.executable, "-m", "bench.export", str(path), "--chain", chain, "--mode", verify]
         command += ["--to", folder] if exported else []
@@ -71,7 +70,7 @@ def measured(path: Path, chain: str, verify: str, *, exported: bool) -> tuple[fl
 
 
 def compare(path: Path, chain: str, runs: int) -> None:
-    """Print what an export costs beside the replay, with each way to check."""
+    """Print the overhead of an export over the replay, with and without checks."""
     for verify in MODES:
         pairs = [[measured(path, chain, verify, exported=exported) for exported in (False, True)] for _ in range(runs)]
         (replayed, passed), (exported, passed_too) = [
@@ -79,13 +78,13 @@ def compare(path: Path, chain: str, runs: int) -> None:
         ]
         more, more_time = exported / replayed - 1, passed_too / passed - 1
         print(
-            f"verify {verify}: replay {replayed:.2f} s of processor time ({passed:.2f} s), export {exported:.2f} s ({passed_too:.2f} s):"
+            f"verify {verify}: replay {replayed:.2f} s of CPU time ({passed:.2f} s), export {exported:.2f} s ({passed_too:.2f} s):"
             f" {more:+.0%} ({more_time:+.0%})"
         )
 
 
 def transfers(blocks: int) -> Iterator[bytes]:
-    """Yield the packed blocks of a chain of the spec `dev` with TRANSFERS transfers in each block, unsigned."""
+    """Yield the packed blocks of a chain `dev`, with TRANSFERS unsigned transfers per block."""
     from node.specs.builder import load_spec
     from state.chain.chain import Chain
     from state.chain.genesis import new_state
@@ -121,13 +120,13 @@ def write_log(path: Path, blocks: int) -> None:
 
 
 def compare_memory(blocks: int) -> None:
-    """Print the memory of replay and export at two lengths."""
+    """Print the memory of replay and export at two chain lengths."""
     with tempfile.TemporaryDirectory(prefix="coind-bench-") as folder:
         for count in (blocks, blocks * LONGER):
             path = Path(folder) / "block_log"
             write_log(path, count)
             (*_, replayed), (*_, exported) = [measured(path, "dev", "none", exported=exported) for exported in (False, True)]
-            print(f"{count:,} blocks, {count * TRANSFERS:,} transfers: replay at most {replayed:.0f} MB, export at most {exported:.0f} MB")
+            print(f"{count:,} blocks, {count * TRANSFERS:,} transfers: peak memory: replay {replayed:.0f} MB, export {exported:.0f} MB")
 
 
 def main() -> None:
@@ -136,7 +135,7 @@ def main() -> None:
     parser.add_argument("file", nargs="?", type=Path)
     parser.add_argument("--chain", default="steem-testnet")
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--blocks", type=int, default=5000, help="the shorter chain whose memory is measured; 0: none")
+    parser.add_argument("--blocks", type=int, default=5000, help="length of the shorter chain for memory (0: skip)")
     parser.add_argument("--mode", choices=MODES, help=argparse.SUPPRESS)
     parser.add_argument("--to", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()

@@ -1,9 +1,9 @@
-"""Measures whether costs grow with the state: a vote, a transfer, an order, a comment and an empty block at 10^3, 10^4 and 10^5
-accounts, posts and open orders, all plugins on.
+"""Measures how costs grow with the state: a vote, a transfer, an order, a comment and an empty block at three sizes.
 
 Run: .venv/bin/python -m bench.growth [SIZE ...]
-Accounts are put into the tables directly; each has one post, published by the operation, and one open order. Times are the
-medians of single applications, without signatures, in processor time; then as multiples of the smallest size.
+The sizes are 10^3, 10^4 and 10^5 accounts, posts and open orders, with all plugins. Accounts are inserted into the tables directly; each
+has one post, published by an operation, and one open order. Times are medians of single applications, without signatures, and
+multiples of those at the smallest size.
 """
 
 import gc
@@ -61,7 +61,7 @@ class Site:
         self.chain.generate_block(when, scheduled_witness(self.state, slot), self.secret)
 
     def fill(self) -> None:
-        """Insert the accounts, their posts and their orders, as if they were part of the head block."""
+        """Insert the accounts, their posts and their orders, as part of the head block."""
         state = self.state
         key = key_authority(bytes(33))
         for i in range(self.size):
@@ -76,19 +76,19 @@ class Site:
         state.journal.commit(state.journal.position())
 
     def order(self, i: int) -> Operation:
-        """An order that meets no other."""
+        """Return an order that matches no other."""
         sell, receive = Asset(1000, COIN), Asset(10_000_000 + i % 1000, SBD)
         return LimitOrderCreate(f"user-{i:06d}", i, sell, receive, False, self.state.head_time + 86_400)
 
     def apply(self, operation: Operation) -> None:
-        """Apply an operation as a transaction of its own, without signatures."""
+        """Apply an operation in a separate transaction, without signatures."""
         self.serial += 1
         trx = SignedTransaction(expiration=self.state.head_time + 60, operations=(operation,), id=self.serial.to_bytes(20, "big"), size=200)
         apply_transaction(self.state, trx, UNSIGNED)
 
 
 def median_of(work: Callable[[int], Any], calls: int) -> float:
-    """The median seconds of a call."""
+    """Return the median seconds of a call."""
     times = []
     for i in range(calls):
         start = time.perf_counter()
@@ -98,7 +98,7 @@ def median_of(work: Callable[[int], Any], calls: int) -> float:
 
 
 def measure(size: int) -> dict[str, float]:
-    """Seconds of each kind at one size."""
+    """Return the seconds of each kind at one size."""
     site = Site(size)
     step = max(size // CALLS, 1)
 
@@ -124,12 +124,12 @@ def measure(size: int) -> dict[str, float]:
 
 
 def order_of(site: Site, name: str, i: int) -> Operation:
-    """One more order of an account."""
+    """Return another order of an account."""
     return LimitOrderCreate(name, 2**31 + i, Asset(1000, COIN), Asset(20_000_000 + i, SBD), False, site.state.head_time + 86_400)
 
 
 def main() -> None:
-    """Measure all sizes and print how they compare."""
+    """Measure all sizes and print a comparison."""
     tune_collector()
     recovery = recovery_seconds()
     print(f"one key recovery: {recovery * 1e6:.1f} µs")

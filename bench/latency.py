@@ -1,13 +1,13 @@
-"""Measures whether blocks stay on time: the longest replies that one request can ask for, and the delay of blocks while eight
-connections ask for nothing else, one at a time and in batches.
+"""Measures block delays under load: the slowest replies to single requests, and the delay of blocks while eight connections request them.
 
 Run: .venv/bin/python -m bench.latency [ACCOUNTS] [--blocks N] [--explorers N]
-A chain with ACCOUNTS accounts, each with a post of usual size, and one account with a history of 10,000 entries, all plugins
-on, produces every 3 s in a process of its own and answers over HTTP; the clients run in this process, on the other core.
-The aims: each reply within 200 ms, each block within 500 ms after its slot.
+The chain has ACCOUNTS accounts, each with a post of usual size, one account with a history of 10,000 entries, and all plugins. It
+produces a block every 3 s in a separate process, and answers over HTTP. The clients run in this process, on the other core, one request
+at a time and in batches. Targets: each reply within 200 ms, each block within 500 ms after its slot.
 
-With `--explorers` nothing is measured but blocks while so many pages of the explorer are open: each follows the stream of blocks and the
-notices, and asks what the first page asks at each block, while one client sends transfers. The aim: each block within 50 ms after its slot.
+With `--explorers` it measures only block delays while N pages of the explorer are open. Each page follows the block stream and the
+notices, and makes the requests of the home page at each block, while one client sends transfers. Target: each block within 50 ms after
+its slot.
 """
 
 import argparse
@@ -53,7 +53,7 @@ ROUNDS = 7
 PORT = 19711
 REPLY_MILLISECONDS_MAX, LATE_MILLISECONDS_MAX, LATE_WITH_EXPLORERS_MAX = 200, 500, 50
 LOAD_EVERY_SECONDS = 0.02
-LOADED_BLOCKS = 40  # that a page loads when it is opened
+LOADED_BLOCKS = 40  # blocks that a page loads when it is opened
 RICH = "user-000000"
 BODY = "Some words about nothing, as they stand in posts. " * 40
 METADATA = json.dumps({"tags": ["one", "two", "three"], "image": ["https://example.com/" + "x" * 80], "app": "bench/1.0"})
@@ -69,9 +69,9 @@ LONGEST = "10,000 entries, other form"
 
 
 def filled(accounts: int) -> Site:
-    """Return a chain with the content of the longest replies."""
+    """Return a chain with the content of the slowest replies."""
     site = Site(accounts)
-    site.produce()  # posts can be edited once a block
+    site.produce()  # a post can be edited only once per block
     for i in range(accounts):
         site.apply(Comment("", f"topic-{i % 50}", f"user-{i:06d}", "post", f"A title of a post, the {i}th", BODY, METADATA))
     for i in range(ENTRIES):
@@ -81,13 +81,13 @@ def filled(accounts: int) -> Site:
 
 
 def body_of(what: str) -> bytes:
-    """Return the request for a reply, by its name."""
+    """Return the request body of a question by its name."""
     method, params = QUESTIONS[what]
     return json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
 
 
 def longest_replies(service: Service) -> bool:
-    """Print the longest time of each; returns whether all are short enough."""
+    """Print the longest time of each reply. Return whether all are short enough."""
     fine = True
     for what in QUESTIONS:
         times = []
@@ -103,7 +103,7 @@ def longest_replies(service: Service) -> bool:
 
 
 async def run_node(site: Site, service: Service, processor: Processor, devchain: DevChain, delays: "Queue[float]") -> None:
-    """Answer and produce; puts the delay of each block after its slot, in milliseconds, into a queue."""
+    """Serve and produce. Put the delay of each block after its slot, in milliseconds, into a queue."""
 
     def moved(change: HeadChange) -> None:
         for block in change.applied:
@@ -117,11 +117,11 @@ async def run_node(site: Site, service: Service, processor: Processor, devchain:
         nursery.start_soon(Producer(processor, devchain, is_stale_allowed=True).run)
 
 
-Client = Callable[[Event, list[float]], None]  # what a client does until it is set; it notes the time of each reply
+Client = Callable[[Event, list[float]], None]  # runs until the event is set, and appends the time of each reply
 
 
 def ask_on(body: bytes, stop: Event, waits: list[float]) -> None:
-    """Ask for the same until `stop` is set, and note the time of each reply."""
+    """Repeat a request until `stop` is set, and record the time of each reply."""
     client = HttpClient(PORT)
     while not stop.is_set():
         start = time.perf_counter()
@@ -130,13 +130,13 @@ def ask_on(body: bytes, stop: Event, waits: list[float]) -> None:
 
 
 def body_with(*calls: tuple[str, Any]) -> bytes:
-    """Return the request for calls of an explorer, a batch where they are several."""
+    """Return the request body for calls of an explorer, a batch if there are several."""
     requests = [{"jsonrpc": "2.0", "id": i, "method": method, "params": params} for i, (method, params) in enumerate(calls)]
     return json.dumps(requests if len(calls) > 1 else requests[0]).encode()
 
 
 def explore(stop: Event, waits: list[float]) -> None:
-    """Do what an open first page of the explorer does, as app/chain.js and pages/home.js have it."""
+    """Behave like an open home page of the explorer (app/chain.js, pages/home.js)."""
     client, stream, notices = HttpClient(PORT), Stream(PORT), [SocketClient(PORT) for _ in range(2)]
 
     def ask(*calls: tuple[str, Any]) -> Any:
@@ -171,7 +171,7 @@ def explore(stop: Event, waits: list[float]) -> None:
 
 
 def let_send(site: Site) -> Client:
-    """Give the account RICH the key of the witness, and return a client that sends transfers of it, some 50 a second; the node signs."""
+    """Give the account RICH the witness's key, and return a client that sends about 50 of its transfers per second, signed by the node."""
     own = key_authority(public_key(site.secret))
     site.state.account_authorities.modify(site.state.authority(RICH), active=own)
     keys, amount = list(site.state.spec.witness_keys[:1]), f"0.001 {site.state.spec.coin_symbol}"
@@ -191,7 +191,7 @@ def let_send(site: Site) -> Client:
 
 
 def lateness(run_node: Callable[["Queue[float]"], None], blocks: int, clients: Sequence[Client]) -> list[float]:
-    """Return the delays of a number of blocks, in ms, while clients ask; prints what these got."""
+    """Return the delays of `blocks` blocks in ms while clients run, and print the clients' reply rate."""
     fork = multiprocessing.get_context("fork")
     delays: Queue[float] = fork.Queue()
     process = fork.Process(target=run_node, args=(delays,), daemon=True)
@@ -199,7 +199,7 @@ def lateness(run_node: Callable[["Queue[float]"], None], blocks: int, clients: S
     stop, waits = Event(), list[float]()
     threads = [Thread(target=client, args=(stop, waits), daemon=True) for client in clients]
     try:
-        delays.get(timeout=60)  # the first one may come late: the node has just started
+        delays.get(timeout=60)  # the first block can be late, because the node has just started
         start = time.perf_counter()
         for thread in threads:
             thread.start()
@@ -213,21 +213,21 @@ def lateness(run_node: Callable[["Queue[float]"], None], blocks: int, clients: S
         process.kill()
         process.join()
     if waits:
-        print(f"{len(clients)} clients got {len(waits) / seconds:.1f} replies a second; the longest wait was {max(waits):.2f} s")
+        print(f"{len(clients)} clients got {len(waits) / seconds:.1f} replies per second; the longest wait was {max(waits):.2f} s")
     return late
 
 
 def main() -> int:
-    """Build the chain, measure; 1 if something takes too long."""
+    """Build the chain and measure. Return 1 if something takes too long."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("accounts", nargs="?", type=int, default=ACCOUNTS)
     parser.add_argument("--blocks", type=int, default=BLOCKS)
-    parser.add_argument("--explorers", type=int, default=0, help="measure blocks while so many pages of the explorer are open")
+    parser.add_argument("--explorers", type=int, default=0, help="measure block delays while N pages of the explorer are open")
     options = parser.parse_args()
     tune_collector()
     logging.getLogger(ROOT).setLevel(logging.WARNING)
     site = filled(options.accounts)
-    # The node's time goes on from the head block.
+    # The node's time continues from the head block.
     shift = time.time_ns() // 1_000_000 - site.state.head_time * 1000
 
     clock = ChainClock(lambda: time.time_ns() // 1_000_000 - shift)
@@ -249,7 +249,7 @@ def main() -> int:
     fine = longest_replies(service)
     longest = body_of(LONGEST)
     batch = b"[" + b",".join([longest] * BATCH) + b"]"
-    asked = {"nobody asks": [], f"{CONNECTIONS} ask on": [longest] * CONNECTIONS, f"{CONNECTIONS} ask in batches": [batch] * CONNECTIONS}
+    asked = {"no clients": [], f"{CONNECTIONS} clients": [longest] * CONNECTIONS, f"{CONNECTIONS} clients, batches": [batch] * CONNECTIONS}
 
     for how, bodies in asked.items():
         fine &= not is_late(

@@ -1,7 +1,7 @@
-"""Measures what scripts pay for the library: reading blocks, the state at the end, and a walk through all blocks with and without changes.
+"""Measures the library for scripts: reading blocks, the state at the end, and an iteration over all blocks with and without changes.
 
 Run: .venv/bin/python -m bench.library [BLOCK_LOG] [--chain NAME] [--runs N]
-Each run has a process of its own, and the best of each counts; seconds are those of the processor.
+Each run has a separate process, and the best of each counts. Seconds are CPU time.
 """
 
 import argparse
@@ -34,7 +34,7 @@ TASKS: dict[str, Task] = {
 
 
 def measure(name: str, path: Path, chain: str) -> None:
-    """Do one of the tasks in this process, and print the seconds and megabytes that it took."""
+    """Run one task in this process, and print its seconds and megabytes."""
     start = time.process_time()
     TASKS[name](path, chain)
     seconds = time.process_time() - start
@@ -60,7 +60,7 @@ def main() -> None:
 
 
 def plain_run(command: list[str]) -> tuple[float, float]:
-    """Run a process, and return the two numbers that it prints."""
+    """Run a process, and return the two numbers in its output."""
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     seconds, megabytes = map(float, printed.split())
     return seconds, megabytes

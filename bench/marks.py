@@ -1,9 +1,9 @@
-"""Measures the lines of docs/performance.md: each in multiples of a key recovery of the same round, the median of some rounds.
+"""Measures the table of docs/performance.md: each line in multiples of a key recovery of the same round, as the median of the rounds.
 
 Run: .venv/bin/python -m bench.marks WORKLOAD [--against DIR] [--rounds N] [--only NAME ...]
-WORKLOAD is a block log of the chain steem-testnet, plain. With --against another checkout is measured as well, in turn with this one: both
-figures come from one sitting. Each figure comes from processes of its own that run the code of the checkout, its clients too: an older
-one needs a copy of this bench/clients.py. A machine that does anything else meanwhile spoils the figures.
+WORKLOAD is an uncompressed block log of the chain steem-testnet. With --against, another checkout is measured alternately with this one.
+Each figure comes from separate processes that run the checkout's code, including its clients, so an older checkout needs a copy of this
+bench/clients.py. Other programs on the machine distort the figures.
 """
 
 import argparse
@@ -35,7 +35,7 @@ QUERY = b'{"jsonrpc":"2.0","id":1,"method":"database_api.get_dynamic_global_prop
 
 
 class Line(Struct, frozen=True):
-    """A line of the table: what is measured, and the mark; `limit` is what the recoveries in it would take alone."""
+    """A line of the table: name, measurement, and target (`mark`). `limit` is the time of its key recoveries alone."""
 
     what: str
     measure: Callable[[Path], float]
@@ -45,7 +45,7 @@ class Line(Struct, frozen=True):
 
 
 def recovery_seconds() -> float:
-    """Return the seconds of one key recovery now, by the yardstick of all benches."""
+    """Return the seconds of one key recovery now."""
     from bench.recovery import recovery_seconds as measured
 
     return measured()
@@ -55,7 +55,7 @@ def recovery_seconds() -> float:
 
 
 def replay(path: Path, verify: str) -> float:
-    """Return the recoveries that the replay of a transaction takes, by the clock; the start of the process isn't in it."""
+    """Return the wall-clock time per replayed transaction in recoveries, without the start of the process."""
     recovery = recovery_seconds()
     words = [sys.executable, "-P", "-m", "node", "replay", str(path), "--chain", CHAIN, "--verify", verify, "--quiet"]
     done = subprocess.run(words, capture_output=True, text=True, check=True).stdout
@@ -70,7 +70,7 @@ def replay(path: Path, verify: str) -> float:
 
 @contextmanager
 def node(*options: str) -> Iterator[int]:
-    """Run a node of the checkout; gives its port once it answers."""
+    """Run a node of the checkout, and yield its port once it replies."""
     words = [sys.executable, "-P", "-m", "node", "run", "--chain", TEST_CHAIN, "--http", f"127.0.0.1:{PORT}", *options]
     with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
@@ -81,7 +81,7 @@ def node(*options: str) -> Iterator[int]:
 
 
 def wait_until_up() -> None:
-    """Wait for the first answer."""
+    """Wait for the first reply."""
     from bench.clients import HttpClient
 
     end = time.monotonic() + UP_SECONDS_MAX
@@ -96,12 +96,12 @@ def wait_until_up() -> None:
 
 
 def small_read(kind: str, connections: int) -> float:
-    """Return the recoveries for which a client waits for a small reply; with many connections, the node's time for each."""
+    """Return the time of a small read in recoveries: the client's wait, or with many connections the node's time per request."""
     import bench.clients
 
     recovery = recovery_seconds()
     with node() as port:
-        # Waits for what a node does in its first second.
+        # The node does some work in its first second.
         time.sleep(2)
         clients = [getattr(bench.clients, kind)(port) for _ in range(connections)]
         asked_by(clients, [QUERY] * (CALLS // 4))
@@ -109,7 +109,7 @@ def small_read(kind: str, connections: int) -> float:
 
 
 def asked_by(clients: list[Any], bodies: list[bytes]) -> float:
-    """Return the seconds of each request: one client asks one after another, many have each a request open."""
+    """Return the seconds per request: one client sends them one after another, several clients have one open request each."""
     start = time.perf_counter()
     if len(clients) == 1:
         ask = clients[0].ask
@@ -126,13 +126,13 @@ def asked_by(clients: list[Any], bodies: list[bytes]) -> float:
 
 
 def require_result(reply: bytes) -> None:
-    """End when a request was refused."""
+    """Exit if a request was refused."""
     if b'"error":' in reply:
         raise SystemExit(f"a request was refused: {reply[:500]!r}")
 
 
 def broadcast(connections: int, batch: int, memo: str) -> float:
-    """Return the recoveries that a signed transfer takes from the request to the reply."""
+    """Return the time of a signed transfer from request to reply, in recoveries."""
     import bench.clients
 
     recovery = recovery_seconds()
@@ -146,7 +146,7 @@ def broadcast(connections: int, batch: int, memo: str) -> float:
 
 
 def transfers(head: dict[str, Any], memo: str) -> Iterator[bytes]:
-    """Yield requests that broadcast signed transfers from alice to bob, each of another amount."""
+    """Yield requests that broadcast signed transfers from alice to bob, each of a different amount."""
     import state.operations  # noqa: F401 - fills the registry
     from node.specs.builder import load_spec
     from state.operations.transfers import Transfer
@@ -176,7 +176,7 @@ def transfers(head: dict[str, Any], memo: str) -> Iterator[bytes]:
 
 
 def pending_block() -> float:
-    """Return the recoveries that making and applying a block of PENDING waiting transfers takes, all plugins on."""
+    """Return the time to make and apply a block of PENDING pending transfers, in recoveries, with all plugins."""
     from bench.growth import Site
     from node.runtime.memory import freeze_loaded_objects, tune_collector
     from state.operations.transfers import Transfer
@@ -213,7 +213,7 @@ def pending_block() -> float:
 
 
 def empty_block() -> float:
-    """Return the recoveries that an empty block takes, its signature's included: made, signed, applied; all plugins on, 1,000 accounts."""
+    """Return the time to make, sign and apply an empty block, in recoveries, with all plugins and 1,000 accounts."""
     from bench.growth import Site
     from node.runtime.memory import freeze_loaded_objects, tune_collector
 
@@ -233,7 +233,7 @@ def empty_block() -> float:
 
 
 def first_answer(checkout: Path) -> float:
-    """Return the seconds from the command to the first answer, through the launcher."""
+    """Return the seconds from the command to the first reply, with the launcher."""
     from bench import start
 
     return statistics.median([start.start([str(checkout / "bin" / "coind")], []).seconds for _ in range(STARTS)])
@@ -259,7 +259,7 @@ LINES = {
 
 
 def measured(name: str, checkout: Path, workload: Path) -> float:
-    """Return a figure of a checkout, measured in a process of its own."""
+    """Return a figure of a checkout, measured in a separate process."""
     place = checkout if LINES[name].measure is first_answer else workload
     words = [sys.executable, "-P", str(Path(__file__).resolve()), str(place), "--measure", name]
     environment = {**os.environ, "PYTHONPATH": str(checkout)}

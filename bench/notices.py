@@ -1,5 +1,6 @@
-"""Measures notices: the processor time that a node takes to send one block to one of many subscribers, in key recoveries. Making the block
-and its text, which is done once for all, is not in it.
+"""Measures notices: CPU time, in key recoveries, for sending a block to one of many subscribers.
+
+It excludes producing and encoding the block, which happens once for all subscribers.
 
 Run: .venv/bin/python -m bench.notices [--subscribers N] [--blocks N]
 """
@@ -31,7 +32,7 @@ SUBSCRIBE = b'{"jsonrpc":"2.0","id":1,"method":"dev_api.subscribe","params":{"ki
 
 
 def listen(port: int, count: int, are_there: Event) -> None:
-    """Subscribe so many times, and take whatever comes until killed."""
+    """Subscribe `count` times, and receive until killed."""
     selector = selectors.DefaultSelector()
     clients = []
     for _ in range(count):
@@ -47,7 +48,7 @@ def listen(port: int, count: int, are_there: Event) -> None:
 
 
 async def send_blocks(site: Site, hub: Hub, count: int) -> float:
-    """Make so many blocks, each when the one before has been sent to all; returns the processor seconds of sending."""
+    """Produce `count` blocks, each after the previous one is sent to all. Return the CPU seconds of sending."""
     seconds = 0.0
     for _ in range(count):
         site.produce()
@@ -59,7 +60,7 @@ async def send_blocks(site: Site, hub: Hub, count: int) -> float:
 
 
 async def measure(subscribers: int, blocks: int) -> None:
-    """Print what one notice takes."""
+    """Print the time of one notice."""
     site = Site(ACCOUNTS)
     clock = ChainClock()
     hub = Hub(site.chain, clock)
@@ -76,7 +77,7 @@ async def measure(subscribers: int, blocks: int) -> None:
         for _ in range(ROUNDS):
             recovery = recovery_seconds()
             best = min(best, await send_blocks(site, hub, blocks) / subscribers / blocks / recovery)
-        print(f"{subscribers} subscribers: {best:.2f} recoveries for each notice of a block")
+        print(f"{subscribers} subscribers: {best:.2f} recoveries per notice of a block")
         client.kill()
         nursery.cancel_scope.cancel()
 

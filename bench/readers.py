@@ -1,10 +1,10 @@
-"""Measures what more processes for readers bring: small reads over HTTP/1.1, kept alive, by 8 connections.
+"""Measures the gain from reader processes: small reads over 8 persistent HTTP/1.1 connections.
 
 Run: .venv/bin/python -m bench.readers [SECONDS] [READERS ...]
-Nodes of the chain dev with 0, 1, 2 readers (or those that are named) are asked one after another, in five rounds, for SECONDS (2) each; the
-best and the median of the rounds are shown. The load comes from `wrk` (Debian: apt install wrk), one thread: it takes a tenth of the
-processor time of a client in Python, but on the same machine as the node it takes some. Beside each figure stand the processor times of wrk
-and of the node's processes for a request: where the cores are busy with other programs, these still say how much there is to gain.
+Nodes of the chain dev with 0, 1 and 2 readers (or READERS) are measured one after another, in five rounds of SECONDS (2) each. The output
+has the best and the median round. The load comes from one thread of `wrk` (Debian: apt install wrk), which needs a tenth of the CPU time
+of a Python client. Each figure includes the CPU time of wrk and of the node's processes per request. These show the possible gain even
+if other programs keep the cores busy.
 """
 
 import json
@@ -33,7 +33,7 @@ function done(summary) io.write(string.format("%d %d %d\\n", summary.requests, s
 
 
 class Node:
-    """A node with some readers, at a port of its own."""
+    """A node with `readers` reader processes, on a separate port."""
 
     def __init__(self, readers: int) -> None:
         self.readers, self.port = readers, PORT + readers
@@ -44,7 +44,7 @@ class Node:
         self.client: list[float] = []
 
     def wait(self) -> None:
-        """Wait until it answers, with all readers."""
+        """Wait until the node replies and all readers run."""
         while True:
             try:
                 HttpClient(self.port).ask(BODY.encode())
@@ -56,7 +56,7 @@ class Node:
             time.sleep(0.1)
 
     def pids(self) -> list[int]:
-        """The node's processes."""
+        """Return the ids of the node's processes."""
         own = self._process.pid
         found = [own]
         for path in Path("/proc").glob("[0-9]*/stat"):
@@ -68,7 +68,7 @@ class Node:
         return found
 
     def ask(self, seconds: int, script: str) -> None:
-        """Ask as much as it answers."""
+        """Run wrk for `seconds` at full load, and record the rate and CPU times."""
         pids = self.pids()
         before, children = sum(map(processor_seconds, pids)), os.times()
         words = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}", "-s", script, f"http://127.0.0.1:{self.port}/"]
@@ -81,7 +81,7 @@ class Node:
         self.client.append((after.children_user + after.children_system - children.children_user - children.children_system) / count * 1e6)
 
     def end(self) -> None:
-        """End it."""
+        """Stop the node."""
         self._process.terminate()
         self._process.wait(10)
 
@@ -89,7 +89,7 @@ class Node:
 def main() -> None:
     """Start the nodes, measure, stop them."""
     if shutil.which("wrk") is None:
-        raise SystemExit("this needs wrk: apt install wrk")
+        raise SystemExit("wrk is not installed. Install it with: apt install wrk")
     seconds = int(sys.argv[1]) if len(sys.argv) > 1 else 2
     nodes = [Node(count) for count in map(int, sys.argv[2:] or ("0", "1", "2"))]
     try:
@@ -107,8 +107,8 @@ def main() -> None:
             best, median = max(node.rates), statistics.median(node.rates)
             times = f"x{best / max(first.rates):.2f}, median {median:6.0f} = x{median / statistics.median(first.rates):.2f}"
             print(
-                f"--readers {node.readers}: best {best:6.0f} a second = {times}; "
-                f"processor time of the node {min(node.own):5.1f} µs, of wrk {min(node.client):5.1f} µs a request"
+                f"--readers {node.readers}: best {best:6.0f} per second = {times}; "
+                f"CPU time of the node {min(node.own):5.1f} µs, of wrk {min(node.client):5.1f} µs per request"
             )
     finally:
         for node in nodes:

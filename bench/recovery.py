@@ -1,4 +1,4 @@
-"""The yardstick of all figures: one recovery of a public key with coincurve, the dearest single step of a transaction."""
+"""The unit of all figures: one public key recovery with coincurve, the most expensive single step of a transaction."""
 
 import time
 from hashlib import sha256
@@ -10,7 +10,7 @@ RECOVERIES = 300
 
 
 def recovery_seconds() -> float:
-    """Seconds of processor time that one recovery takes on this machine now: the best of several rounds, as noise only adds."""
+    """Return the CPU seconds of one recovery: the best of several rounds, because noise only adds time."""
     key = PrivateKey(sha256(b"bench").digest())
     digests = [sha256(n.to_bytes(4, "big")).digest() for n in range(RECOVERIES)]
     signed = [(key.sign_recoverable(digest, hasher=None), digest) for digest in digests]

@@ -1,9 +1,8 @@
-"""Measures a replay: seconds, microseconds and key recoveries per transaction, and the memory.
+"""Measures a replay: seconds, microseconds and key recoveries per transaction, and memory.
 
 Run: .venv/bin/python -m bench.replay [BLOCK_LOG] [--chain NAME] [--workers N] [--profile]
-Each mode runs `python -m node replay` in a process of its own; block 1, which makes the genesis state, is left out of the
-time. Without a file it takes the longest block log of the recorded cases. The reference's figures for the shared workload
-are 6.7 recoveries a transaction with every check and 1.8 without.
+Each mode runs in a separate process. The time excludes block 1, which creates the genesis state. The default file is the longest block
+log of the recorded cases. The reference needs 6.7 recoveries per transaction of the shared workload with every check, 1.8 without.
 """
 
 import argparse
@@ -26,7 +25,7 @@ LINES = 45
 
 
 def plain(path: Path) -> Path:
-    """Return the file itself, or a temporary copy of a compressed one, so that decompressing doesn't count."""
+    """Return the path, or that of a decompressed temporary copy, so that decompression isn't measured."""
     if path.suffix != ".gz":
         return path
     copy = Path(tempfile.mkdtemp(prefix="coind-bench-")) / "block_log"
@@ -35,7 +34,7 @@ def plain(path: Path) -> Path:
 
 
 def measure(path: Path, chain: str, verify: str, workers: int) -> None:
-    """Replay in this process, and print what it took; the time of the workers stands by itself."""
+    """Replay in this process and print the figures. The workers' time is a separate figure."""
     from node.history.apply import BLOCKS_BETWEEN_KEEPS, ChainCursor
     from node.history.sources import open_source
     from node.runtime.memory import freeze_loaded_objects, tune_collector
@@ -69,9 +68,9 @@ def measure(path: Path, chain: str, verify: str, workers: int) -> None:
     recovery = recovery_seconds()
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / KILOBYTE
     print(
-        f"verify {verify}: {blocks} blocks, {transactions} transactions, {operations} operations in {seconds:.2f} s of processor time "
-        f"({passed:.2f} s): {each * 1e6:.1f} µs a transaction = {each / recovery:.2f} recoveries ({recovery * 1e6:.1f} µs each); "
-        f"at most {memory:.0f} MB; {workers} workers: {used.ru_utime + used.ru_stime:.2f} s of processor time"
+        f"verify {verify}: {blocks} blocks, {transactions} transactions, {operations} operations in {seconds:.2f} s of CPU time "
+        f"({passed:.2f} s): {each * 1e6:.1f} µs per transaction = {each / recovery:.2f} recoveries ({recovery * 1e6:.1f} µs each); "
+        f"peak memory {memory:.0f} MB; {workers} workers: {used.ru_utime + used.ru_stime:.2f} s of CPU time"
     )
 
 
@@ -81,7 +80,7 @@ def main() -> None:
     parser.add_argument("file", nargs="?", type=Path)
     parser.add_argument("--chain", default="steem-testnet")
     parser.add_argument("--verify", choices=("all", "none"))
-    parser.add_argument("--workers", type=int, help="processes that recover keys ahead; by default one for each further core")
+    parser.add_argument("--workers", type=int, help="processes that prefetch key recoveries (default: one per additional core)")
     parser.add_argument("--profile", action="store_true")
     options = parser.parse_args()
     path = plain(options.file or max(CASES.glob("*/block_log"), key=lambda log: log.stat().st_size))

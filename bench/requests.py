@@ -1,9 +1,9 @@
-"""Measures a running node over HTTP: requests a second, and the time of one as a multiple of a key recovery of the same run.
+"""Measures a running node over HTTP: requests per second, and the time of a request in key recoveries of the same run.
 
 Run: .venv/bin/python -m bench.requests
-It starts `bin/coind run` on the chain dev, asks one at a time, over 16 connections, and in batches of 50; then it
-broadcasts signed transfers, one at a time, over 16 connections, and in batches of 50. The client runs in this process, on the other core;
-beside the time of the clock stands the node's own processor time, which counts where the client or other programs hold it up.
+It starts `bin/coind run` on the chain dev. It sends reads, then broadcasts of signed transfers: one at a time, over 16 connections, and
+in batches of 50. The client runs in this process, on the other core. Each figure has wall-clock time and the node's CPU time; the
+latter is the one to compare if the client or other programs slow the node down.
 """
 
 import json
@@ -34,7 +34,7 @@ QUERY = {"jsonrpc": "2.0", "id": 1, "method": "database_api.get_dynamic_global_p
 
 
 def wait_until_up() -> float:
-    """Seconds until the node answers."""
+    """Wait for the node's first reply and return the seconds."""
     start = time.perf_counter()
     while True:
         try:
@@ -45,11 +45,11 @@ def wait_until_up() -> float:
 
 
 def timed(what: str, pid: int, bodies: list[bytes], each: int, recovery: float, connections: int = 1) -> None:
-    """Send bodies of `each` requests over some connections, one on each at a time, and print what a request took."""
+    """Send bodies of `each` requests over some connections, one per connection at a time, and print the time per request."""
     clients = [HttpClient(PORT) for _ in range(connections)]
     replies: list[bytes] = []
     computed, start = processor_seconds(pid), time.perf_counter()
-    # One thread for all: the next request of a connection is sent when its reply is there, while those of the others are worked on.
+    # One thread for all connections. The next request of a connection is sent after its reply, while the node works on the others.
     for number, body in enumerate(bodies):
         client = clients[number % connections]
         if number >= connections:
@@ -59,17 +59,17 @@ def timed(what: str, pid: int, bodies: list[bytes], each: int, recovery: float, 
         replies.append(clients[number % connections].receive())
     seconds = (time.perf_counter() - start) / (len(bodies) * each)
     computed = (processor_seconds(pid) - computed) / (len(bodies) * each)
-    own = f"the node's own {computed * 1e6:8.1f} µs = {computed / recovery:6.2f}"
-    print(f"{what:38} {1 / seconds:7.0f} a second {seconds * 1e6:8.1f} µs = {seconds / recovery:6.2f} recoveries; {own}")
+    own = f"CPU time of the node {computed * 1e6:8.1f} µs = {computed / recovery:6.2f}"
+    print(f"{what:38} {1 / seconds:7.0f} per second {seconds * 1e6:8.1f} µs = {seconds / recovery:6.2f} recoveries; {own}")
     failed = [reply for reply in replies if reply.count(b'{"jsonrpc":"2.0","result"') != each]
     if failed:
         raise SystemExit(f"{len(failed)} requests were refused, the first: {failed[0][:1000]!r}")
 
 
 def transfers(head: dict[str, Any], n: int, first: int, memo: str = "") -> Iterator[dict[str, Any]]:
-    """Signed transfers from alice to bob, each of another amount, as requests.
+    """Yield requests that broadcast signed transfers from alice to bob, each of a different amount.
 
-    A memo costs three public keys more: a node looks whether it gives away one of the sender's keys.
+    A memo costs three additional public keys, because a node checks whether it reveals one of the sender's keys.
     """
     wire = Wire(load_spec("dev"))
     secret = derive_secret("alice", "active", "dev")
@@ -109,7 +109,7 @@ def main() -> None:
 
 
 def measure(pid: int, recovery: float) -> None:
-    """Measure a node that runs."""
+    """Measure a running node."""
     one = json.dumps(QUERY).encode()
     many = json.dumps([QUERY] * BATCH).encode()
     timed("global properties, one at a time", pid, [one] * CALLS, 1, recovery)

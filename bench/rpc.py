@@ -1,10 +1,10 @@
-"""Measures replies: microseconds and key recoveries of each, from the complete body to the reply's bytes, on a replayed chain with
-all plugins; and apart from it what HTTP and WebSocket add to a small reply, single and in batches.
+"""Measures replies in microseconds and key recoveries, from the complete body to the reply's bytes, with all plugins.
 
 Run: .venv/bin/python -m bench.rpc [BLOCK_LOG] [--chain NAME] [--profile WORDS]
-Without a file it makes up a chain that fills every reply; the figures that count are those of a log of some ten thousand
-transactions. Each reply's time is the median of many. The reference's recoveries for such a log stand beside those of a file;
-its HTTP is in them. A reply with fewer rows than the log gives is marked, and has no figure of the reference beside it.
+It also measures the overhead of HTTP and WebSocket for small replies, single and in batches. Without a file it uses a synthetic chain
+that fills every reply; the relevant figures are those of a log of about ten thousand transactions. Each time is a median. For a file,
+the output includes the reference's recoveries, which include its HTTP. A reply with fewer rows than such a log gives is marked, without
+the reference's figure.
 """
 
 import argparse
@@ -63,10 +63,7 @@ LINES = 40
 
 
 class Question(Struct, frozen=True):
-    """A request, how many rows the reply to it has in the workload, and how many recoveries the reference needs for that.
-
-    No recoveries: nobody has measured.
-    """
+    """A request, the number of rows of its reply in the workload, and the recoveries that the reference needs (0: not measured)."""
 
     what: str
     method: str
@@ -76,7 +73,7 @@ class Question(Struct, frozen=True):
 
     @property
     def body(self) -> bytes:
-        """The bytes of the request."""
+        """The request as JSON."""
         return json.dumps({"jsonrpc": "2.0", "id": 1, "method": self.method, "params": self.params}).encode()
 
 
@@ -84,7 +81,7 @@ class Question(Struct, frozen=True):
 
 
 def loaded(path: Path, chain: str) -> Chain:
-    """A chain that has applied a block log, trusting it, with all plugins."""
+    """Return a chain that has applied a trusted block log, with all plugins."""
     state = new_state(load_spec(chain), lambda fresh: enable(fresh, PLUGINS))
     made = Chain(state)
     blocks = BlockFile(path, state.wire)
@@ -93,7 +90,7 @@ def loaded(path: Path, chain: str) -> Chain:
 
 
 def made_up() -> Chain:
-    """A chain of accounts with a post and an order each, and some votes, all plugins on; one of them fills blocks with transfers."""
+    """Return a chain of accounts with a post and an order each, some votes, all plugins, and blocks of one account's transfers."""
     site = Site(MADE_UP_ACCOUNTS)
     state, sender = site.state, "user-000000"
     key = key_authority(public_key(site.secret))
@@ -115,7 +112,7 @@ def made_up() -> Chain:
 
 
 def questions(chain: Chain, busy: tuple[int, int] | None = None, longest: tuple[str, int] | None = None) -> Iterator[Question]:
-    """Return the requests whose replies are measured; a block with its size and an account with its entries may be given."""
+    """Yield the requests to measure. `busy` is a block and its number of transactions, `longest` an account and its history entries."""
     names = [row.name for row in chain.state.accounts.by_name]
     spread = names[:: max(len(names) // 100, 1)][:100]
     block, transactions = busy or busy_block(chain)
@@ -140,7 +137,7 @@ def questions(chain: Chain, busy: tuple[int, int] | None = None, longest: tuple[
 
 
 def busy_block(chain: Chain) -> tuple[int, int]:
-    """Return the block whose number of transactions is nearest to 50, the newest of these; and that number."""
+    """Return the newest block with the number of transactions nearest to 50, and that number."""
     numbers = range(1, chain.state.props.head_block_number + 1)
     sizes = {number: len(block.transactions) for number in numbers if (block := chain.block_by_number(number)) is not None}
     best = min(reversed(sizes), key=lambda number: abs(sizes[number] - PLENTY_OF_TRANSACTIONS))
@@ -148,7 +145,7 @@ def busy_block(chain: Chain) -> tuple[int, int]:
 
 
 def longest_history(chain: Chain) -> tuple[str, int]:
-    """Return the account with the most entries in its history, and how many of them one query shows, at most 10,000."""
+    """Return the account with the most history entries, and the number of those that one query returns, at most 10,000."""
     kept = ACCOUNT_HISTORY.of(chain.state).accounts
     writers = sorted((row.name for row in chain.state.accounts.by_name), key=lambda name: -len(kept.get(name)[1]))[:WRITERS]
     sizes = {name: len(history(chain.state, name, -1, ENTRIES_MAX)) for name in writers}
@@ -157,7 +154,7 @@ def longest_history(chain: Chain) -> tuple[str, int]:
 
 
 def rows_of(reply: bytes) -> int:
-    """How many rows a reply has: the members of its longest list, be it the result or inside of it; 1 without a list."""
+    """Return the number of rows of a reply: the length of the longest list in its result, 1 without a list."""
     result = json.loads(reply)["result"]
     inside = list(result.values()) if isinstance(result, dict) else [result]
     within = [value for each in inside if isinstance(each, dict) for value in each.values()]
@@ -168,7 +165,7 @@ def rows_of(reply: bytes) -> int:
 
 
 def answered(service: Service, body: bytes) -> bytes:
-    """The reply to one request that answers at once; it must be a result."""
+    """Return the reply to a request that is answered at once. Exit if it is an error."""
     reply = service.answer(body, LOCAL)
     assert isinstance(reply, bytes)
     if not reply.startswith(b'{"jsonrpc":"2.0","result":'):
@@ -177,7 +174,7 @@ def answered(service: Service, body: bytes) -> bytes:
 
 
 def median_seconds(service: Service, body: bytes) -> float:
-    """The median time of a reply, in processor time."""
+    """Return the median CPU seconds of a reply."""
     times: list[float] = []
     end = time.perf_counter() + SECONDS_EACH
     while len(times) < CALLS_MIN or (time.perf_counter() < end and len(times) < CALLS_MAX):
@@ -188,7 +185,7 @@ def median_seconds(service: Service, body: bytes) -> float:
 
 
 def in_process(service: Service, asked: list[Question], recovery: float, is_compared: bool) -> None:
-    """Print what each reply takes."""
+    """Print the time of each reply."""
     for question in asked:
         reply = answered(service, question.body)
         seconds = median_seconds(service, question.body)
@@ -197,14 +194,14 @@ def in_process(service: Service, asked: list[Question], recovery: float, is_comp
 
 
 def beside(question: Question, rows: int, is_compared: bool) -> str:
-    """What stands beside a figure: that the reply is not the whole one, or else the reference's figure."""
+    """Return the note on a figure: that the reply is incomplete, or else the reference's figure."""
     if rows < question.rows:
         return f"ONLY {rows:,} OF {question.rows:,} ROWS"
     return f"reference {question.reference:5}" if question.reference and is_compared else ""
 
 
 def profiled(service: Service, asked: list[Question], words: str) -> None:
-    """Print a profile of the replies whose names hold these words."""
+    """Print a profile of the replies whose names contain `words`."""
     for question in asked:
         if words in question.what:
             profile = cProfile.Profile()
@@ -218,7 +215,7 @@ def profiled(service: Service, asked: list[Question], words: str) -> None:
 
 @contextmanager
 def served(service: Service, push: Hub) -> Iterator[int]:
-    """A node of its own process that answers on PORT, with notices as any node has them; gives the number of that process."""
+    """Run a node with notices on PORT in a separate process, and yield its process id."""
     fork = multiprocessing.get_context("fork")
     is_up = fork.Event()
 
@@ -240,16 +237,16 @@ def served(service: Service, push: Hub) -> Iterator[int]:
 
 
 def processor_seconds(pid: int) -> float:
-    """Return the processor time that a process has had, as Linux counts it."""
+    """Return the CPU seconds of a process, as Linux counts them."""
     return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
 
 
 def over_the_wire(service: Service, push: Hub, recovery: float) -> None:
-    """Print what HTTP and WebSocket add to a small reply: the node's processor time, and what a client waits."""
+    """Print the overhead of HTTP and WebSocket for a small reply: the node's CPU time, and the client's wait."""
     one = Question("", *PROPERTIES).body
     bodies = {"single": (one, 1), f"in batches of {BATCH}": (b"[" + b",".join([one] * BATCH) + b"]", BATCH)}
     inside = median_seconds(service, one)
-    print(f"\nget_dynamic_global_properties takes {inside * 1e6:.1f} µs; to each one of them adds")
+    print(f"\nget_dynamic_global_properties takes {inside * 1e6:.1f} µs; overhead per request:")
     with served(service, push) as pid:
         for client in (HttpClient(PORT), SocketClient(PORT)):
             for how, (body, count) in bodies.items():
@@ -260,12 +257,12 @@ def over_the_wire(service: Service, push: Hub, recovery: float) -> None:
                     client.ask(body)
                 waited = (time.perf_counter() - start) / rounds / count
                 added = (processor_seconds(pid) - before) / rounds / count - inside
-                shown = f"{added * 1e6:8.1f} µs = {added / recovery:6.2f} recoveries of the node's time"
-                print(f"{client.NAME:10} {how:16} {shown}; a client waits {waited * 1e6:8.1f} µs for each")
+                shown = f"{added * 1e6:8.1f} µs = {added / recovery:6.2f} recoveries of CPU time of the node"
+                print(f"{client.NAME:10} {how:16} {shown}; the client waits {waited * 1e6:8.1f} µs per request")
 
 
 def main() -> None:
-    """Load a chain, measure all."""
+    """Load a chain, and measure everything."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", nargs="?", type=Path)
     parser.add_argument("--chain", default="steem-testnet")

@@ -1,10 +1,10 @@
-"""Measures a large chain against a small one: memory, blocks, operations and calls at 10^6 accounts, posts and blocks, all plugins on.
+"""Compares a large chain with a small one: memory, blocks, operations and calls at 10^6 accounts, posts and blocks, with all plugins.
 
 Run: .venv/bin/python -m bench.scale [--accounts N] [--posts N] [--blocks N]
-Accounts are put into the tables directly; posts come in blocks of 50, every tenth with a vote; empty blocks follow, which pay the posts,
-and at last blocks of 50 transfers. All blocks go to a block log in a temporary folder, like those of a node with `--data`. Each size runs
-in a process of its own, the small one first, so that the memory is its own. Times are medians in processor time, as multiples of those at
-10^4; the first call of a kind, which may have to sort, stands beside the others. The aim is at most 2 for everything, and 2.5 GB.
+Accounts are inserted into the tables directly. Blocks of 50 posts follow, every tenth post with a vote, then empty blocks, which pay the
+posts, and finally blocks of 50 transfers. All blocks go to a block log in a temporary folder, as with `--data`. Each size runs in a
+separate process, the small one first, so that its memory can be measured. Times are medians of CPU time, as multiples of those at 10^4.
+The first call of a kind, which can include sorting, has a separate figure. Targets: factors of at most 2, and 2.5 GB.
 """
 
 import argparse
@@ -44,10 +44,10 @@ from state.protocol.values.asset import COIN, SBD, Asset
 from state.tables.accounts import Account, AccountAuthority, AccountMetadata
 
 SMALL, LARGE = 10_000, 1_000_000
-IN_BLOCK, BUSY_BLOCKS, VOTED = 50, 200, 10  # operations in a block; blocks of transfers at the end; one post of so many is voted for
+IN_BLOCK, BUSY_BLOCKS, VOTED = 50, 200, 10  # operations per block; blocks of transfers at the end; one of 10 posts has a vote
 TIMED_BLOCKS = 300
 CALLS, CALLS_SECONDS = 100, 0.5
-STEPS = 10  # lines of progress for each stage
+STEPS = 10  # progress lines per stage
 VESTS = 1_000_000_000_000
 NOW = 1_700_000_000
 SENDER = "user-0000000"
@@ -62,18 +62,18 @@ def name_of(number: int) -> str:
 
 
 def memory() -> int:
-    """Return the bytes that this process holds in memory."""
+    """Return the resident memory of this process in bytes."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
 
 
 def say(line: str) -> None:
-    """Print a line of progress."""
+    """Print a progress line."""
     sys.stderr.write(line + "\n")
     sys.stderr.flush()
 
 
 def counted(count: int, what: str) -> Iterator[int]:
-    """Yield numbers, and say now and then how many are done."""
+    """Yield 0 to `count` - 1, and print STEPS progress lines."""
     begun = time.perf_counter()
     for number in range(count):
         if number and number % max(count // STEPS, 1) == 0:
@@ -82,7 +82,7 @@ def counted(count: int, what: str) -> Iterator[int]:
 
 
 class Site:
-    """A chain with accounts, posts and blocks, whose blocks are in a log. `sizes` is the memory after each stage."""
+    """A chain with accounts, posts and blocks, with a block log."""
 
     def __init__(self, folder: Path) -> None:
         spec = load_spec("testnet")
@@ -95,7 +95,7 @@ class Site:
         self.push(when=NOW)
 
     def push(self, *operations: Operation, when: int = 0) -> None:
-        """Push a block of operations, each in a transaction of its own, without signatures."""
+        """Push a block of operations, each in a separate transaction, without signatures."""
         block = self.block(*operations, when=when)
         self.chain.push_block(block, TRUSTED)
 
@@ -108,7 +108,7 @@ class Site:
         return state.wire.seal_block(block)
 
     def transaction(self, operation: Operation) -> SignedTransaction:
-        """Return a transaction that no other is equal to."""
+        """Return a unique transaction."""
         self.serial += 1
         trx = SignedTransaction(0, self.serial, self.state.head_time + 60, (operation,), signatures=(bytes(65),))
         return self.state.wire.seal(trx)
@@ -118,7 +118,7 @@ class Site:
         apply_transaction(self.state, self.transaction(operation), TRUSTED)
 
     def add_accounts(self, count: int) -> None:
-        """Insert accounts, each with a key of its own, as if they were part of the head block."""
+        """Insert accounts, each with a different key, as part of the head block."""
         state = self.state
         for i in counted(count, "accounts"):
             name, key = name_of(i), key_authority(b"\2" + i.to_bytes(32, "big"))
@@ -150,7 +150,7 @@ class Site:
             self.push(*posts, *votes)
 
     def add_blocks(self, count: int) -> None:
-        """Push empty blocks, and then some of transfers, all of one account."""
+        """Push empty blocks, then blocks of transfers, all from one account."""
         for _ in counted(count, "blocks"):
             self.push()
         for number in range(BUSY_BLOCKS):
@@ -158,7 +158,7 @@ class Site:
 
 
 def median_of(work: Callable[[int], object], calls: int) -> float:
-    """Return the median processor time of a call."""
+    """Return the median CPU time of a call, in seconds."""
     times = []
     for i in range(calls):
         start = time.process_time_ns()
@@ -205,7 +205,7 @@ def operations(site: Site, accounts: int, posts: int) -> dict[str, float]:
 
 
 def asked_of(chain: Chain) -> Iterator[Question]:
-    """Return the calls that are measured: those of bench.rpc, then the ranked lists."""
+    """Yield the calls to measure: those of bench.rpc, then the ranked lists."""
     head = chain.state.props.last_irreversible_block_num
     number = next(n for n in range(head, 0, -1) if len(found_block(chain, n).transactions) == IN_BLOCK)
     yield from questions(chain, (number, IN_BLOCK), (SENDER, min(BUSY_BLOCKS * IN_BLOCK, 10_000)))
@@ -219,14 +219,14 @@ def asked_of(chain: Chain) -> Iterator[Question]:
 
 
 def found_block(chain: Chain, number: int) -> SignedBlock:
-    """Return a block that is there."""
+    """Return an existing block."""
     block = chain.block_by_number(number)
     assert block is not None
     return block
 
 
 def calls(chain: Chain) -> Iterator[tuple[str, float]]:
-    """Yield the time of each kind of call, and of the first one."""
+    """Yield the name and seconds of each kind of call, and of its first call."""
     service = new_service(chain, Processor(chain), DevChain(chain, ChainClock()), tuple(PLUGINS))
     freeze_loaded_objects()
     collect_in_portions()
@@ -245,7 +245,7 @@ def calls(chain: Chain) -> Iterator[tuple[str, float]]:
 
 
 def measure(accounts: int, posts: int, blocks: int) -> dict[str, dict[str, float]]:
-    """Return what a chain of this size takes: bytes, and seconds of each kind."""
+    """Return the figures of a chain of this size: bytes, and seconds of each kind."""
     tune_collector()
     with tempfile.TemporaryDirectory(prefix="coind-scale-") as folder:
         site = Site(Path(folder))
@@ -273,14 +273,14 @@ def measure(accounts: int, posts: int, blocks: int) -> dict[str, dict[str, float
 
 
 def in_process(*sizes: int) -> dict[str, dict[str, float]]:
-    """Measure in a process of its own."""
+    """Measure in a separate process."""
     run = subprocess.run([sys.executable, "-m", "bench.scale", "--one", *map(str, sizes)], stdout=subprocess.PIPE, check=True)
     found: dict[str, dict[str, float]] = json.loads(run.stdout)
     return found
 
 
 def shown(small: dict[str, dict[str, float]], large: dict[str, dict[str, float]]) -> Iterator[str]:
-    """Yield the lines of the result."""
+    """Yield the lines of the comparison."""
     yield "memory"
     for what, count in large["memory"].items():
         yield f"  {what:56} {count:14,.0f} bytes   {small['memory'][what]:14,.0f} at the small size"
@@ -296,7 +296,7 @@ def shown(small: dict[str, dict[str, float]], large: dict[str, dict[str, float]]
 
 
 def main() -> None:
-    """Measure a small chain and a large one, and print how they compare."""
+    """Measure a small and a large chain, and print a comparison."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for what in ("accounts", "posts", "blocks"):
         parser.add_argument(f"--{what}", type=int, default=LARGE)

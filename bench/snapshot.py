@@ -1,8 +1,8 @@
-"""Measures snapshots: how long saving takes, for how long the fork stops the node, and how long loading takes, at 10^5 accounts and as
-many posts, all plugins on.
+"""Measures snapshots: the time to save, the node's pause for the fork, and the time to load, with all plugins.
 
 Run: .venv/bin/python -m bench.snapshot [SIZE ...]
-The accounts are put into the tables directly, their posts come by the operation. Times are wall clock; of loading also the processor's.
+The largest size has 10^5 accounts and posts. Accounts are inserted into the tables directly, posts by operations. Times are wall-clock
+time, for saving and loading also CPU time.
 """
 
 import gc
@@ -33,10 +33,10 @@ METADATA = '{"tags":["one","two"],"app":"bench/1"}'
 
 
 class Site(GrowthSite):
-    """A chain with `size` accounts that have keys of their own, each with a post."""
+    """A chain with `size` accounts, each with different keys and a post."""
 
     def fill(self) -> None:
-        """Insert the accounts and their posts, as if they were part of the head block."""
+        """Insert the accounts and their posts, as part of the head block."""
         state = self.state
         for i in range(self.size):
             name = f"user-{i * 7919 % self.size:06d}"
@@ -66,28 +66,28 @@ def measure(size: int) -> None:
         begun, cpu = time.perf_counter(), time.process_time()
         path = save(site.chain, folder, disk)
         seconds, own = time.perf_counter() - begun, time.process_time() - cpu
-        print(f"{size:>7,}: saved in process in {seconds:.2f} s ({own:.2f} s of the processor), {path.stat().st_size / 1e6:.1f} MB")
+        print(f"{size:>7,}: saved in process in {seconds:.2f} s ({own:.2f} s of CPU time), {path.stat().st_size / 1e6:.1f} MB")
         del site
         gc.collect()
         measure_load(path, spec)
 
 
 async def in_child(chain: Chain, folder: Path) -> None:
-    """Print for how long the fork stops the process, and how long the child works."""
+    """Print the pause of the process for the fork, and the child's time."""
     begun = time.perf_counter()
     child = ForkedChild(lambda: save(chain, folder, SystemDisk()))
     await child.wait()
-    print(f"         fork stops the node for {child.pause * 1e3:.1f} ms; the child saves in {time.perf_counter() - begun:.2f} s")
+    print(f"         the fork pauses the node for {child.pause * 1e3:.1f} ms; the child saves in {time.perf_counter() - begun:.2f} s")
 
 
 def measure_load(path: Path, spec: ChainSpec) -> None:
-    """Print how long loading takes."""
+    """Print the time to load a snapshot."""
     for _ in range(3):
         chain = Chain(new_state(spec, lambda state: enable(state, PLUGINS)))
         gc.disable()
         begun, cpu = time.perf_counter(), time.process_time()
         loaded = load(chain, path, SystemDisk())
-        print(f"         loaded in {time.perf_counter() - begun:.2f} s ({time.process_time() - cpu:.2f} s of the processor)", end="")
+        print(f"         loaded in {time.perf_counter() - begun:.2f} s ({time.process_time() - cpu:.2f} s of CPU time)", end="")
         begun, cpu, longest = time.perf_counter(), time.process_time(), 0.0
         step = cpu
         for _ in loaded.steps():

@@ -1,8 +1,8 @@
-"""Measures get_ranked_posts with few and with many posts, and what the social index adds to operations, in key recoveries.
+"""Measures get_ranked_posts with few and many posts, and the overhead of the social index per operation, in key recoveries.
 
 Run: .venv/bin/python -m bench.social
-Times are of the processor. The posts are made up: a fifth in ten communities, the rest under fifty tags, half of them with votes,
-of a week. A page is 20 posts.
+Times are CPU time. The synthetic posts are from one week: a fifth in ten communities, the rest under fifty tags, half of them with
+votes. A page is 20 posts.
 """
 
 import json
@@ -41,7 +41,7 @@ SORTS = ("trending", "hot", "created", "payout", "muted")
 
 
 def synthetic(count: int) -> tuple[State, float, float]:
-    """A state with so many posts, and the seconds that the index took for each comment and for each vote."""
+    """Return a state with `count` posts, and the index's seconds per comment and per vote."""
     chance = random.Random(1)
     made = new_state(load_spec("dev"), prepare=lambda fresh: enable(fresh, (FOLLOW.name, COMMUNITIES.name)))
     kept = COMMUNITIES.of(made)
@@ -83,7 +83,7 @@ def synthetic(count: int) -> tuple[State, float, float]:
 
 
 def seconds(call: Callable[[], object], rounds: int = ROUNDS) -> float:
-    """The best of several rounds, as noise only adds."""
+    """Return the seconds of the best of several rounds, because noise only adds time."""
     best = float("inf")
     for _ in range(rounds):
         start = time.process_time()
@@ -93,7 +93,7 @@ def seconds(call: Callable[[], object], rounds: int = ROUNDS) -> float:
 
 
 def measure(count: int, recovery: float) -> None:
-    """Print all figures for so many posts."""
+    """Print all figures for `count` posts."""
     made, comment, vote = synthetic(count)
     service = Service([method for method in METHODS.values() if method.group == "bridge"], wire=made.wire, state=made)
     print(f"{count:,} posts: the index adds {comment * 1e6:.1f} µs to a comment, {vote * 1e6:.1f} µs to a vote")
@@ -117,7 +117,7 @@ def measure(count: int, recovery: float) -> None:
 
 
 def after_vote(made: State, comment: int, ask: Callable[[], object]) -> None:
-    """Change a value that a post is ranked by, and ask for the ranked posts."""
+    """Change a value that ranks a post, and request the ranked posts."""
     row = made.comments.find(comment)
     made.comments.modify(row, net_rshares=row.net_rshares + 10**9)
     COMMUNITIES.of(made).dirty.post(comment)

@@ -1,9 +1,9 @@
-"""Measures the time from the command to the first answer, and how much of it the node computed.
+"""Measures the time from the command to the first reply, and the node's CPU time.
 
 Run: .venv/bin/python -m bench.start [ROUNDS] [--module]
-Each round starts `bin/coind run` on a free port and asks for the head of the chain until it is answered: with the chain in memory, with a
-data folder that is empty at the start, and with 21 witnesses. `--module` leaves the launcher out (python -m node).
-The aims: 0.5 s at the worst, with 21 witnesses 1 s.
+Each round starts `bin/coind run` on a free port and polls the head of the chain until the first reply: with the chain in memory, with an
+empty data folder, and with 21 witnesses. `--module` skips the launcher (python -m node).
+Targets: at most 0.5 s, and 1 s with 21 witnesses.
 """
 
 import argparse
@@ -30,7 +30,7 @@ REQUEST = b"POST / HTTP/1.1\r\nHost: node\r\nConnection: close\r\nContent-Length
 
 
 class Start(Struct, frozen=True):
-    """One start: until the first answer, in seconds of the clock and of the node's processor; the head that was answered."""
+    """One start: wall-clock and CPU seconds until the first reply, and the head block number in it."""
 
     seconds: float
     computed: float
@@ -38,14 +38,14 @@ class Start(Struct, frozen=True):
 
 
 def free_port() -> int:
-    """Return a port that nobody uses."""
+    """Return a free port."""
     with socket.socket() as chosen:
         chosen.bind(("127.0.0.1", 0))
         return int(chosen.getsockname()[1])
 
 
 def ask(port: int) -> int | None:
-    """Return the number of the head block; None as long as nobody answers."""
+    """Return the number of the head block, or None if the port refuses connections."""
     try:
         with socket.create_connection(("127.0.0.1", port), timeout=WAIT_SECONDS_MAX) as connection:
             connection.sendall(REQUEST)
@@ -56,7 +56,7 @@ def ask(port: int) -> int | None:
 
 
 def start(command: list[str], options: list[str]) -> Start:
-    """Start a node, wait for its first answer, and end it."""
+    """Start a node, wait for its first reply, and stop it."""
     port = free_port()
     words = [*command, "run", "--http", f"127.0.0.1:{port}", *options]
     begun = time.perf_counter()
@@ -78,10 +78,10 @@ def start(command: list[str], options: list[str]) -> Start:
 
 
 def main() -> int:
-    """Measure; 1 if a start takes too long."""
+    """Measure. Return 1 if a start takes too long."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("rounds", nargs="?", type=int, default=ROUNDS)
-    parser.add_argument("--module", action="store_true", help="leave the launcher out")
+    parser.add_argument("--module", action="store_true", help="skip the launcher")
     options = parser.parse_args()
     command = [sys.executable, "-P", "-m", "node"] if options.module else [str(ROOT / "bin/coind")]
     status = 0
@@ -98,7 +98,7 @@ def main() -> int:
         middle, worst, computed = statistics.median(seconds), max(seconds), statistics.median(each.computed for each in starts)
         verdict = "" if worst <= seconds_max else f", more than {seconds_max:g} s"
         status |= worst > seconds_max
-        print(f"{name:24} {middle:.3f} s, at worst {worst:.3f} s{verdict}; computed {computed:.2f} s; head block {starts[-1].head}")
+        print(f"{name:24} {middle:.3f} s, at worst {worst:.3f} s{verdict}; CPU time {computed:.2f} s; head block {starts[-1].head}")
     return status
 
 

@@ -1,6 +1,6 @@
-"""Measures the block log: appending by each sync policy, a fork switch, and opening a log of many blocks.
+"""Measures the block log: appending with each sync policy, a fork switch, and opening a log of many blocks.
 
-Run: .venv/bin/python -m bench.storage [--blocks 100000] [--folder DIR]         (DIR: on the disk to be measured)
+Run: .venv/bin/python -m bench.storage [--blocks 100000] [--folder DIR]         (DIR: on the disk to measure)
 """
 
 import argparse
@@ -18,7 +18,7 @@ from node.storage.sync_policy import sync_policy
 from state.protocol.transaction import SignedBlock, Wire
 from tests.helpers.nodes import dev_chain, empty_blocks
 
-PUSHED = 200  # blocks that are pushed one after another, each waiting for its answer
+PUSHED = 200  # blocks pushed one after another, each after the reply to the previous one
 
 
 def say(line: str) -> None:
@@ -27,7 +27,7 @@ def say(line: str) -> None:
 
 
 def pushing(folder: Path, blocks: list[SignedBlock], policy: str) -> float:
-    """Milliseconds from sending a block to its answer."""
+    """Return the milliseconds from pushing a block to its reply."""
 
     async def main() -> float:
         chain = dev_chain()
@@ -55,7 +55,7 @@ def main() -> None:
     wire, blocks = empty_blocks(PUSHED)
     for policy in ("never", "5", "block"):
         with tempfile.TemporaryDirectory(dir=options.folder) as folder:
-            say(f"a block pushed, --sync {policy}: {pushing(Path(folder), blocks, policy):.2f} ms until it is answered")
+            say(f"a block pushed, --sync {policy}: {pushing(Path(folder), blocks, policy):.2f} ms until the reply")
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         growing(Path(folder), wire, blocks, options.blocks)
 

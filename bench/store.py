@@ -1,4 +1,4 @@
-"""Measures the store: microseconds of processor time per call, and multiples of one key recovery of the same run.
+"""Measures the store: CPU microseconds per call, and multiples of one key recovery of the same run.
 
 Run: .venv/bin/python -m bench.store [rows ...]         (default: 100000 1000000)
 """
@@ -33,7 +33,7 @@ class Account(Row):
 
 
 class Accounts(Table[Account]):
-    """The shape that the aims are set for: one Unique, two Ordered."""
+    """The table for which the targets are set: one Unique, two Ordered indices."""
 
     by_name = Unique("name")
     by_proxy = Ordered("proxy", "name")
@@ -50,7 +50,7 @@ class Scores(Table[Score]):
 
 
 class Report:
-    """Prints one line per figure; the yardstick is measured next to what it measures."""
+    """Printer of one line per figure. The time of a key recovery, the unit, is measured at its creation."""
 
     def __init__(self, title: str) -> None:
         self.recovery = recovery_seconds() * 1e6
@@ -62,7 +62,7 @@ class Report:
 
 @contextmanager
 def quiet_collector() -> Iterator[None]:
-    """Exempt loaded objects from garbage collection, as the node does."""
+    """Disable garbage collection, and exempt loaded objects from it."""
     gc.collect()
     gc.freeze()
     gc.disable()
@@ -74,7 +74,7 @@ def quiet_collector() -> Iterator[None]:
 
 
 def best(call: Callable[[Any], object], arguments: list[Any], reset: Callable[[], object] | None = None) -> float:
-    """Microseconds per call: the best of a few rounds over all arguments, with an untimed reset after each round."""
+    """Return the microseconds per call: the best of ROUNDS over all arguments, with an untimed reset after each round."""
     seconds = float("inf")
     for _ in range(ROUNDS):
         start = time.process_time()
@@ -87,7 +87,7 @@ def best(call: Callable[[Any], object], arguments: list[Any], reset: Callable[[]
 
 
 def empty_seconds(arguments: list[Any]) -> float:
-    """Return the time of the loop of `best` without its call."""
+    """Return the seconds of the loop of `best` without its call."""
     start = time.process_time()
     for _ in arguments:
         pass
@@ -95,7 +95,7 @@ def empty_seconds(arguments: list[Any]) -> float:
 
 
 def with_undo(report: Report, journal: Journal, label: str, call: Callable[[Any], object], arguments: list[Any]) -> None:
-    """Measure a write, and taking it back."""
+    """Measure a write and its undo."""
     mark = journal.position()
     undone: list[float] = []
 
@@ -109,7 +109,7 @@ def with_undo(report: Report, journal: Journal, label: str, call: Callable[[Any]
 
 
 def filled(journal: Journal, size: int, random: Random) -> Accounts:
-    """Return a table of accounts in random order of names and votes, its journal cut."""
+    """Return a table of accounts with random names and votes, committed in the journal."""
     accounts = Accounts(journal)
     for n in range(size):
         name = f"user{random.randrange(10**9)}-{n}"
@@ -119,10 +119,10 @@ def filled(journal: Journal, size: int, random: Random) -> Accounts:
 
 
 def bench_writes(report: Report, accounts: Accounts, journal: Journal, random: Random) -> None:
-    """Insert, modify and remove rows picked at random, so that memory is as cold as in a node."""
+    """Insert, modify and remove random rows, so that memory is as cold as in a node."""
     rows = random.sample(list(accounts), CALLS)
     modify, votes = accounts.modify, {row.id: random.randrange(10**12) for row in rows}
-    # One row object is inserted once per round: undo gives it back.
+    # Each row object is inserted once per round, and removed by the undo.
     new = [Account(f"new{random.randrange(10**9)}-{n}", votes=random.randrange(10**12)) for n in range(CALLS)]
     with_undo(report, journal, "insert, 1 unique 2 ordered", accounts.insert, new)
     hot = [rows[0]] * CALLS
@@ -135,7 +135,7 @@ def bench_writes(report: Report, accounts: Accounts, journal: Journal, random: R
 
 
 def bench_reads(report: Report, accounts: Accounts, random: Random) -> None:
-    """Look-ups, heads and pages."""
+    """Measure lookups, heads and pages."""
     rows = random.sample(list(accounts), CALLS)
     get, by_votes, by_proxy = accounts.by_name.get, accounts.by_votes, accounts.by_proxy
     report.line("get by name, random rows", best(get, [row.name for row in rows]))
@@ -148,7 +148,7 @@ def bench_reads(report: Report, accounts: Accounts, random: Random) -> None:
 
 
 def bench_lists(report: Report, journal: Journal, keys: int) -> None:
-    """Histories of as many keys as there are rows."""
+    """Measure append lists, one per row."""
     lists: AppendLists[int, int] = AppendLists(journal)
     for key in range(keys):
         lists.append(key, key)
@@ -158,7 +158,7 @@ def bench_lists(report: Report, journal: Journal, keys: int) -> None:
 
 
 def bench_journal(report: Report, journal: Journal) -> None:
-    """An empty session, which every transaction and operation opens."""
+    """Measure an empty session, which every transaction and operation opens."""
 
     def session(_: object) -> None:
         with journal.session():
@@ -168,7 +168,7 @@ def bench_journal(report: Report, journal: Journal) -> None:
 
 
 def bench_lazy(report: Report, size: int, random: Random) -> None:
-    """Measure the next read of a lazy index after a share of its rows has changed; its result decides REBUILD_SHARE."""
+    """Measure a read of a lazy index after a share of its rows has changed. The result determines REBUILD_SHARE."""
     journal = Journal()
     scores = Scores(journal)
     for _ in range(size):
@@ -194,7 +194,7 @@ def main(sizes: tuple[int, ...]) -> None:
         random, journal = Random(size), Journal()
         start = time.process_time()
         accounts = filled(journal, size, random)
-        report.line("fill, per row (with making it)", (time.process_time() - start) / size * 1e6)
+        report.line("fill, per row (including its creation)", (time.process_time() - start) / size * 1e6)
         with quiet_collector():
             bench_writes(report, accounts, journal, random)
             bench_reads(report, accounts, random)

@@ -1,8 +1,8 @@
 """Measures a suite of 50 tests, each on a fresh chain and with 3 signed broadcasts: with the pytest plugin, in one process, and with beem.
 
 Run: .venv/bin/python -m bench.suite [--coind COMMAND]
-The aim: 3 s for the whole run of pytest, with the start of the node in it, when the node signs. What beem takes is beside it, if
-`bin/test clients beem` has installed it. In one process: 50 ms for a start, 0.3 s for 1,000 empty blocks.
+Targets: 3 s for the whole pytest run, including the start of the node, when the node signs. In one process, 50 ms for a start and 0.3 s
+for 1,000 empty blocks. beem is measured if `bin/test clients beem` has installed it.
 """
 
 import argparse
@@ -43,7 +43,7 @@ def say(line: str) -> None:
 
 
 def seconds(work: Callable[[], object]) -> tuple[float, float]:
-    """Return what something takes of the clock, and of this process's processor time."""
+    """Return the wall-clock time and this process's CPU time of a call."""
     begun, computed = time.perf_counter(), time.process_time()
     work()
     return time.perf_counter() - begun, time.process_time() - computed
@@ -53,12 +53,12 @@ def seconds(work: Callable[[], object]) -> tuple[float, float]:
 
 
 def with_pytest(command: str, package: str) -> tuple[float, float]:
-    """Run the suite as a user's project does; returns the seconds of the whole run, and of processor time, the node's included."""
+    """Run the suite like a user's project. Return the seconds of the whole run, and the CPU seconds including the node's."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "test_suite.py").write_text(SUITE, encoding="utf-8")
         Path(folder, "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
         words = [sys.executable, "-m", "pytest", "-q", "-p", "coind.pytest_plugin", "-p", "no:cacheprovider", "--coind", command]
-        # As in an environment that has pytest and the plugin, and no other plugins.
+        # Like an environment with pytest and only this plugin.
         environment = {**os.environ, "PYTHONPATH": package, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
         begun, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
         ran = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=False)
@@ -72,15 +72,15 @@ def with_pytest(command: str, package: str) -> tuple[float, float]:
 
 
 def in_process() -> None:
-    """Print what the same takes without a node, and how long chains take to start."""
+    """Print the time of the same suite without a node, and the start time of chains."""
     from node.app.local_chain import LocalChain
 
     starts = [seconds(LocalChain) for _ in range(STARTS)]
     clock, computed = (statistics.median(each) for each in zip(*starts, strict=True))
-    say(f"LocalChain: start {clock * 1000:.0f} ms, {computed * 1000:.0f} ms of it computed (at most {START_SECONDS_MAX * 1000:.0f} ms)")
+    say(f"LocalChain: start {clock * 1000:.0f} ms, CPU time {computed * 1000:.0f} ms (at most {START_SECONDS_MAX * 1000:.0f} ms)")
     chain = LocalChain()
     clock, computed = min(seconds(lambda: chain.mine(BLOCKS)) for _ in range(3))
-    say(f"LocalChain: {BLOCKS:,} empty blocks {clock:.2f} s, {computed:.2f} s of it computed (at most {BLOCKS_SECONDS_MAX} s)")
+    say(f"LocalChain: {BLOCKS:,} empty blocks {clock:.2f} s, CPU time {computed:.2f} s (at most {BLOCKS_SECONDS_MAX} s)")
 
     def suite() -> None:
         fresh = LocalChain()
@@ -91,16 +91,16 @@ def in_process() -> None:
             fresh.revert(moment)
 
     clock, computed = seconds(suite)
-    say(f"LocalChain: {TESTS} tests of {BROADCASTS} broadcasts {clock:.2f} s, {computed:.2f} s of it computed")
+    say(f"LocalChain: {TESTS} tests of {BROADCASTS} broadcasts {clock:.2f} s, CPU time {computed:.2f} s")
 
 
 # ------------------------------------------------------------------ beem
 
 
 def with_beem(command: str) -> None:
-    """Print what the tests take when beem signs, or why that isn't measured."""
+    """Print the time of the tests when beem signs, or why it isn't measured."""
     if not BEEM.exists():
-        say("beem: not measured, it isn't installed; bin/test clients beem installs it")
+        say("beem: not measured, because it isn't installed. Install it with bin/test clients beem.")
         return
     with tempfile.TemporaryDirectory() as folder:
         ready = Path(folder, "ready.json")
@@ -126,7 +126,7 @@ def with_beem(command: str) -> None:
 
 
 def beem_session(url: str) -> None:
-    """Do what the tests do with beem, which runs in an environment of its own, and print what it took."""
+    """Run the tests with beem, in its separate environment, and print the time."""
     from tests.clients.beem.session import connect, key
 
     def ask(method: str, params: Any) -> Any:
@@ -146,7 +146,7 @@ def beem_session(url: str) -> None:
             ask("dev_api.revert", {"id": moment})
 
     clock, computed = seconds(suite)
-    say(f"beem: {TESTS} tests of {BROADCASTS} broadcasts {clock:.2f} s, {computed:.2f} s of it computed by beem")
+    say(f"beem: {TESTS} tests of {BROADCASTS} broadcasts {clock:.2f} s, CPU time of beem {computed:.2f} s")
 
 
 def main() -> None:
@@ -161,7 +161,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         import_module("bin.package.build").lay_out(ROOT, Path(folder, "coind"))
         clock, computed = min(with_pytest(given.coind, folder) for _ in range(3))
-    what = f"{clock:.2f} s, {computed:.2f} s of it computed, with the start of node and pytest"
+    what = f"{clock:.2f} s, CPU time {computed:.2f} s, including the start of node and pytest"
     say(f"pytest: {TESTS} tests of {BROADCASTS} broadcasts {what} (at most {SUITE_SECONDS_MAX} s)")
     with_beem(given.coind)
     in_process()

@@ -1,11 +1,11 @@
-"""Measures how long one client waits for a small reply while something large happens in the node, on a chain of many posts.
+"""Measures a client's wait for a small reply during expensive work in the node, on a chain of many posts.
 
 Run: .venv/bin/python -m bench.waits [POSTS] [--only WORDS] [--ahead]
-Each line is made in a forked copy of one chain, so that every call is a first call. While it happens, one client asks for a small reply
-every 5 ms, in the node's own loop, without sockets. Times are of the processor: what passes on the clock says little on a busy machine.
+Each line is measured in a forked copy of one chain, so that every call is a first call. During the work, one client requests a small reply
+every 5 ms in the node's event loop, without sockets. Times are CPU time, because wall-clock time says little on a busy machine.
 
-`total`: what the whole thing took. `longest`: the longest stretch in which nobody else had a turn, which is the longest wait of another
-client. `again`: the same for calls that are made a second time. The aim: no stretch above 100 ms, and no first call above 50 ms.
+`total`: the time of the whole work. `longest`: the longest loop iteration, which is the longest wait of another client. `again`: the time
+of a second call. Targets: no iteration above 100 ms, and no first call above 50 ms.
 """
 
 import argparse
@@ -68,16 +68,16 @@ class Node(Struct, eq=False):
     processor: Processor
     devchain: DevChain
     service: Service
-    coming: SignedBlock | None = None  # a block that is to be pushed
+    coming: SignedBlock | None = None  # the block to push next
 
     async def ask(self, body: bytes) -> bytes:
-        """Return the answer to a request of a program with local rights."""
+        """Return the reply to a request of a client with local rights."""
         reply = await self.service.answer_in_turn(body, LOCAL)
         return reply if isinstance(reply, bytes) else await reply
 
 
 class Figure(Struct):
-    """The milliseconds of the processor that something took, in all and in its longest stretch; `size` is that of its answer."""
+    """CPU milliseconds of some work, in total and in its longest loop iteration; `size` is the size of its reply in bytes."""
 
     total: float
     longest: float
@@ -90,7 +90,7 @@ def request(method: str, params: Any) -> bytes:
 
 
 def listed(name: str, start: Any, order: str) -> tuple[str, Any]:
-    """Return a call of a list at its largest."""
+    """Return a call of a list method with the largest limit."""
     return f"database_api.{name}", {"start": start, "limit": 1000, "order": order}
 
 
@@ -166,7 +166,7 @@ ENVELOPE = b'{"jsonrpc":"2.0","id":1,"method":"database_api.find_accounts","para
 
 
 def bodies() -> Iterator[tuple[str, bytes]]:
-    """Yield large bodies that a program with local rights may send, by what is nasty about them."""
+    """Yield large, adversarial bodies of a client with local rights, by name."""
 
     def called(params: bytes) -> bytes:
         return ENVELOPE + b'{"accounts":' + params + b"}}"
@@ -196,7 +196,7 @@ def bodies() -> Iterator[tuple[str, bytes]]:
 
 
 def block(node: Node) -> bytes:
-    """Return a call with a block of nearly 2 MB of transfers, which doesn't link to the chain."""
+    """Return a call with a block of nearly 2 MB of transfers that doesn't link to the chain."""
     transfer = {"from": "user-000000", "to": "user-000001", "amount": {"amount": "1", "precision": 3, "nai": "@@000000021"}, "memo": ""}
     trx = {
         "ref_block_num": 1,
@@ -219,7 +219,7 @@ def block(node: Node) -> bytes:
 
 
 def filled(posts: int) -> Node:
-    """Return a node of a chain with so many accounts, posts and orders; a tenth of the posts have a vote."""
+    """Return a node of a chain with `posts` accounts, posts and orders. A tenth of the posts have a vote."""
     site = Site(posts)
     for i in range(0, posts, 10):
         site.apply(Vote(f"user-{(i + 1) % posts:06d}", f"user-{i:06d}", "post", 10_000))
@@ -232,7 +232,7 @@ def filled(posts: int) -> Node:
 
 
 def settle(site: Site) -> None:
-    """Let nothing be undone any more of what has been put into the state, which no block holds."""
+    """Make the state irreversible, because no block has the inserted rows."""
     chain, pack = site.chain, site.state.wire.pack_block
     blocks = {number: chain.block_by_number(number) for number in range(1, site.state.props.head_block_number + 1)}
     packed = {number: pack(block) for number, block in blocks.items() if block is not None}
@@ -245,7 +245,7 @@ def settle(site: Site) -> None:
 
 
 async def measured(node: Node, work: Work) -> Figure:
-    """Return what some work takes, while somebody else asks for a small reply now and then."""
+    """Return the figure of some work, during which another client requests small replies."""
     loop = EventLoopMonitor()
     figure = Figure(0.0, 0.0)
     async with trio.open_nursery() as nursery:
@@ -258,7 +258,7 @@ async def measured(node: Node, work: Work) -> Figure:
         reply = await work(node)
         figure.size = len(reply) if isinstance(reply, bytes) else 0
         del reply
-        # The turn in which it ended counts as well.
+        # Include the loop iteration in which the work ended.
         await trio.sleep(2 * ASKED_EVERY_SECONDS)
         figure.total, figure.longest = (time.thread_time() - begun) * 1000, loop.longest()[1] * 1000
         nursery.cancel_scope.cancel()
@@ -266,14 +266,14 @@ async def measured(node: Node, work: Work) -> Figure:
 
 
 async def ask_on(node: Node) -> None:
-    """Ask for a small reply now and then."""
+    """Request a small reply every ASKED_EVERY_SECONDS."""
     while True:
         await node.ask(SMALL)
         await trio.sleep(ASKED_EVERY_SECONDS)
 
 
 def in_a_copy(node: Node, *works: Work) -> list[Figure]:
-    """Return the figures of works that are done one after the other in a forked copy of the node."""
+    """Run works one after another in a forked copy of the node, and return their figures."""
     fork = multiprocessing.get_context("fork")
     here, there = fork.Pipe(duplex=False)
 
@@ -297,7 +297,7 @@ def ask_for(body: bytes) -> Work:
 
 
 def calls(node: Node, words: str) -> bool:
-    """Print a line for each method; returns whether no stretch was too long."""
+    """Print a line for each method. Return whether no loop iteration was too long."""
     fine = True
     for method, params in CALLS:
         what = f"{method} {json.dumps(params)}"[:100]
@@ -308,7 +308,7 @@ def calls(node: Node, words: str) -> bool:
 
 
 def large_bodies(node: Node, words: str) -> bool:
-    """Print a line for each large body; returns whether no stretch was too long."""
+    """Print a line for each large body. Return whether no loop iteration was too long."""
     fine = True
     for what, body in (*bodies(), ("a block of 2 MB", block(node))):
         if words in f"body: {what}":
@@ -317,7 +317,7 @@ def large_bodies(node: Node, words: str) -> bool:
 
 
 def events(node: Node, words: str) -> bool:
-    """Print a line for each thing that the node does by itself or by its driver; returns whether no stretch was too long."""
+    """Print a line for each event of the node or its dev chain. Return whether no loop iteration was too long."""
     fine = True
     for works in happening():
         if words in f"event: {', '.join(works)}":
@@ -328,10 +328,10 @@ def events(node: Node, words: str) -> bool:
 
 
 def happening() -> list[dict[str, Work]]:
-    """Return works by their names; those that stand together are done one after the other on the same copy of the node.
+    """Return works by name. Those in one dict run one after another in the same copy of the node.
 
-    The first that touches all of the state pays for the pages that the copy shares with the node: so a checkpoint is kept twice. What
-    begins with PREPARED only prepares the work after it.
+    The first work that touches the whole state pays for the copy-on-write of its pages, so there are two snapshots. Works whose names
+    begin with PREPARED only prepare the next work.
     """
     ahead: Work = lambda copy: warm_up(copy.site.state)  # noqa: E731
     folder = Path(tempfile.gettempdir()) / "coind-bench-waits"
@@ -339,18 +339,18 @@ def happening() -> list[dict[str, Work]]:
     dumped = str(folder / "dump")
     return [
         {"an empty block": in_turn(lambda copy: copy.site.produce())},
-        {"reading ahead": ahead, "giving back what is not read": in_turn(lambda copy: copy.site.state.release_indices(1000))},
+        {"a warm-up": ahead, "releasing unread indices": in_turn(lambda copy: copy.site.state.release_indices(1000))},
         {
-            "a checkpoint": called("snapshot", {}),
-            "a checkpoint, again": called("snapshot", {}),
+            "a dev snapshot": called("snapshot", {}),
+            "a dev snapshot, again": called("snapshot", {}),
             f"{PREPARED} a block": in_turn(lambda copy: copy.site.produce()),
             "a return to it": called("revert", {"id": 1}),
-            "reading ahead, after that": ahead,
+            "a warm-up, after that": ahead,
         },
         {
             "a dump": called("dump", {"path": dumped}),
             "loading it": called("load", {"path": dumped}),
-            "reading ahead, after that": ahead,
+            "a warm-up, after that": ahead,
         },
         {"saving a snapshot": partial(saved, folder=folder)},
         {f"{PREPARED} 1,000 posts": in_turn(partial(put_off, count=1000)), "1,000 posts are paid out": in_turn(partial(paid, seconds=60))},
@@ -369,23 +369,23 @@ UNCHECKED = Skip.TRANSACTION_SIGNATURES | Skip.AUTHORITY_CHECK | Skip.TAPOS_CHEC
 
 
 def in_turn(do: Callable[[Node], Any]) -> Work:
-    """Return the work of a job of the processor."""
+    """Return the work of running a job of the processor."""
     return lambda copy: copy.processor.in_turn(lambda: do(copy))
 
 
 def called(name: str, params: dict[str, Any]) -> Work:
-    """Return the work of a call that drives the chain."""
+    """Return the work of a `dev_api` call."""
     return ask_for(request(f"dev_api.{name}", params))
 
 
 def paid(node: Node, seconds: int = WEEK) -> None:
-    """Make a block in which all that is due so much later is done at once, as after a leap in time: of a week, all posts are paid out."""
+    """Jump in time and make a block, which does all work due until then. After a week all posts are paid."""
     node.devchain.set_next_block_time(node.site.state.head_time + seconds)
     node.devchain.make_block()
 
 
 def put_off(node: Node, count: int) -> None:
-    """Put the payouts of all posts off by a week, but of so many, and leap to where these are due, so that all else has been done."""
+    """Postpone all payouts by a week except `count`, and jump to a minute before these are due, so that all other work is done."""
     state = node.site.state
     due = state.head_time + WEEK
     for i, row in enumerate(state.comments):
@@ -395,19 +395,19 @@ def put_off(node: Node, count: int) -> None:
 
 
 async def saved(node: Node, folder: Path) -> None:
-    """Save a snapshot, as a node does now and then."""
+    """Save a snapshot like a node does."""
     await ForkedChild(lambda: save(node.site.chain, folder, SystemDisk())).wait()
 
 
 def transfer(node: Node, i: int, size: int = 1) -> SignedTransaction:
-    """Return a transaction of so many transfers, without a signature."""
+    """Return an unsigned transaction of `size` transfers."""
     operations = [Transfer(f"user-{i:06d}", f"user-{i + 1:06d}", Asset(1, COIN), f"{i} {n}") for n in range(size)]
     trx = SignedTransaction(expiration=node.site.state.head_time + 600, operations=tuple(operations))
     return node.site.state.wire.seal(trx)
 
 
 def fork(node: Node) -> None:
-    """Let the chain have two branches from the same block on, and know all blocks but the last one of the longer branch."""
+    """Create two branches from the same block. The chain has all blocks except the last one of the longer branch."""
     chain, state = node.site.chain, node.site.state
 
     def grow(blocks: int, slot: int) -> list[SignedBlock]:
@@ -431,14 +431,14 @@ def fork(node: Node) -> None:
 
 
 def switch(node: Node) -> None:
-    """Push the block that makes the other branch the main one."""
+    """Push the block that makes the other branch the main branch."""
     assert node.coming is not None, "fork has made it"
     switched = node.site.chain.push_block(node.coming, UNCHECKED)
     assert switched, "the other branch is longer"
 
 
 async def told(node: Node, count: int) -> None:
-    """Make a block of 100 transfers, of which so many subscribers are told."""
+    """Make a block of 100 transfers, and notify `count` subscribers."""
     hub = Hub(node.site.chain, node.devchain.clock)
     sessions = [hub.session(lambda: True, lambda: None) for _ in range(count)]
     for session in sessions:
@@ -468,7 +468,7 @@ async def scraped(node: Node) -> bytes:
 
 
 def refused_batch(node: Node) -> bytes:
-    """Return a batch of transactions with signatures of nobody, each of which is refused and explained."""
+    """Return a batch of transactions with invalid signatures, each of which is refused and explained."""
     calls = []
     for i in range(2000):
         given = node.site.state.wire.transaction_to_json(transfer(node, i)) | {"signatures": ["1f" + f"{i:04x}" * 32]}
@@ -478,13 +478,13 @@ def refused_batch(node: Node) -> bytes:
 
 
 def large_refusal(node: Node) -> bytes:
-    """Return a call that explains a large transaction with a signature of nobody."""
+    """Return a call that explains a large transaction with an invalid signature."""
     given = node.site.state.wire.transaction_to_json(transfer(node, 1, 1300)) | {"signatures": ["1f" + "ab" * 64]}
     return request("dev_api.explain_transaction", {"trx": given})
 
 
 def show(what: str, figures: list[Figure]) -> bool:
-    """Print the figures of something; returns whether no stretch was too long."""
+    """Print the figures of some work. Return whether no loop iteration was too long."""
     first = figures[0]
     again = f" again {figures[1].total:7.1f}" if figures[1:] else ""
     print(f"{what:100} total {first.total:7.1f} longest {first.longest:6.1f}{again} ms {first.size:10,} bytes", flush=True)
@@ -492,11 +492,11 @@ def show(what: str, figures: list[Figure]) -> bool:
 
 
 def main() -> int:
-    """Build the chain, measure; 1 if somebody has to wait for too long."""
+    """Build the chain and measure. Return 1 if a wait is too long."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("posts", nargs="?", type=int, default=POSTS)
-    parser.add_argument("--only", default="", help="measure only what has these words in its name")
-    parser.add_argument("--ahead", action="store_true", help="read ahead before, as a node does after its start")
+    parser.add_argument("--only", default="", help="measure only works with these words in their names")
+    parser.add_argument("--ahead", action="store_true", help="warm up first, like a node after its start")
     options = parser.parse_args()
     tune_collector()
     logging.getLogger(ROOT).setLevel(logging.WARNING)
