@@ -1,5 +1,5 @@
-"""The records that replies consist of: one declaration each, from which both forms of JSON and the documentation are made.
+"""Records of replies. Both JSON formats and the documentation are generated from their declarations.
 
-A record's class ends in `Record`. Its docstring says what clients see, its number in rpc-api.md (`R-account`), and what it is read from: a
-row, a view (a row with what other tables and plugins add to it), or an instance of the record.
+A record's class ends in `Record`. Its docstring gives its meaning for clients, its number in rpc-api.md (`R-account`), and its source: a
+row, a view (a row with data of other tables and plugins), or an instance of the record.
 """

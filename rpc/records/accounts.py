@@ -1,4 +1,4 @@
-"""R-account: an account with its authorities and metadata, as both groups and the extended form show it.
+"""R-account: an account with its authorities and metadata, in the formats of both groups and in extended form.
 Source: rpc-api.md §2.2, §4.4.
 """
 
@@ -19,14 +19,14 @@ from state.tables import accounts as tables
 NEW_MANA_HARDFORK = 20
 NO_AUTHORITY = tables.AccountAuthority()
 NO_METADATA = tables.AccountMetadata()
-# Members of authorities that are shown with a unit of work: a key is written as text.
+# Members of authorities that one unit of work pays for. Keys cost more, since they are encoded as text.
 NAMES_OF_UNIT, KEYS_OF_UNIT = 10, 2
 
 Nothing = Annotated[list[Any], ConstantField([])]
 
 
 class AccountView(Struct):
-    """An account as records read it: its row, its authority and metadata, and the state for everything else."""
+    """Source of account records: the account's row, its authority and metadata, and the state for everything else."""
 
     row: tables.Account
     authority: tables.AccountAuthority
@@ -40,7 +40,7 @@ class AccountView(Struct):
 
     @property
     def vesting_balance(self) -> int:
-        """0: the reference shows it and never computes it."""
+        """Always 0, since the reference returns but never computes it."""
         return 0
 
     @property
@@ -51,13 +51,13 @@ class AccountView(Struct):
 
     @property
     def reputation(self) -> int:
-        """The account's reputation, 0 when no plugin keeps reputations."""
+        """The account's reputation, 0 if no plugin for reputations is enabled."""
         known = known_reputations(self.state)
         return 0 if known is None else reputation_of(known, self.row.name)
 
     @property
     def voting_power(self) -> int:
-        """The share of its mana that the account had at its last vote, in 1/10000, for clients from before manabars."""
+        """The account's mana at its last vote, in 1/10000 of the maximum, for clients older than manabars."""
         row = self.row
         if row.voting_mana_time < self.state.spec.hardfork_times[NEW_MANA_HARDFORK]:
             return row.voting_mana
@@ -82,27 +82,27 @@ def account_view(state: State, row: tables.Account) -> AccountView:
 
 
 def account_views(state: State, names: list[str]) -> Iterator[AccountView]:
-    """Return the views of the accounts of these names; unknown ones are left out."""
+    """Yield the views of the accounts with these names, without unknown ones."""
     by_name = state.accounts.by_name
     return (account_view(state, row) for name in names if (row := by_name.get(name)) is not None)
 
 
 class VotingManaRecord(Struct):
-    """The manabar for votes, read from the row of an account."""
+    """Manabar for votes, read from the row of an account."""
 
     current_mana: Annotated[int, FieldPath("voting_mana", Whole())]
     last_update_time: Annotated[int, FieldPath("voting_mana_time", UInt32)]
 
 
 class DownvoteManaRecord(Struct):
-    """The manabar for downvotes, read from the row of an account."""
+    """Manabar for downvotes, read from the row of an account."""
 
     current_mana: Annotated[int, FieldPath("downvote_mana", Whole())]
     last_update_time: Annotated[int, FieldPath("downvote_mana_time", UInt32)]
 
 
 class AccountRecord(Struct):
-    """An account (R-account), read from an `AccountView`. The bandwidths are members of release 0.20.2 that nothing counts any more."""
+    """An account (R-account), read from an `AccountView`. The bandwidths are members of release 0.20.2 that are no longer counted."""
 
     ROOT: ClassVar[str] = "row"
     LEGACY_ABSENT = ("last_post_edit", "is_smt")
@@ -182,7 +182,7 @@ class AccountRecord(Struct):
 
 
 class ExtendedAccountRecord(AccountRecord):
-    """An account in the extended form of the condenser (R-account). `vesting_balance` and the histories are never filled here."""
+    """An account in the extended form of condenser_api (R-account). `vesting_balance` and the histories are never filled here."""
 
     vesting_balance: Annotated[int, FieldPath("vesting_balance", CoinAmount)]
     reputation: Annotated[int, FieldPath("reputation", Whole())]

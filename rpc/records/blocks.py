@@ -1,4 +1,4 @@
-"""Blocks, headers and transactions as replies show them. Source: rpc-api.md §2.1; wire-format.md §5."""
+"""Records of blocks, headers and transactions. Source: rpc-api.md §2.1; wire-format.md §5."""
 
 from functools import lru_cache
 from typing import Annotated, Any, ClassVar
@@ -17,7 +17,7 @@ SIGNERS_KEPT_MAX = 4096
 
 
 class TransactionRecord(Struct):
-    """A transaction (R-trx); in blocks of the condenser with its id and place (R-trx-stored)."""
+    """A transaction (R-trx). Blocks of condenser_api add its id and position (R-trx-stored)."""
 
     APPBASE_ABSENT: ClassVar[tuple[str, ...]] = ("transaction_id", "block_num", "transaction_num")
 
@@ -43,7 +43,7 @@ class BlockRecord(BlockHeader):
 
 
 class InclusionRecord(Struct):
-    """The block in which a transaction was included, or after which it had expired (R-sync), read from an `Inclusion`."""
+    """The block that included a transaction, or the first block after its expiration (R-sync), read from an `Inclusion`."""
 
     id: Hash160
     block_num: UInt32
@@ -52,7 +52,7 @@ class InclusionRecord(Struct):
 
 
 def block_json(wire: Wire, block: SignedBlock, legacy: bool) -> Json:
-    """Return a block with its ids and the key that signed it; in the condenser each transaction has its id and place."""
+    """Encode a block with its ids and the key that signed it. With `legacy`, add id and position of each transaction."""
     shown = wire.block_to_json(block, legacy)
     ids = [trx.id.hex() for trx in block.transactions]
     if legacy:
@@ -66,7 +66,7 @@ def block_json(wire: Wire, block: SignedBlock, legacy: bool) -> Json:
 
 @lru_cache(SIGNERS_KEPT_MAX)
 def block_signer(signature: bytes, digest: bytes) -> bytes:
-    """Return the key that signed a block; the null key when no key can have made the signature."""
+    """Return the key that signed a block, or the null key for an invalid signature."""
     try:
         return recover(signature, digest, Canonical.bip_0062)
     except ChainError:

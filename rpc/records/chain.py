@@ -1,4 +1,4 @@
-"""Records of the chain as a whole: global properties, witness schedule, price feed, hardforks, reward funds, version.
+"""Records of global data: global properties, witness schedule, price feed, hardforks, reward funds, version.
 Source: rpc-api.md §2.4.
 """
 
@@ -26,8 +26,9 @@ from state.protocol.values.asset import Price
 
 
 class DynamicGlobalPropertiesRecord(Struct):
-    """Head block, supplies and other numbers that change with every block (R-dgp), read from their row. The condenser adds members of
-    release 0.20.2.
+    """Head block, supplies and other numbers that change with every block (R-dgp), read from their row.
+
+    condenser_api adds members of release 0.20.2.
     """
 
     LEGACY_ABSENT = ("id", "smt_creation_fee")
@@ -89,7 +90,7 @@ class ReserveRatioRecord(Struct):
 
 
 class ChainPropertiesRecord(Struct):
-    """The properties of the chain that witnesses vote for."""
+    """Properties of the chain that witnesses vote for."""
 
     account_creation_fee: CoinAmount
     maximum_block_size: UInt32
@@ -99,22 +100,23 @@ class ChainPropertiesRecord(Struct):
 
 
 class MedianPropertiesRecord(ChainPropertiesRecord):
-    """The medians of the properties that witnesses vote for (R-chain-props). `account_subsidy_limit` is the budget by the name that the
-    specification has for it.
+    """Medians of the properties that witnesses vote for (R-chain-props).
+
+    `account_subsidy_limit` is the specification's name for `account_subsidy_budget`.
     """
 
     account_subsidy_limit: Annotated[int, FieldPath("account_subsidy_budget", UInt32)]
 
 
 class DecayParamsRecord(Struct):
-    """How fast a pool decays."""
+    """Decay rate of a pool."""
 
     decay_per_time_unit: UInt32
     decay_per_time_unit_denom_shift: UInt32
 
 
 class SubsidyParamsRecord(Struct):
-    """How the pool of subsidised accounts fills and decays."""
+    """Parameters of the pool of subsidised accounts."""
 
     resource_unit: Big
     budget_per_time_unit: Big
@@ -125,9 +127,7 @@ class SubsidyParamsRecord(Struct):
 
 
 class WitnessScheduleRecord(Struct):
-    """The schedule of the witnesses (R-schedule), read from its row. `top19_weight` is the name that the specification has for
-    `elected_weight`.
-    """
+    """The witness schedule (R-schedule), read from its row. `top19_weight` is the specification's name for `elected_weight`."""
 
     id: UInt32
     current_virtual_time: UInt128
@@ -151,7 +151,7 @@ class WitnessScheduleRecord(Struct):
 
 
 class FeedHistoryRecord(Struct):
-    """The median price and the prices that it was taken from (R-feed-history), read from its row."""
+    """The median price and the prices that it is the median of (R-feed-history), read from its row."""
 
     id: UInt32
     current_median_history: Price
@@ -159,7 +159,7 @@ class FeedHistoryRecord(Struct):
 
 
 class HardforkPropertiesRecord(Struct):
-    """The hardforks that were applied, and the next one that witnesses vote for (R-hardfork), read from its row."""
+    """The applied hardforks, and the next one that witnesses vote for (R-hardfork), read from its row."""
 
     id: UInt32
     processed_hardforks: Annotated[tuple[int, ...], Many(Seconds())]
@@ -192,7 +192,7 @@ class RewardFundRecord(Struct):
 
 
 class NodeVersionRecord(Struct):
-    """The version of the node, and its chain (R-version), read from an instance."""
+    """Version of the node, and its chain (R-version), read from an instance."""
 
     LEGACY_ABSENT = ("chain_id",)
 

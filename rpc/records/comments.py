@@ -1,4 +1,4 @@
-"""Records of posts, replies and the votes on them. Source: rpc-api.md §2.3, §2.4."""
+"""Records of posts, replies and their votes. Source: rpc-api.md §2.3, §2.4."""
 
 from typing import Annotated, ClassVar
 
@@ -14,7 +14,7 @@ NO_CONTENT = content.CommentContent()
 
 
 class CommentView(Struct):
-    """A comment as records read it: its row, its texts, and the post at the root of its discussion."""
+    """Source of comment records: the comment's row, its texts, and the root post of its discussion."""
 
     row: content.Comment
     texts: content.CommentContent
@@ -70,7 +70,7 @@ class CommentRecord(Struct):
 
 
 class VoteView(Struct):
-    """A vote as records read it: its row, the voter's name, and the comment."""
+    """Source of vote records: the vote's row, the voter's name, and the comment."""
 
     row: content.CommentVote
     voter: str

@@ -1,4 +1,4 @@
-"""Records of discussions: posts and replies with their payout, the votes on them, and their tags. Source: rpc-api.md §2.3, §2.4, §4.5."""
+"""Records of discussions: posts and replies with payouts, votes and tags. Source: rpc-api.md §2.3, §2.4, §4.5."""
 
 from functools import cached_property
 from itertools import islice
@@ -29,7 +29,7 @@ NO_COIN, NO_DEBT = Asset(0, COIN), Asset(0, SBD)
 
 
 class VoteStateView(Struct):
-    """A vote on a discussion as records read it: its row, the voter's name and reputation."""
+    """Source of `VoteStateRecord`: the vote's row, the voter's name and reputation."""
 
     row: content.CommentVote
     voter: str
@@ -50,14 +50,14 @@ class VoteStateRecord(Struct):
 
 
 class AccountVoteView(Struct):
-    """An account's vote as records read it: its row, and the comment."""
+    """Source of `AccountVoteRecord`: the vote's row, and the comment."""
 
     row: content.CommentVote
     comment: content.Comment
 
     @property
     def authorperm(self) -> str:
-        """The name of the comment: author/permlink."""
+        """The name of the comment, author/permlink."""
         return f"{self.comment.author}/{self.comment.permlink}"
 
 
@@ -74,7 +74,7 @@ class AccountVoteRecord(Struct):
 
 
 class DiscussionView(CommentView):
-    """A discussion as records read it. `body` may have been cut; `pending_payout` is in COIN while there is no median price."""
+    """Source of discussion records. `body` can be cut. `pending_payout` is in COIN while there is no median price."""
 
     body: str
     cashout_time: int
@@ -92,12 +92,12 @@ class DiscussionView(CommentView):
 
     @property
     def total_pending_payout(self) -> int:
-        """0: the reference shows it and never computes it."""
+        """Always 0, since the reference returns but never computes it."""
         return 0
 
     @property
     def name(self) -> str:
-        """Author and permlink in one text: author/permlink."""
+        """The name of the comment, author/permlink."""
         return f"{self.row.author}/{self.row.permlink}"
 
 
@@ -121,9 +121,7 @@ class DiscussionRecord(CommentRecord):
 
 
 class AbsentAmountsRecord(Struct):
-    """The amounts of the empty discussion that stands for one that does not exist, which the reference shows in COIN; read from an
-    instance.
-    """
+    """Amounts of the empty record of a discussion that doesn't exist, in COIN as on the reference, read from an instance."""
 
     total_payout_value: CoinAmount = 0
     curator_payout_value: CoinAmount = 0
@@ -131,7 +129,7 @@ class AbsentAmountsRecord(Struct):
 
 
 class TagRecord(Struct):
-    """A tag with its figures (R-tag), read from the tag's statistics."""
+    """A tag with its sums (R-tag), read from the row of its sums."""
 
     name: Annotated[str, FieldPath("tag", Text)]
     total_payouts: Annotated[int, FieldPath("total_payout", DebtAmount)]
@@ -142,17 +140,17 @@ class TagRecord(Struct):
 
 
 class TagCountRecord(Struct):
-    """How often an author has used a tag, read from its row."""
+    """Number of an author's comments with a tag, read from its row."""
 
     tag: Text
     count: Annotated[int, FieldPath("total_posts", UInt32)]
 
 
-# ------------------------------------------------------------------ how views are made
+# ------------------------------------------------------------------ views
 
 
 class PayoutContext(Struct, dict=True):
-    """What all discussions of one reply are computed with: the pot that will pay them, reputations, and whether tags are kept."""
+    """Shared data of all discussions in a reply: the reward pool, reputations, and whether the plugin `tags` is enabled."""
 
     state: State
     reputations: Reputations | None
@@ -160,21 +158,21 @@ class PayoutContext(Struct, dict=True):
 
     @cached_property
     def pot(self) -> ContentRewardPool:
-        """The pot as it is now; refused where it can't be computed, so that only replies and rows that show payouts fail."""
+        """The current reward pool. Raises: ChainError if it can't be computed, so that only replies with payouts fail."""
         return content_reward_pool(self.state)
 
     def reputation(self, account: str) -> int:
-        """An account's reputation, 0 where no plugin knows it."""
+        """Return an account's reputation, 0 if no plugin for reputations is enabled."""
         return 0 if self.reputations is None else reputation_of(self.reputations, account)
 
 
 def shared(state: State) -> PayoutContext:
-    """Return what the discussions of a reply are computed with, at the current head."""
+    """Return the shared data of the discussions in a reply, at the current head."""
     return PayoutContext(state, known_reputations(state), TAGS.is_on(state))
 
 
 def discussion_view(known: PayoutContext, row: content.Comment, unpromoted: Asset = NO_DEBT) -> DiscussionView:
-    """Return the view of a comment that every list shows, without votes; `unpromoted` is shown for a comment without tags."""
+    """Return the view of a comment without votes. `unpromoted` is the promotion of a comment without tags."""
     state = known.state
     texts = state.comment_contents.by_comment.get(row.id) or NO_CONTENT
     root = row if row.root_comment == row.id else state.comments.get(row.root_comment) or NO_COMMENT
@@ -195,7 +193,7 @@ def with_votes(known: PayoutContext, view: DiscussionView) -> DiscussionView:
 
 
 def listed_view(known: PayoutContext, row: content.Comment, body_bytes: int = 0) -> DiscussionView:
-    """Return the view of a comment as lists show it: with votes and the length of its body, cut to `body_bytes` bytes unless that is 0."""
+    """Return the view of a comment for lists, with votes and body length. The body is cut to `body_bytes` (0: whole body)."""
     view = with_votes(known, discussion_view(known, row))
     view.body_length = text.size(view.body)
     if body_bytes:
@@ -204,7 +202,7 @@ def listed_view(known: PayoutContext, row: content.Comment, body_bytes: int = 0)
 
 
 def vote_views(known: PayoutContext, row: content.Comment) -> tuple[VoteStateView, ...]:
-    """Return the votes on a comment, in the order of the accounts that voted, at most VOTES_SHOWN_MAX."""
+    """Return at most VOTES_SHOWN_MAX votes on a comment, oldest voting account first."""
     find = known.state.accounts.find
     votes = []
     for vote in islice(known.state.comment_votes.by_comment_voter.equal(row.id), VOTES_SHOWN_MAX):
@@ -215,7 +213,7 @@ def vote_views(known: PayoutContext, row: content.Comment) -> tuple[VoteStateVie
 
 
 def pending_payout(pot: ContentRewardPool, net_rshares: int) -> Asset:
-    """Return the part of the pot that a comment would get now, as a 64-bit integer."""
+    """Return the current share of a comment in the reward pool, wrapped to 64 bits."""
     if net_rshares <= 0:
         return Asset(0, pot.worth.symbol)
     value = curve_value(pot.curve, net_rshares, pot.constant) * pot.worth.amount // pot.claims % WORD64
@@ -223,7 +221,7 @@ def pending_payout(pot: ContentRewardPool, net_rshares: int) -> Asset:
 
 
 def shown_body(row: content.Comment, body: str) -> str:
-    """Return a body, or the text that the reference shows instead of one that is too large."""
+    """Return a body, or the reference's replacement text if it is too large."""
     size = text.size(body)
     if row.parent_author and size > REPLY_BYTES_MAX and size <= POST_BYTES_MAX:
         return PRUNED_REPLY
@@ -231,7 +229,7 @@ def shown_body(row: content.Comment, body: str) -> str:
 
 
 def url_of(row: content.Comment, root: content.Comment) -> str:
-    """Return the path of a comment on the website: on the page of its post."""
+    """Return the path of a comment on the website, with the page of its root post."""
     url = f"/{root.category}/@{root.author}/{root.permlink}"
     return url if root.id == row.id else f"{url}#@{row.author}/{row.permlink}"
 
@@ -257,4 +255,4 @@ NO_DISCUSSION = DiscussionView(
     cashout_time=0,
     url="",
 )
-"""What is shown of a discussion that isn't there."""
+"""The view of a discussion that doesn't exist."""

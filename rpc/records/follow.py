@@ -12,7 +12,7 @@ from state.protocol.codec.kinds import AccountName, Bounded, Codecs, Dump, Many,
 
 
 class Relations(Many):
-    """The relation of one account to another: a bit mask, shown as a list of words."""
+    """Relation of an account to another: a bit mask, encoded as a list of words."""
 
     default = 0  # type: ignore[assignment]
 
@@ -24,7 +24,7 @@ class Relations(Many):
 
 
 class FollowRecord(Struct):
-    """A relation of one account to another (R-follow), read from its row."""
+    """A relation of an account to another (R-follow), read from its row."""
 
     follower: AccountName
     following: AccountName
@@ -32,7 +32,7 @@ class FollowRecord(Struct):
 
 
 class FollowCountRecord(Struct):
-    """The number of followers, and of followed accounts (R-follow-count), read from an instance."""
+    """Number of followers, and of followed accounts (R-follow-count), read from an instance."""
 
     account: AccountName
     follower_count: UInt32
@@ -40,14 +40,14 @@ class FollowCountRecord(Struct):
 
 
 class AuthorCountRecord(Struct):
-    """An author, and how many of his posts a blog has reblogged (R-author-count), read from its row."""
+    """An author, and the number of his posts that a blog has reblogged (R-author-count), read from its row."""
 
     author: Annotated[str, FieldPath("guest", AccountName)]
     count: UInt32
 
 
 class BlogView(Struct):
-    """An entry of a blog as records read it: its row, and the post."""
+    """Source of blog records: an entry of a blog, and its post."""
 
     entry: feeds.BlogEntry
     comment: CommentView
@@ -73,14 +73,14 @@ class BlogItemRecord(Struct):
 
 
 class FeedView(Struct):
-    """An entry of a feed as records read it: its row, and the post."""
+    """Source of feed records: an entry of a feed, and its post."""
 
     entry: feeds.FeedEntry
     comment: CommentView
 
     @property
     def reblog_by(self) -> tuple[str, ...]:
-        """The accounts that brought the post into the feed; empty when its author did, even if others have reblogged it since."""
+        """The accounts that reblogged the post. Empty if its author added it to the feed, even if others reblogged it later."""
         return self.entry.reblogged_by if self.entry.first_reblogged_by else ()
 
 

@@ -1,7 +1,7 @@
-"""Large blocks as replies show them, made in slices: the JSON of a block of 2 MB takes a quarter of a second.
+"""Incremental JSON encoding of large blocks, since a block of 2 MB takes a quarter of a second.
 
-One is made at a time, since its objects take twenty times its bytes: a call for another block does the slices of this one first. The last
-KEPT_MAX are kept, as bytes.
+One block is encoded at a time, since its objects take twenty times its bytes. A call for another block first finishes this one. The
+last KEPT_MAX results are cached as bytes.
 """
 
 from collections import OrderedDict
@@ -16,16 +16,16 @@ from rpc.records.blocks import block_json
 from state.protocol.transaction import OPERATION, SignedBlock, Wire
 from state.store.lazy.incremental import CHUNK_ROWS, NotReady
 
-LARGE_SIZE = 200_000  # bytes of a block; to show a smaller one takes 40 ms at most
+LARGE_SIZE = 200_000  # bytes; encoding a smaller block takes at most 40 ms
 KEPT_MAX = 4
 SLICE_UNITS = 200  # of work, that a slice takes about
 
-# What a block is known by, and the form in which it is shown.
+# The identity of a block, and whether its JSON format is the legacy one.
 Key = tuple[bytes, bool]
 
 
 class LargeBlocks:
-    """The large blocks of a chain that were shown last, and the one that is being made."""
+    """Cache of recently encoded large blocks of a chain, and the block that is being encoded."""
 
     def __init__(self, wire: Wire) -> None:
         self._wire = wire
@@ -33,15 +33,15 @@ class LargeBlocks:
         self._making: tuple[Key, Generator[None, None, Raw]] | None = None
 
     def shown(self, known_by: bytes, read: Callable[[], SignedBlock], legacy: bool) -> dict[str, Any]:
-        """Return the JSON of a block, or raise Unsettled as long as that isn't made; `read` returns it as an object."""
+        """Return the JSON of a block. `read` returns the block. Raises: NotReady until the JSON is complete."""
         key = known_by, legacy
         if key in self._kept:
             self._kept.move_to_end(key)
-            return cast(dict[str, Any], self._kept[key])  # made already; replies take it as it is
+            return cast(dict[str, Any], self._kept[key])  # encoded; replies include it unchanged
         raise NotReady(lambda: self._advance(key, read))
 
     def _advance(self, key: Key, read: Callable[[], SignedBlock]) -> bool:
-        """Do a slice; returns whether the block isn't made yet."""
+        """Encode a step. Return whether the block is still incomplete."""
         if key in self._kept:
             return False
         if self._making is None:
@@ -61,7 +61,7 @@ class LargeBlocks:
 
 
 def in_slices(wire: Wire, read: Callable[[], SignedBlock], legacy: bool) -> Generator[None, None, Raw]:
-    """Return the JSON of `block_json`; yields after each slice."""
+    """Return the JSON of `block_json`. Yields after each step."""
     block = read()
     yield
     dump = wire.codecs.dumper(OPERATION, legacy)
@@ -89,7 +89,7 @@ _BY_CHAIN: WeakKeyDictionary[Wire, LargeBlocks] = WeakKeyDictionary()
 
 
 def large_blocks(wire: Wire) -> LargeBlocks:
-    """Return the large blocks of a chain."""
+    """Return the cache of large blocks of a chain."""
     if wire not in _BY_CHAIN:
         _BY_CHAIN[wire] = LargeBlocks(wire)
     return _BY_CHAIN[wire]

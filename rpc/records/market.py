@@ -21,7 +21,7 @@ class BucketSideRecord(Struct):
 
 
 class BucketRecord(Struct):
-    """The trades of a period, summed up (R-bucket), read from its row."""
+    """Trades summed up by period (R-bucket), read from the bucket's row."""
 
     id: UInt32
     open: Time
@@ -31,7 +31,7 @@ class BucketRecord(Struct):
 
 
 class TokenBucketRecord(BucketRecord):
-    """The trades of a period on a chain with tokens (R-bucket): `symbol` is what was traded against COIN."""
+    """Trades summed up by period on a chain with tokens (R-bucket). `symbol` is the symbol traded against COIN."""
 
     symbol: Symbol
 
@@ -55,13 +55,13 @@ class TickerRecord(Struct):
 
 
 class PricedOrderView(BookOrderView):
-    """An open order as order books show it, with its price as a number."""
+    """Source of `PricedOrderRecord`: an open order with its price as a number."""
 
     real_price: float
 
 
 class PricedOrderRecord(Struct):
-    """An open order in the book of market_history_api and of the condenser (R-book-order), read from a `PricedOrderView`."""
+    """An open order in the book of market_history_api and condenser_api (R-book-order), read from a `PricedOrderView`."""
 
     order_price: Annotated[Price, FieldPath("price", Price)]
     real_price: RealNumber
@@ -71,7 +71,7 @@ class PricedOrderRecord(Struct):
 
 
 class TradeRecord(Struct):
-    """A trade (R-trade), read from a trade of the plugin market_history: the amounts that the newer and the older order paid."""
+    """A trade (R-trade) with the amounts that the newer and the older order paid, read from a trade of the plugin market_history."""
 
     date: Annotated[int, FieldPath("time", Time)]
     current_pays: Annotated[Asset, FieldPath("operation.current_pays", Asset)]

@@ -24,14 +24,14 @@ class LimitOrderRecord(Struct):
 
 
 class OpenOrderRecord(LimitOrderRecord):
-    """An open order in the condenser (R-open-order), with two members that the reference never computes."""
+    """An open order in condenser_api (R-open-order), with two members that the reference never computes."""
 
     real_price: Annotated[str, ConstantField(NO_REAL_PRICE)]
     rewarded: Annotated[bool, ConstantField(False)]
 
 
 class BookOrderView(Struct):
-    """An open order as order books show it: its remaining amount, and what that is worth at its own price, rounded down."""
+    """Source of order book records: the remaining amount of an open order, and its worth at the order's price, rounded down."""
 
     price: Price
     coin: int
@@ -40,7 +40,7 @@ class BookOrderView(Struct):
 
 
 class BookOrderRecord(Struct):
-    """An open order in the book of database_api (R-book-order), of a `BookOrderView`. The reference does not compute its real price."""
+    """An open order in database_api (R-book-order), read from a `BookOrderView`. The reference doesn't compute its real price."""
 
     order_price: Annotated[Price, FieldPath("price", Price)]
     real_price: Annotated[str, ConstantField(NO_REAL_PRICE)]

@@ -1,4 +1,4 @@
-"""Records that belong to a single plugin: reputations, resource credits, simulated payouts. Source: rpc-api.md §2.4, §3.13, §5.3."""
+"""Records of single plugins: reputations, resource credits, simulated payouts. Source: rpc-api.md §2.4, §3.13, §5.3."""
 
 from typing import Annotated, ClassVar
 
@@ -17,7 +17,7 @@ class ReputationRecord(Struct):
 
 
 class ManabarRecord(Struct):
-    """The manabar of an account's resource credits, read from its row."""
+    """Manabar of an account's resource credits, read from its row."""
 
     current_mana: Annotated[int, FieldPath("mana", Big)]
     last_update_time: Annotated[int, FieldPath("mana_time", UInt32)]
@@ -50,7 +50,7 @@ class PayoutRecord(Struct):
 
 
 class SimulationRecord(Struct):
-    """The simulated payouts of all pending comments, and the claims that the fund would remember; read from an instance."""
+    """Simulated payouts of all pending comments, and the recent claims that the fund would have, read from an instance."""
 
     recent_claims: UInt128
     payouts: Annotated[tuple[PayoutRecord, ...], Many(PayoutRecord)]

@@ -1,4 +1,4 @@
-"""Records of proposals and the votes for them. Source: rpc-api.md §2.4."""
+"""Records of proposals and their votes. Source: rpc-api.md §2.4."""
 
 from typing import Annotated, ClassVar
 
@@ -10,7 +10,7 @@ from state.tables import proposals
 
 
 class ProposalView(Struct):
-    """A proposal as records read it: its row, and its status at head time."""
+    """Source of `ProposalRecord`: the proposal's row, and its status at head time."""
 
     row: proposals.Proposal
     status: str
@@ -35,7 +35,7 @@ class ProposalRecord(Struct):
 
 
 class ProposalVoteView(Struct):
-    """A vote for a proposal as records read it: its row, and the proposal."""
+    """Source of `ProposalVoteRecord`: the vote's row, and the proposal."""
 
     row: proposals.ProposalVote
     proposal: ProposalView

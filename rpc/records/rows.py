@@ -1,6 +1,6 @@
-"""The rows of any table field by field: what a row is called, and its values in their JSON form.
+"""Names of the rows of all tables, and JSON encoding of their fields.
 
-The kinds of fields are those of the records that show the rows; a field that no record shows is written by what its value is.
+The kinds of fields come from the records of the rows. A field without a record is encoded by the type of its value.
 """
 
 from collections.abc import Callable
@@ -46,7 +46,7 @@ from state.tables import accounts as accounts_tables
 KEY_BYTES = 33
 TIME, SBD_AMOUNT, SYMBOL = Seconds(), Amount(assets.SBD), SymbolKind()
 
-# The records that show a row. A field has the kind of the first record that has it.
+# The records of a row class. A field has the kind of the first record that has it.
 RECORDS: dict[type[Row], tuple[type[Struct], ...]] = {
     accounts_tables.Account: (AccountRecord, VotingManaRecord, DownvoteManaRecord),
     accounts_tables.AccountAuthority: (AccountRecord,),
@@ -77,7 +77,7 @@ RECORDS: dict[type[Row], tuple[type[Struct], ...]] = {
     RcAccount: (CreditsRecord, ManabarRecord),
     Reputation: (ReputationRecord,),
 }
-# Fields that no record shows, where the value alone doesn't say what they are.
+# Kinds of fields without a record that the type of the value doesn't determine.
 MORE: dict[type[Row], dict[str, Kind]] = {
     content.Comment: {"beneficiary_payout_value": SBD_AMOUNT},
     globals.TransactionRecord: {"expiration": TIME},
@@ -96,7 +96,7 @@ MORE: dict[type[Row], dict[str, Kind]] = {
     Tagged: {"created": TIME, "active": TIME, "cashout": TIME},
     LastRead: {"time": TIME},
 }
-# Fields that hold the name of the account which a row is about.
+# Fields with the name of the account that a row belongs to.
 OF_ACCOUNT = (
     "name", "account", "owner", "from_", "from_account", "delegator", "voter", "seller", "creator", "control_account", "contributor",
     "account_to_recover", "follower", "blogger", "dst",
@@ -104,7 +104,7 @@ OF_ACCOUNT = (
 
 
 class Named(Struct, frozen=True):
-    """What a row is called, and what it is about: an account, a post (author and permlink), or neither."""
+    """Name of a row, and the account or the post (author and permlink) that it belongs to, if any."""
 
     text: str
     account: str | None = None
@@ -112,7 +112,7 @@ class Named(Struct, frozen=True):
 
 
 def name_of(state: State, table: Table[Any], row: Any) -> Named:
-    """Return what a row is called: the fields by which it is found, with names in place of the ids of other rows."""
+    """Return the name of a row: its key fields, with names instead of the ids of other rows."""
     special = NAMES.get(type(row))
     if special is not None:
         return special(state, row)
@@ -123,7 +123,7 @@ def name_of(state: State, table: Table[Any], row: Any) -> Named:
 
 
 def shown_value(state: State, row: Any, field: str, value: Any) -> Any:
-    """Return the value of a field of a row in its JSON form, the form of all groups but the condenser's."""
+    """Encode the value of a field of a row as JSON, in the format of all groups except condenser_api."""
     kind = kinds_of(type(row)).get(field)  # type: ignore[arg-type]  # as above
     if value is None:
         return None
@@ -136,7 +136,7 @@ def shown_value(state: State, row: Any, field: str, value: Any) -> Any:
 
 
 def plain(state: State, value: Any) -> Any:
-    """Return a value that no kind belongs to in its JSON form."""
+    """Encode a value without a kind as JSON."""
     if isinstance(value, (list, tuple)):
         return [plain(state, member) for member in value]
     if isinstance(value, Struct) and not wire_fields(type(value)) and not isinstance(value, (assets.Asset, assets.Price)):
@@ -146,7 +146,7 @@ def plain(state: State, value: Any) -> Any:
 
 @cache
 def kinds_of(cls: type[Row]) -> dict[str, Any]:
-    """Return the kinds of the fields of a class of rows, as far as they are known."""
+    """Return the known kinds of the fields of a row class."""
     found: dict[str, Any] = dict(MORE.get(cls, {}))
     for record in RECORDS.get(cls, ()):
         for field in wire_fields(record):
@@ -161,7 +161,7 @@ def kinds_of(cls: type[Row]) -> dict[str, Any]:
 
 @cache
 def key_fields(table: type[Table[Any]]) -> tuple[str, ...]:
-    """Return the fields by which a row of a table is found; those of the first order where no index is unique."""
+    """Return the fields of the first unique index of a table, or of its first order if it has none."""
     declared = [value for cls in reversed(table.__mro__) for value in vars(cls).values() if isinstance(value, Unique | Ordered)]
     unique = [one for one in declared if isinstance(one, Unique) or one.unique]
     return next((one.fields for one in (*unique, *declared)), ())
@@ -190,7 +190,7 @@ def _vote(state: State, row: content.CommentVote) -> Named:
 
 
 def _of_post(state: State, row: Any) -> Named:
-    """Name a row of the social index by the id of the post that it belongs to."""
+    """Return the name of a row of the social index by its post."""
     posts = getattr(state.plugins.get("communities"), "posts", None)
     post = None if posts is None else posts.get(row.post)
     return Named(row.account) if post is None else _post(post.author, post.permlink, f"{row.account}: ")

@@ -1,4 +1,4 @@
-"""Records of posts as lists show them: their names, figures and payout, without their texts and votes, so that a page of them is small."""
+"""Records of posts in lists: names, counts and payouts, without texts and votes, so that a page of them is small."""
 
 from collections.abc import Iterable
 from typing import Annotated
@@ -20,7 +20,7 @@ from state.tables.content import Comment
 
 
 class PostSummaryView(Struct):
-    """A post or a reply in a list: its row, its title, the community that it stands in, and its payout, made or pending."""
+    """Source of `PostSummaryRecord`: the row of a post or reply, its title, its community, and its paid or pending payout."""
 
     row: Comment
     title: str
@@ -33,8 +33,9 @@ class PostSummaryView(Struct):
 
 
 class PostSummaryRecord(Struct):
-    """A post or a reply in a list, read from a `PostSummaryView`. `payout` is what was paid to author and curators, or what is pending;
-    without a price feed the latter is in COIN.
+    """A post or a reply in a list, read from a `PostSummaryView`.
+
+    `payout` is the amount paid to author and curators, or the pending payout, which is in COIN without a price feed.
     """
 
     author: Annotated[str, FieldPath("row.author", AccountName)]
@@ -56,7 +57,7 @@ class PostSummaryRecord(Struct):
 
 
 def summaries(state: State, show: RecordEncoder, comments: Iterable[Comment]) -> list[Json]:
-    """Return posts and replies in the form of the reply."""
+    """Encode posts and replies as summaries."""
     pot = payable_reward_pool(state)
     kept = COMMUNITIES.of(state) if COMMUNITIES.is_on(state) else None
     views = []

@@ -1,4 +1,4 @@
-"""Records of tokens (SMT), their offerings, emissions and contributions. Source: rpc-api.md §2.4."""
+"""Records of tokens (SMT), their initial offerings, emissions and contributions. Source: rpc-api.md §2.4."""
 
 from typing import Annotated
 
@@ -14,7 +14,7 @@ Phase = Annotated[int, Choice("coin::chain::smt_phase", *smt.PHASE_NAMES)]
 
 
 class MarketMakerTokens(Kind):
-    """The tokens that a market maker holds, read from the row of the token."""
+    """Tokens held by a market maker, read from the row of the token."""
 
     default = smt.SmtToken()
 
@@ -25,7 +25,7 @@ class MarketMakerTokens(Kind):
 
 
 class MarketMakerRecord(Struct):
-    """The market maker of a token, read from the row of the token."""
+    """Market maker of a token, read from the row of the token."""
 
     coin_balance: Annotated[int, FieldPath("market_maker_coin_balance", CoinAmount)]
     token_balance: Annotated[Asset, FieldPath("", MarketMakerTokens())]
@@ -59,7 +59,7 @@ class TokenRecord(Struct):
 
 
 class IcoRecord(Struct):
-    """The initial offering of a token, read from its row."""
+    """Initial offering of a token, read from its row."""
 
     id: UInt32
     symbol: Symbol
@@ -73,7 +73,7 @@ class IcoRecord(Struct):
 
 
 class TokenView(Struct):
-    """A token as records read it: its row, and that of its offering if there is one."""
+    """Source of `TokenWithIcoRecord`: the rows of a token and of its offering, if there is one."""
 
     token: smt.SmtToken
     ico: smt.SmtIco | None
@@ -87,7 +87,7 @@ class TokenWithIcoRecord(Struct):
 
 
 class EmissionsUnitRecord(Struct):
-    """The receivers of emitted tokens and their shares, read from the row of an emission."""
+    """Receivers of emitted tokens and their shares, read from the row of an emission."""
 
     token_unit: Unit
 

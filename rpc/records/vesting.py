@@ -1,4 +1,4 @@
-"""Records of delegations and of the routes of power-downs. Source: rpc-api.md §2.4."""
+"""Records of delegations and routes of power-downs. Source: rpc-api.md §2.4."""
 
 from msgspec import Struct
 

@@ -1,4 +1,4 @@
-"""Records of `bridge` for communities, and for the roles of accounts in them. Source: social.md §3.5, §3.8."""
+"""Records of `bridge` for communities and the roles of accounts in them. Source: social.md §3.5, §3.8."""
 
 from typing import Annotated, ClassVar
 
@@ -20,7 +20,7 @@ ROLE = RoleRow()
 
 
 class CommunityContextRecord(Struct):
-    """The role and the title of an account in a community, and whether it subscribes; read from an instance."""
+    """Role and title of an account in a community, and whether it subscribes, read from an instance."""
 
     role: Annotated[int, RoleName()]
     title: Text
@@ -28,9 +28,9 @@ class CommunityContextRecord(Struct):
 
 
 class CommunityView(Struct):
-    """A community as records read it: its row, its figures, and the observer's role in it.
+    """Source of community records: the community's row, its pending payouts, and the observer's role in it.
 
-    `admins` is None where there are none; `team` and `settings` are filled for a single community only.
+    `admins` is None if there are none. `team` and `settings` are filled only for a single community.
     """
 
     row: Community
@@ -42,7 +42,7 @@ class CommunityView(Struct):
 
     @property
     def title(self) -> str:
-        """Its title, or in its place its name."""
+        """The title of the community, or its name if it has no title."""
         return self.row.title or f"@{self.row.name}"
 
 
@@ -68,7 +68,7 @@ class CommunityRecord(Struct):
 
 
 class ListedCommunityRecord(CommunityRecord):
-    """A community in a list, read from a `CommunityView`; without admins it has no member `admins`."""
+    """A community in a list, read from a `CommunityView`. Without admins it has no member `admins`."""
 
     admins: Annotated[list[str] | None, OptionalFieldPath("admins", Many(Bounded(16)))]
 
@@ -83,7 +83,7 @@ class FullCommunityRecord(CommunityRecord):
 
 
 def context_of(kept: Social, community: str, account: str) -> CommunityContextRecord:
-    """Return the role of an account in a community; an account without one is a guest."""
+    """Return the role and title of an account in a community. An account without a role is a guest."""
     row = kept.role_row(community, account)
     role, title = (GUEST, "") if row is None else (row.role, row.title)
     return CommunityContextRecord(role, title, kept.is_subscribed(community, account))

@@ -1,6 +1,6 @@
-"""Kinds of fields that only the replies of `bridge` have: real numbers, amounts of SBD as text or number, free JSON, roles.
+"""Kinds of fields that only `bridge` uses: real numbers, amounts of SBD as text or number, free JSON, roles.
 
-The social indexer, whose replies these are, knows neither of the node's two forms of JSON. Source: social.md §3.2.
+These replies have the format of the social indexer, which differs from both JSON formats of the node. Source: social.md §3.2.
 """
 
 from typing import Annotated, ClassVar
@@ -15,12 +15,12 @@ from state.protocol.values.text import time_text
 
 
 def sbd_number(amount: int) -> float:
-    """An amount of SBD, which is counted in thousandths, as a real number."""
+    """Convert an amount of SBD from thousandths to a real number."""
     return amount / SBD_UNIT
 
 
 class Number(Kind):
-    """A JSON number without limits: an integer of any size, or a real number."""
+    """An unlimited JSON number: an integer of any size, or a real number."""
 
     default = 0.0
 
@@ -35,19 +35,19 @@ class SbdNumber(Number):
 
 
 class SbdText(Amount):
-    """An amount of SBD, which is never negative, as text: the condenser's form of amounts."""
+    """A non-negative amount of SBD as text, in the format of condenser_api."""
 
     def __init__(self) -> None:
         super().__init__(SBD)
 
     def dumper(self, codecs: Codecs, legacy: bool) -> Dump | None:
         letters = codecs.symbols.letters[SBD]
-        # A post has five of these; with a fixed width they are made about 15 % faster than Amount makes them.
+        # A post has five of these. A fixed width makes encoding about 15 % faster than Amount.
         return lambda amount: f"{amount // SBD_UNIT}.{amount % SBD_UNIT:03} {letters}"
 
 
 class GivenTime(Seconds):
-    """A point of time that is text already."""
+    """A time that is already text."""
 
     default = time_text(0)  # type: ignore[assignment]
 
@@ -56,13 +56,13 @@ class GivenTime(Seconds):
 
 
 class FreeObject(Kind):
-    """A JSON object with members of any names."""
+    """A JSON object with arbitrary members."""
 
     default: ClassVar[Json] = {}  # type: ignore[misc]
 
 
 class RoleName(Choice):
-    """A role in a community by its name."""
+    """A role in a community, encoded as its name."""
 
     def __init__(self) -> None:
         super().__init__("role", *ROLES)
@@ -72,7 +72,7 @@ class RoleName(Choice):
 
 
 class RoleRow(Kind):
-    """The row of a role as an array of three texts: account, role, title."""
+    """The row of a role, encoded as an array of three texts: account, role, title."""
 
     default = Role()
 

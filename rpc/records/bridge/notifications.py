@@ -9,7 +9,7 @@ from state.protocol.codec.kinds import Text, Time, UInt32
 
 
 class NotificationRecord(Struct):
-    """A notification, read from an instance. `msg` is a sentence; `url` is the path of the page that it is about."""
+    """A notification, read from an instance. `msg` is a sentence, `url` the path of its page."""
 
     id: UInt32
     type: Text
@@ -20,13 +20,13 @@ class NotificationRecord(Struct):
 
 
 class UnreadRecord(Struct):
-    """The time up to which notifications were read, and the number of newer ones; read from an instance."""
+    """The time up to which notifications were read, and the number of newer ones, read from an instance."""
 
     lastread: Time
     unread: UInt32
 
 
 def notification(kept: Social, row: Notification) -> NotificationRecord:
-    """Return the record of a notification. Clients count notifications from 1, the table from 0."""
+    """Return the record of a notification. Clients count notifications from 1, the table counts from 0."""
     content = content_of(kept, row)
     return NotificationRecord(row.id + 1, content.type.name, row.score, row.created, message(content), url(content))

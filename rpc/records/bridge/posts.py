@@ -1,4 +1,4 @@
-"""Records of `bridge` for posts and replies as the social index shows them. Source: social.md §3.2-§3.4."""
+"""Records of `bridge` for posts and replies. Source: social.md §3.2-§3.4."""
 
 from typing import Annotated, ClassVar
 
@@ -30,9 +30,9 @@ class BridgeVoteRecord(Struct, gc=False):
 
 
 class PostStatsRecord(Struct, gc=False):
-    """Whether a post is to be shown hidden, gray or pinned, and how many votes it has; read from an instance.
+    """Whether a post is hidden, gray or pinned, and the number and weight of its votes, read from an instance.
 
-    `total_votes` leaves out votes without weight; `is_pinned` is there only if it is true.
+    `total_votes` excludes votes without weight. `is_pinned` exists only if it is true.
     """
 
     hide: Bool
@@ -43,10 +43,10 @@ class PostStatsRecord(Struct, gc=False):
 
 
 class BridgePostView(Struct, gc=False):
-    """A post or a reply as records read it: its row, and what other tables and plugins add.
+    """Source of `BridgePostRecord`: the row of a post or reply, and data of other tables and plugins.
 
     `parent_author` and `parent_permlink` are None in posts, the members from `community` on outside of communities, and `reblogged_by`
-    outside of blogs and feeds. Views and what they hold form no cycles, so the garbage collector need not know them.
+    outside of blogs and feeds. Views are in no reference cycles, so the garbage collector needn't track them.
     """
 
     comment: Comment
@@ -75,8 +75,8 @@ class BridgePostView(Struct, gc=False):
 class BridgePostRecord(Struct):
     """A post or a reply, read from a `BridgePostView`. `net_rshares` is a number of any size.
 
-    Replies have `parent_author` and `parent_permlink`; posts in communities have `community`, `community_title`, `author_role` and
-    `author_title`; posts that others brought into a blog or a feed have `reblogged_by`.
+    Replies have `parent_author` and `parent_permlink`. Posts in communities have `community`, `community_title`, `author_role` and
+    `author_title`. Reblogged posts in a blog or a feed have `reblogged_by`.
     """
 
     ROOT: ClassVar[str] = "comment"
@@ -119,7 +119,7 @@ class BridgePostRecord(Struct):
 
 
 class PostHeaderRecord(Struct):
-    """The name of a post, its category, and its depth in the discussion; read from its row."""
+    """Author, permlink, category and depth of a post, read from its row."""
 
     author: AccountName
     permlink: Text
@@ -128,7 +128,7 @@ class PostHeaderRecord(Struct):
 
 
 class PostReader(Struct):
-    """Makes the views of posts, all at one moment: `worth` depends on the fund and the price of that moment."""
+    """Builds views of posts for a single reply, since `worth` depends on the current fund and price."""
 
     state: State
     kept: Social
@@ -175,7 +175,7 @@ class PostReader(Struct):
         return view
 
     def add_place(self, view: BridgePostView, name: str) -> None:
-        """Add to the view of a post its community, and the role of its author there; an author without one is a guest."""
+        """Add to the view of a post its community, and the role of its author there. An author without a role is a guest."""
         community, role = self.kept.community(name), self.kept.role_row(name, view.comment.author)
         view.community = name
         view.community_title = name if community is None else community.title or name
@@ -183,5 +183,5 @@ class PostReader(Struct):
 
 
 def post_reader(state: State, kept: Social) -> PostReader:
-    """Return the reader of posts at the current head."""
+    """Return the builder of views of posts at the current head."""
     return PostReader(state, kept, kept.facts.worth(state))

@@ -1,4 +1,4 @@
-"""Records of `bridge` for accounts: their profiles, and relations between them. Source: social.md §3.8."""
+"""Records of `bridge` for profiles and relations of accounts. Source: social.md §3.8."""
 
 from typing import Annotated
 
@@ -20,7 +20,7 @@ COIN_UNIT = 1000
 
 
 class ProfileStatsRecord(Struct):
-    """Figures of an account: its stake in whole COIN (`sp`), its rank by stake, and its followers and followed accounts."""
+    """Stake of an account in whole COIN (`sp`), its rank by stake, and its numbers of followed accounts and followers."""
 
     sp: Annotated[int, Number()]
     rank: UInt32
@@ -29,14 +29,14 @@ class ProfileStatsRecord(Struct):
 
 
 class ProfileContextRecord(Struct):
-    """Whether the observer follows an account; `muted` is there only if the observer ignores it."""
+    """Whether the observer follows an account. `muted` exists only if the observer ignores it."""
 
     followed: Bool
     muted: Bool | None = None
 
 
 class ProfileRecord(Struct):
-    """An account with its own description, read from an instance; `context` is there only for an observer."""
+    """An account with its profile, read from an instance. `context` exists only if there is an observer."""
 
     id: UInt32
     name: AccountName
@@ -51,7 +51,10 @@ class ProfileRecord(Struct):
 
 
 class RelationshipRecord(Struct):
-    """Whether an account follows or ignores another, read from an instance. This node has no lists to follow: the last three are false."""
+    """Whether an account follows or ignores another, read from an instance.
+
+    The last three members are false, since this node has no lists that accounts can follow.
+    """
 
     follows: Bool
     ignores: Bool
@@ -61,7 +64,7 @@ class RelationshipRecord(Struct):
 
 
 class FollowListEntryRecord(Struct):
-    """An account on a list, read from an instance. The descriptions are empty: this node has no lists of others."""
+    """An account on a list, read from an instance. The descriptions are empty, since this node has no lists of other accounts."""
 
     name: AccountName
     blacklist_description: Text = ""

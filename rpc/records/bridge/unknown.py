@@ -1,4 +1,4 @@
-"""A post of another chain, or one that was deleted, as `bridge` shows it: read from what get_content returned for it elsewhere.
+"""Record of `bridge` for a deleted post or a post of another chain, read from a reply of get_content.
 Source: social.md §2.2, §3.8.
 """
 
@@ -31,7 +31,7 @@ TEXTS = (
 
 
 class UnknownPostRecord(Struct, kw_only=True):
-    """A post or a reply that is not on this chain, read from an instance: without a number, and as far as it was given.
+    """A post or a reply that is not on this chain, with the given members only and without an id, read from an instance.
 
     `net_rshares` is a number of any size. Replies have `parent_author` and `parent_permlink`.
     """
@@ -69,9 +69,9 @@ class UnknownPostRecord(Struct, kw_only=True):
 
 
 def unknown_post(state: State, kept: Social, given: Json) -> UnknownPostRecord:
-    """Read a post that this chain doesn't have from what get_content returned elsewhere; what is missing there is empty.
+    """Convert a post from another node's reply of get_content. Missing members are empty.
 
-    Anything that get_content would not return is refused in one text.
+    Raises: InvalidParameters, always with the same text, if the reply is invalid.
     """
     try:
         return converted(state, kept, given)
@@ -80,7 +80,7 @@ def unknown_post(state: State, kept: Social, given: Json) -> UnknownPostRecord:
 
 
 def converted(state: State, kept: Social, given: Json) -> UnknownPostRecord:
-    """Read a post from what get_content returned; whatever it would not return raises one of Python's own errors."""
+    """Convert a post from a reply of get_content. Invalid members raise built-in exceptions."""
     demand_texts(given)
     author, category = given["author"], given.get("category") or NO_CATEGORY
     votes = [BridgeVoteRecord(str(vote["voter"]), int(vote["rshares"])) for vote in given.get("active_votes", [])]
@@ -125,14 +125,14 @@ def converted(state: State, kept: Social, given: Json) -> UnknownPostRecord:
 
 
 def demand_texts(given: Json) -> None:
-    """Raise TypeError unless every member that is shown as it was given is a text."""
+    """Raise TypeError unless all members that are copied unchanged are texts."""
     for name in TEXTS:
         if not isinstance(given.get(name, ""), str):
             raise TypeError(name)
 
 
 def time_of(given: Json, name: str) -> str:
-    """A time as text; 1970 when it is missing. Raises ValueError for anything else."""
+    """Return a time as text, 1970 if it is missing. Raises: ValueError for other values."""
     text = given.get(name, time_text(0))
     if not TIME.fullmatch(text):
         raise ValueError(name)
@@ -140,7 +140,7 @@ def time_of(given: Json, name: str) -> str:
 
 
 def amount_of(text: Any) -> int:
-    """The number in an amount of SBD, in thousandths."""
+    """Parse the number in an amount of SBD, in thousandths. Raises: ValueError for other texts."""
     match = AMOUNT.fullmatch(str(text))
     if match is None:
         raise ValueError(text)
