@@ -21,8 +21,7 @@ def main(name: str, words: list[str]) -> int:
     request = marshal.dumps((os.getcwdb(), words, dict(os.environb)))
     line.sendmsg([request], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, streams)])
     for number in HANDED_ON:
-        if _signal.getsignal(number) != _signal.SIG_IGN:
-            _signal.signal(number, lambda number, _: line.send(bytes([number])))
+        _signal.signal(number, lambda number, _: line.send(bytes([number])))
     status = line.recv(2)
     return int.from_bytes(status, "big", signed=True) if status else LOST
 
