@@ -18,7 +18,7 @@ from state.store.lazy.incremental import CHUNK_ROWS, NotReady
 
 LARGE_SIZE = 200_000  # bytes; encoding a smaller block takes at most 40 ms
 KEPT_MAX = 4
-SLICE_UNITS = 200  # of work, that a slice takes about
+SLICE_UNITS = 200  # approximate work of a step
 
 # The identity of a block, and whether its JSON format is the legacy one.
 Key = tuple[bytes, bool]

@@ -74,9 +74,9 @@ class AccountByKey:
         self._before = NO_KEYS if row is None else keys_of(row)
 
     def forget(self, state: State, operation: Any) -> None:
-        """Before an operation that creates an account: all keys that it will have are new.
+        """Remember no keys before an operation that creates an account, since all its keys will be new.
 
-        A proof of work may also be for an account that exists; its keys are entered once more then, which changes nothing.
+        A proof of work can also be for an existing account. Adding its keys again has no effect.
         """
         self._before = NO_KEYS
 

@@ -83,7 +83,7 @@ async def set_authority(
 
     A public key means the authority of this key alone. With the role `memo`, a public key becomes the memo key.
     """
-    require(role in ROLES, "${role} is no role; expected one of ${roles}", condition="role", role=role, roles=", ".join(ROLES))
+    require(role in ROLES, "unknown role ${role}, expected one of ${roles}", condition="role", role=role, roles=", ".join(ROLES))
     await edit(chain, processor, account, SetAuthority(account, cast(Role, role), read_authority(wire, role, authority)))
     return {}
 
@@ -101,7 +101,7 @@ async def faucet(chain: Chain, processor: Processor, wire: Wire, /, account: Acc
             chain.edit(SetVests(account, Asset(row.vesting_shares + given.amount, VESTS)))
         else:
             liquid = given.symbol in (COIN, SBD) or not is_vesting(given.symbol)
-            require(liquid, "amount ${amount} is not of a symbol that can be given", condition="amount.symbol", amount=given)
+            require(liquid, "vesting shares of tokens can't be created: ${amount}", condition="amount.symbol", amount=given)
             chain.edit(SetBalance(account, Asset(balance_of(state, row, given.symbol) + given.amount, given.symbol)))
 
     await processor.in_turn(give)

@@ -15,7 +15,7 @@ from state.protocol.errors import ChainError
 from state.protocol.transaction import SignedTransaction, Wire
 from state.protocol.values.text import time_text
 
-RefusedLimit = Annotated[UInt32, MaxValue(REFUSED_MAX, f"No more than {REFUSED_MAX} refused transactions are kept")]
+RefusedLimit = Annotated[UInt32, MaxValue(REFUSED_MAX, f"At most {REFUSED_MAX} refused transactions are retained")]
 
 # A transaction in either of the two JSON formats.
 AnyTransaction = Annotated[Any, AnyOf((SignedTransaction,))]

@@ -26,16 +26,16 @@ def subscribe(session: Session, kind: Annotated[Text, Example("blocks")], accoun
     or a revert undoes blocks, subscribers of blocks and operations get `"undone": {"first", "last"}` with the first and the last undone
     number instead. The WebSocket of a client that reads too slowly is closed with code 1013 and a reason.
     """
-    text = "there is no kind ${kind}; the kinds are ${kinds}"
+    text = "unknown kind ${kind}, expected one of ${kinds}"
     require(kind in KINDS, text, condition="kinds.contains( kind )", kind=kind, kinds=", ".join(KINDS))
     is_filtered = bool(accounts or operations)
     require(
         not is_filtered or kind == Topic.operations.value,
-        "accounts and operations are for the kind operations",
+        "accounts and operations require the kind operations",
         condition="kind == operations",
     )
     most = max(len(accounts), len(operations))
-    require(most <= NAMES_MAX, "accounts and operations may have at most ${n} members each", condition="size <= max", n=NAMES_MAX)
+    require(most <= NAMES_MAX, "accounts and operations can have at most ${n} members each", condition="size <= max", n=NAMES_MAX)
     return session.subscribe(Topic(kind), Filter(frozenset(accounts), frozenset(map(operation_class, operations))))
 
 

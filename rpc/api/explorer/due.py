@@ -21,7 +21,7 @@ from state.tables import State
 DUE_MAX = 500
 ROWS_SEEN_MAX = 10_000  # rows of an account per kind; the number of its orders is unlimited, for example
 POSTS_SEEN_MAX = 200  # last posts of an account, which include its unpaid ones
-DueLimit = Annotated[UInt32, MaxValue(DUE_MAX, f"No more than {DUE_MAX} are shown at once")]
+DueLimit = Annotated[UInt32, MaxValue(DUE_MAX, f"At most {DUE_MAX} events can be requested at once")]
 
 
 class Due(TypedDict):
@@ -191,7 +191,7 @@ def list_due(
     for name in names:
         require(
             name in KINDS,
-            "there is no kind ${kind}; the kinds are ${kinds}",
+            "unknown kind ${kind}, expected one of ${kinds}",
             condition="kinds.contains( kind )",
             kind=shortened(name),
             kinds=", ".join(KINDS),

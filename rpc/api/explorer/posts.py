@@ -17,8 +17,8 @@ from state.protocol.errors import require
 from state.tables import State
 from state.tables.content import Comment
 
-TAGS_OFF = ("_tags_api", "This node keeps no lists of posts by tag.")
-COMMUNITIES_OFF = ("_communities", "This node keeps no communities.")
+TAGS_OFF = ("_tags_api", "This node doesn't index posts by tag. Enable its plugin tags.")
+COMMUNITIES_OFF = ("_communities", "This node doesn't index communities. Enable its plugin communities.")
 OVERDUE_SECONDS = 3600
 COMMUNITY_SORTS = ("trending", "hot", "created", "promoted", "payout", "muted")
 

@@ -15,7 +15,7 @@ from state.protocol.values.convert import to_text
 
 
 class FollowOperation(Struct, frozen=True):
-    """Sets the relation to an account: `blog` in `what` follows it, `ignore` ignores it, and neither ends the relation."""
+    """Change of the relation to an account: `blog` in `what` follows it, `ignore` ignores it, and neither ends the relation."""
 
     TAG = 0
 
@@ -24,7 +24,7 @@ class FollowOperation(Struct, frozen=True):
     what: Annotated[tuple[str, ...], Many(String(), ascending=True)] = ()
 
     def validate(self) -> None:
-        """Raises: Refused if the account follows itself."""
+        """Refuse an account that follows itself."""
         if self.follower == self.following:
             raise Refused("You cannot follow yourself", condition="follower != following")
 
@@ -35,7 +35,7 @@ class FollowOperation(Struct, frozen=True):
 
 
 class ReblogOperation(Struct, frozen=True):
-    """Adds a post of another account to the blog of `account` and to the feeds of its followers."""
+    """Addition of a post by another account to the blog of `account` and to the feeds of its followers."""
 
     TAG = 1
 
@@ -44,7 +44,7 @@ class ReblogOperation(Struct, frozen=True):
     permlink: Text = ""
 
     def validate(self) -> None:
-        """Raises: Refused if the post is the account's own, which is already in its blog."""
+        """Refuse a reblog of the account's own post, which is already in its blog."""
         require(self.account != self.author, "You cannot reblog your own content", condition="account != author")
 
     @property

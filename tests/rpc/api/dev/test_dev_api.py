@@ -195,7 +195,7 @@ def test_the_faucet(api: ApiChain) -> None:
         (
             "set_authority",
             {"account": "alice", "role": "x", "authority": KEY},
-            "x is no role; expected one of owner, active, posting",
+            "unknown role x, expected one of owner, active, posting",
         ),
         ("set_authority", {"account": "alice", "role": "active", "authority": "STM1"}, "prefix"),
         ("set_authority", {"account": "alice", "role": "memo", "authority": {}}, "expected a public key for the role memo"),

@@ -96,7 +96,7 @@ def test_the_last_refused_transactions_are_listed(world: World) -> None:
 
 
 def test_no_more_are_listed_than_are_kept(world: World) -> None:
-    assert "No more than 1000" in world.refused("dev_api.list_refused", limit=REFUSED_MAX + 1)[1]
+    assert "At most 1000" in world.refused("dev_api.list_refused", limit=REFUSED_MAX + 1)[1]
 
 
 @pytest.mark.parametrize("method", ["dev_api.list_refused", "dev_api.explain_transaction"])
