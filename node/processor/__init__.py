@@ -1,1 +1,1 @@
-"""The one owner of a chain: jobs wait in a queue, run one at a time, and can be interrupted."""
+"""The only writer of a chain: runs queued jobs one at a time, and can preempt a long one."""

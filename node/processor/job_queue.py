@@ -1,4 +1,4 @@
-"""The jobs that wait for the processor, and which of them is next: those of one client after the other."""
+"""The processor's job queue, fair between clients."""
 
 from collections import deque
 from typing import Generic, TypeVar
@@ -11,9 +11,9 @@ Job = TypeVar("Job")
 
 
 class JobQueue(Generic[Job]):
-    """Jobs that wait. Client addresses take turns; what is urgent comes before all others.
+    """Queue of jobs: urgent ones first, the others round-robin by client address.
 
-    So whoever has much to do waits for it himself, and no block comes after it.
+    A client with many jobs therefore delays only itself, and never a block.
     """
 
     def __init__(self) -> None:
@@ -25,7 +25,7 @@ class JobQueue(Generic[Job]):
         return len(self._urgent) + len(self._others)
 
     def put(self, job: Job, address: str = "", *, is_urgent: bool = False) -> None:
-        """Add a job."""
+        """Append a job."""
         if is_urgent:
             self._urgent.append(job)
         else:
@@ -33,11 +33,11 @@ class JobQueue(Generic[Job]):
         self._news.set()
 
     def take(self) -> Job | None:
-        """Return the next job, None when there is none."""
+        """Remove and return the next job, or None."""
         return self._urgent.popleft() if self._urgent else self._others.take()
 
     async def wait(self) -> Job:
-        """Return the next job once there is one; always a checkpoint, so that all others have a turn."""
+        """Wait for the next job and remove it. Always a checkpoint, so that other tasks run."""
         await trio.lowlevel.checkpoint()
         while (job := self.take()) is None:
             self._news = trio.Event()

@@ -1,5 +1,5 @@
-"""Does jobs that may take long: in slices, with turns of all other tasks in between, and with a copy of this process that answers reads
-meanwhile from the chain before the job. It must not know what the jobs are.
+"""Runs jobs in time slices, with other tasks between them. While a long job runs, a forked copy of the process (the standby) answers reads
+from the chain before the job.
 """
 
 from collections.abc import Callable
@@ -21,13 +21,13 @@ from state.chain.head_change import HeadChange
 if TYPE_CHECKING:
     from node.processor.standby import Standby
 
-FORK_AFTER_SECONDS = 0.05  # how long a job has been interrupted before another process answers reads
+FORK_AFTER_SECONDS = 0.05  # since a job's first interruption; then a standby is forked
 
 _log = Log("processor")
 
 
 class ChainSummary(Struct, frozen=True):
-    """Where a chain is at rest."""
+    """Head, irreversible block and pending transactions of a chain between two jobs."""
 
     head_block_number: int
     head_block_id: bytes
@@ -38,15 +38,15 @@ class ChainSummary(Struct, frozen=True):
 
 
 class JobAbandoned(BaseException):
-    """Makes a job end, in a copy of the process that goes on with the chain before it."""
+    """Raised inside the interrupted job of a forked copy, to undo it there."""
 
 
 class LongJobs:
-    """Does jobs of a chain, one at a time. While one is interrupted the `gate` is shut, and readers that waited at it have a slice before
-    the next job.
+    """Runs the jobs of a chain, one at a time. The `gate` is closed while a job is interrupted. Readers that waited for it get a slice
+    before the next job.
 
-    Copies are made only with `answer_read`, which returns the answer to a request there. `leave` is called in a copy, so that it writes
-    nothing; it has none of the files of this process.
+    A standby is forked only if `answer_read` is set, which answers a request there. The standby has none of this process's files, and
+    calls `leave`, which must stop all writing.
     """
 
     def __init__(
@@ -64,30 +64,30 @@ class LongJobs:
         self._leave = leave
         self._can_fork = False
         self._standby: Standby | None = None
-        self._finished: trio.Event | None = None  # of an interrupted job and the slice of readers after it
+        self._finished: trio.Event | None = None  # set after an interrupted job and the slice of readers that follows it
         self._summary = self._summarize()
-        # Whoever is told of a move must not read the chain before it any more.
+        # A client that received an event of the new head must not read the chain before it.
         chain.on_head_change.append(self._on_head_change)
 
     @property
     def summary(self) -> ChainSummary:
-        """Where the chain is, or was before the job that is interrupted."""
+        """Summary of the chain, as it was before the job while one is interrupted."""
         return self._summary if self._gate.is_closed else self._summarize()
 
     @property
     def is_free(self) -> bool:
-        """Whether the next job can begin."""
+        """Whether the next job can start."""
         return self._finished is None
 
     async def freed(self) -> None:
-        """Wait until the next job can begin; no checkpoint where it can."""
+        """Wait until the next job can start. No checkpoint if it can now."""
         while self._finished is not None:
             await self._finished.wait()
 
     def start(self, job: Callable[[], object], *, can_be_left: bool) -> bool:
-        """Begin a job; returns whether it is done. If not, the caller sees to it that `finish` is called.
+        """Run the first slice of a job. Return whether it is done; if not, the caller must have `finish` called.
 
-        Where it `can_be_left`, an exception in the middle of it leaves the chain as it was.
+        `can_be_left` says that an exception inside the job leaves the chain unchanged.
         """
         self._summary, self._can_fork = self._summarize(), can_be_left
         if self._preemption.start(job):
@@ -96,7 +96,7 @@ class LongJobs:
         return False
 
     async def finish(self) -> None:
-        """Do what is left of the job. When this is cancelled, the job is done to its end at once."""
+        """Run the rest of the job in slices. On cancellation the rest runs at once, without interruption."""
         assert self._finished is not None, "a job is interrupted"
         try:
             async with trio.open_nursery() as nursery:
@@ -110,7 +110,7 @@ class LongJobs:
             self._finished = None
 
     async def _admit_reads(self) -> None:
-        """Let those read that have waited for the job, for a slice at most."""
+        """Let the waiting readers run, for at most one slice."""
         until = self._stopwatch() + RUN_SECONDS_MAX
         await yield_to_others()
         while self._gate.waiting_reads and self._stopwatch() < until:
@@ -122,25 +122,25 @@ class LongJobs:
         return ChainSummary(*head, props.last_irreversible_block_num, len(pending), pending.size)
 
     def _interrupted(self, nursery: trio.Nursery, seconds: float) -> None:
-        """Have another process answer reads, if the job takes long and can be left there."""
+        """Fork a standby if the job takes long and can be undone there."""
         if not self._can_fork or seconds < FORK_AFTER_SECONDS or not self._preemption.can_raise or self.answer_read is None:
             return
         self._can_fork = False
-        # Imported here, since few jobs take so long.
+        # Imported here, because few jobs take this long.
         from node.processor.standby import Standby
 
         try:
             self._standby = Standby(self._abandon_job, self.answer_read)
         except (ChildFailed, OSError) as error:
-            _log.warning("reads wait for a long job", reason=str(error))
+            _log.warning("no standby was forked, reads wait for a long job", reason=str(error))
             return
         nursery.start_soon(self._standby.run)
         self._gate.set_standby(self._standby.ask)
 
     def _abandon_job(self) -> None:
-        """In a copy of this process: go on without the job that is under way."""
+        """In the standby: undo the interrupted job."""
         self._leave()
-        # What waits is applied again.
+        # The undo applies pending transactions again.
         self._time_limit.renew()
         self._preemption.throw(JobAbandoned())
         self._gate.leave_unattended()
@@ -149,7 +149,7 @@ class LongJobs:
         self._dismiss()
 
     def _dismiss(self) -> None:
-        """Let no other process answer any more."""
+        """Stop the standby, and fork none for this job."""
         self._can_fork = False
         if self._standby is not None:
             self._standby.stop()

@@ -1,7 +1,7 @@
-"""Runs long work in slices, between which all other tasks have a turn. The work is a plain function: it counts its units in `state.work`,
-and is interrupted where it counts.
+"""Runs a long function in time slices, with other tasks between them. The function is plain synchronous code: it counts units of work in
+`state.work`, and can be interrupted wherever it counts.
 
-Between two slices the chain is in the middle of a change. The gate is shut then, so that nobody reads the chain.
+Between two slices the chain is half changed. The gate is closed then, so that no task reads the chain.
 """
 
 from collections.abc import Callable
@@ -14,13 +14,13 @@ from state.protocol.work import Work
 if TYPE_CHECKING:
     from greenlet import greenlet
 
-RUN_SECONDS_MAX = 0.01  # of a function, before all others have a turn
+RUN_SECONDS_MAX = 0.01  # of a function, before all other tasks run
 
 
 class Preemption:
-    """Runs functions, one at a time, on a stack of their own, which is suspended in the middle of a function and resumed.
+    """Runs functions, one at a time, in a greenlet that can be suspended in the middle of a function and resumed.
 
-    `can_raise` says whether an exception may be raised where the function is suspended: not in the middle of an undo.
+    `can_raise`: whether an exception can be raised where the function is suspended (not in the middle of an undo).
     """
 
     def __init__(self, units: Work, gate: ReadGate, time_limit: TimeLimit, stopwatch: Stopwatch) -> None:
@@ -30,15 +30,15 @@ class Preemption:
         self._until = self._left = 0.0
         self._stack: greenlet | None = None
         self.can_raise = False
-        # To set it for each function takes as long as to enter the stack.
+        # Binding the method for each function would take as long as a switch to the greenlet.
         self._hook = self._pause
 
     def start(self, function: Callable[[], object]) -> bool:
-        """Run a function for a slice; returns whether it is done. If not, the gate is shut, and the caller must have `finish` called.
+        """Run the first slice of a function. Return whether it is done.
 
-        Raises what the function raises.
+        If not, the gate is closed, and the caller must have `finish` called. Exceptions of the function propagate.
         """
-        assert self._function is None, "the function before is done"
+        assert self._function is None, "the previous function is done"
         self._function = function
         if not self._resume():
             self._gate.close()
@@ -47,10 +47,10 @@ class Preemption:
         return True
 
     async def finish(self, interrupted: Callable[[float], None]) -> None:
-        """Run the rest of the function. After each turn of others `interrupted` is called with the seconds since the first one began.
+        """Run the rest of the function. Before each slice, call `interrupted` with the seconds since the first interruption.
 
-        When this is cancelled, the function is run to its end at once: a change of the chain is never left half done. Raises what the
-        function raises.
+        On cancellation the rest runs at once, so that a change of the chain is never left half done. Exceptions of the function
+        propagate.
         """
         begun = self._left
         try:
@@ -67,17 +67,17 @@ class Preemption:
         self._end()
 
     def throw(self, error: BaseException) -> None:
-        """Raise an error where the function is suspended. What it does about the error isn't interrupted."""
+        """Raise an error where the function is suspended. Its handling of the error isn't interrupted."""
         assert self._stack is not None
         self._units.on_pause = None
         self._stack.throw(error)
 
     def _resume(self, *, is_interruptible: bool = True) -> bool:
-        """Run a slice of the function, or all that is left of it; returns whether it is done."""
+        """Run a slice of the function, or all the rest. Return whether it is done."""
         if self._function is None:
             return True
         if self._stack is None:
-            # Imported here, since a start must not wait for it.
+            # Imported here, to keep the node's start short.
             from greenlet import getcurrent, greenlet
 
             self._stack = greenlet(self._work, getcurrent())
@@ -89,9 +89,11 @@ class Preemption:
         return self._function is None
 
     def _pause(self, can_raise: bool) -> None:
-        """Suspend the function if its slice is over, which begins with the first call: short functions never look at the clock."""
+        """Suspend the function if its slice is over. The slice begins with the first call of this hook, so short functions never read the
+        clock.
+        """
         if self._function is None:
-            return  # others count their work as well
+            return  # work is also counted outside of jobs
         self._left = self._stopwatch()
         if not self._until:
             self._until = self._left + RUN_SECONDS_MAX
@@ -102,7 +104,7 @@ class Preemption:
         self._stack.parent.switch()
 
     def _work(self) -> None:
-        """Call one function after the other. To make a stack takes thirty times as long as to enter one."""
+        """Call one function after another. Creating a greenlet takes thirty times as long as switching to one."""
         while True:
             function, stack = self._function, self._stack
             assert function
@@ -111,12 +113,12 @@ class Preemption:
                 function()
             except BaseException as error:
                 self._raised = error
-            # The function is given up here: else what it holds would live until the next one is run.
+            # Drop the reference here, else the function and its closure would live until the next one runs.
             self._function = function = None
             stack.parent.switch()
 
     def _end(self) -> None:
-        """Raise what the function has raised."""
+        """Re-raise the function's exception, if any."""
         if self._raised is not None:
             error, self._raised = self._raised, None
             raise error

@@ -1,9 +1,9 @@
-"""The one task that changes the chain: it takes jobs from a queue, does them one at a time, and answers each.
+"""The only writer of the chain: takes jobs from a queue, runs them one at a time, and answers each.
 
-Requests, the producer and debugging all come through it, so that the chain needs no lock: a job runs to its end without
-an await, and after a slice of jobs others get their turn. A job that takes longer than a slice is interrupted, and the gate is shut until
-it is done: queries read the chain directly, and what they see is always between two jobs.
-It must not know HTTP. Source: block-processing.md §2.7, §4.5; rpc-api.md §7.1, §7.3, §7.4.
+Requests, the producer and debug methods all go through it, so the chain needs no lock. Jobs contain no await. After a slice of jobs, other
+tasks run. A job longer than a slice is interrupted, and the gate is closed until it is done. Queries read the chain directly, and always
+see it between two jobs.
+Source: block-processing.md §2.7, §4.5; rpc-api.md §7.1, §7.3, §7.4.
 """
 
 from collections.abc import Callable, Generator, Iterator
@@ -39,23 +39,23 @@ from state.protocol.constants import COIN_SOFT_MAX_BLOCK_SIZE
 from state.protocol.errors import ChainError, Refused, require
 from state.protocol.transaction import SignedBlock, SignedTransaction
 
-QUEUE_SIZE_MAX = 8192  # jobs, before a client's is refused
-WAITING_MAX = 65_536  # calls of wait_for
-REAPPLY_MILLISECONDS_MAX = 200  # for applying pending transactions again; the reference's limit
+QUEUE_SIZE_MAX = 8192  # queued jobs; further jobs of clients are refused
+WAITING_MAX = 65_536  # concurrent calls of wait_for
+REAPPLY_MILLISECONDS_MAX = 200  # to reapply pending transactions; the reference's limit
 FUTURE_SECONDS_MAX = 5  # how far a block's time may be ahead of the clock; the reference's limit
-# The largest block that witnesses may vote for.
+# The largest block size that witnesses can vote for.
 TRANSACTION_SIZE_MAX = COIN_SOFT_MAX_BLOCK_SIZE
 ANSWER_PRIORITY = SyncPolicy()
-LOST = "the transaction is gone: the chain was taken back to an earlier moment, or what waited for a block was dropped"
+LOST = "the transaction was dropped: the chain was reverted, or its pending transactions were cleared"
 
 _log = Log("processor")
 
 
 class _Job(Struct, eq=False):
-    """A function that changes the chain, and the event that its caller waits for; none where it is done at once.
+    """A function that changes the chain, and the event that its caller waits for (None if the job runs in the caller's task).
 
-    Where it `is_in_steps`, the function returns steps, between which others read, and no other job is done. Where it `can_be_left`, an
-    exception in the middle of it leaves the chain as it was.
+    `is_in_steps`: the function returns a generator; other tasks read between its steps, but no other job runs. `can_be_left`: an exception
+    inside the job leaves the chain unchanged.
     """
 
     work: Callable[[], Any]
@@ -67,7 +67,7 @@ class _Job(Struct, eq=False):
 
 
 class _InclusionWaiter(Struct, eq=False):
-    """A caller that waits until its transaction, once it `is_pushed`, is in a block or has expired, or was taken away (`is_lost`)."""
+    """A caller waiting for its pushed transaction to be included in a block, to expire, or to be dropped (`is_lost`)."""
 
     expiration: int
     done: trio.Event
@@ -77,14 +77,13 @@ class _InclusionWaiter(Struct, eq=False):
 
 
 class Processor:
-    """Does jobs while `run` runs: a block of this node first, then those of one client after the other, each client's in their order.
+    """Runs jobs while `run` runs: blocks of this node first, then the jobs of clients, round-robin by address and in order for each.
 
-    With a `log`, a block is in it before its sender is answered, and synced as far as `sync` promises it: an answer means that the block
-    survives. Syncs are done `in_thread`, while further jobs are done; who waits for a block waits for its sync too. When writing fails,
-    the chain in memory is ahead of the file. Then `failed` is set and `failure` says why, every further job is refused, and the node
-    has to end; a restart goes on from the file.
+    With a `log`, a block is written to it, and synced as the policy `sync` says, before its sender is answered: a reply means that the
+    block survives. Syncs run `in_thread`, in parallel to further jobs. If writing fails, the chain in memory is ahead of the file. Then
+    `failed` is set, `failure` says why, every further job is refused, and the node must end; a restart resumes from the file.
 
-    All jobs are done in slices of SLICE_SECONDS, between which the `gate` is shut. Whoever waits for a job goes on once it is open.
+    A job that takes longer than RUN_SECONDS_MAX is interrupted, with the `gate` closed. Callers that wait for a job resume once it is open.
     """
 
     def __init__(
@@ -105,9 +104,9 @@ class Processor:
         self.failed = trio.Event()
         self.failure = ""
         self.allowances = Allowances(stopwatch)
-        # Called with each transaction and block of a client, and its refusal.
+        # Called with each transaction and block of a client, and its refusal or None.
         self.on_pushed: list[Callable[[SignedTransaction | SignedBlock, ChainError | None], None]] = []
-        # Called in the job of a transaction that was accepted, before its sender is answered.
+        # Called in the job of a transaction before it is pushed; an exception refuses it.
         self.before_accepting: list[Callable[[SignedTransaction], None]] = []
         self.on_accepted: list[Callable[[], None]] = []
         # Called after each job, before its caller is answered.
@@ -119,7 +118,7 @@ class Processor:
         self._jobs: JobQueue[_Job] = JobQueue()
         self._waiters: dict[bytes, _InclusionWaiter] = {}
         self._workers, self._key_prefetcher = workers, KeyPrefetcher(chain, workers)
-        # How many jobs wait for `run`, with those that it has taken from the queue and not begun.
+        # The number of jobs that `run` has not started: queued, or just taken from the queue.
         self._undone = 0
         self._is_running = False
         self._stopwatch, self._seconds_at_once = stopwatch, 0.0
@@ -127,32 +126,32 @@ class Processor:
         self.long_jobs = LongJobs(chain, self.gate, self._time_limit, stopwatch, leave=self._leave)
         chain.on_head_change.append(self._on_head_change)
         if log is not None:
-            # After a failure the log doesn't follow the chain any more.
+            # After a failure the log no longer follows the chain.
             chain.irreversible_blocks.attach_log(log.packed, lambda: 0 if self.failure else len(log))
 
     @property
     def queue_length(self) -> int:
-        """The number of jobs that wait."""
+        """The number of queued jobs."""
         return len(self._jobs)
 
     @property
     def waiting(self) -> int:
-        """The number of calls that wait for their transaction to be in a block."""
+        """The number of calls that wait for their transaction to be included in a block."""
         return len(self._waiters)
 
     @property
     def summary(self) -> ChainSummary:
-        """Where the chain is, or was before the job that is interrupted."""
+        """Summary of the chain, as it was before the job while one is interrupted."""
         return self.long_jobs.summary
 
     async def run(self) -> None:
-        """Do jobs, and sync, until cancelled."""
+        """Run jobs and sync the log until cancelled."""
         async with trio.open_nursery() as nursery:
             if self._syncer is not None:
                 nursery.start_soon(self._syncer.run)
             self._is_running, self._nursery = True, nursery
             try:
-                # Waiting is a checkpoint of trio also when there are jobs: other tasks get their turn after each slice.
+                # `wait` is a trio checkpoint even if there are jobs, so other tasks run after each slice.
                 while True:
                     following: _Job | None = await self._jobs.wait()
                     while following is not None:
@@ -166,7 +165,7 @@ class Processor:
     # -------------------------------------------------------------- requests
 
     async def push_transaction(self, trx: SignedTransaction, caller: Caller = LOCAL) -> None:
-        """Take a transaction into the pending state, within the limits for its sender. Raises PushFailed."""
+        """Add a transaction to the pending ones, within the sender's limits. Raises PushFailed."""
         units = 0
 
         def push() -> None:
@@ -174,8 +173,8 @@ class Processor:
             units_max, work = self.allowances.units_max(caller), self.chain.state.work
             before = work.spent
             try:
-                # Until the first schedule the rules allow blocks of 393 MB, and transactions nearly as large: checking one would block
-                # the node for long.
+                # Until the first schedule the rules allow blocks of 393 MB, and transactions nearly as large. Checking one would take the
+                # node very long.
                 require(trx.size <= TRANSACTION_SIZE_MAX, condition=f"fc::raw::pack_size(trx) <= {TRANSACTION_SIZE_MAX}")
                 for check in self.before_accepting:
                     check(trx)
@@ -197,12 +196,12 @@ class Processor:
             raise
 
     def prefetch_keys(self, transactions: list[SignedTransaction]) -> None:
-        """Have the keys of transactions recovered that are going to be pushed in this order, if there are processes for it."""
+        """Start to recover the signing keys of transactions that will be pushed in this order, if there are worker processes."""
         if self._workers:
             self._key_prefetcher.prefetch(transactions)
 
     async def push_block(self, block: SignedBlock, caller: Caller = LOCAL) -> None:
-        """Take a block from outside; one from the future is refused. Raises PushFailed."""
+        """Push a block from outside. A block too far ahead of the clock is refused. Raises PushFailed."""
 
         def push() -> None:
             work = self.chain.state.work
@@ -218,10 +217,10 @@ class Processor:
         await self._push(push, block, caller.queue, is_synced=True)
 
     async def wait_for(self, trx: SignedTransaction, caller: Caller = LOCAL) -> Inclusion:
-        """Push a transaction, and wait until it is in a block or has expired.
+        """Push a transaction, and wait until it is included in a block or has expired.
 
-        Raises PushFailed, and Refused when another call waits for the same transaction, or when it was taken away from the chain. The
-        waiter is entered before the push: the transaction may be in a block before this task runs again.
+        Raises PushFailed; Refused if another call waits for the same transaction, or if the transaction was dropped. The waiter is
+        registered before the push, because the transaction can be in a block before this task runs again.
         """
         find = "_callbacks.find( txid ) == _callbacks.end()"
         require(trx.id not in self._waiters, "Transaction is a duplicate", condition=find)
@@ -240,15 +239,15 @@ class Processor:
         return waiter.inclusion
 
     async def push_blocks_from(self, path: str, count: int, skip_flags: int = Skip.NOTHING) -> int:
-        """Push up to `count` blocks that follow the head from a file; returns how many were applied.
+        """Push up to `count` blocks after the head from a file. Return the number applied.
 
-        It stops at the first block that fails, and logs why. A file that can't be read at all is refused.
+        Stops at the first block that fails, and logs the reason. Raises Refused if no block can be read.
         """
         pushed = 0
         if count <= 0:
             return pushed
         first = self.chain.state.props.head_block_number + 1
-        # The part of the file before the first block may take long to read: that happens in a thread.
+        # Reading up to the first block can take long, so it happens in a thread.
         in_thread = partial(trio.to_thread.run_sync, abandon_on_cancel=True)
         try:
             blocks = await in_thread(BlockFile, Path(path), self.chain.state.wire, first)
@@ -266,16 +265,16 @@ class Processor:
         except FileError as error:
             if not pushed:
                 raise Refused("${error}", condition="blocks can be read", error=str(error)) from None
-            _log.warning("a file of blocks could not be read on", error=str(error), pushed=pushed)
+            _log.warning("a block file could not be read to its end", error=str(error), pushed=pushed)
         except ChainError as error:
             _log.warning("a block of a file was refused", block=first + pushed, reason=error.message(self.chain.state.spec.spell))
         await self._synced()
         return pushed
 
     async def run_steps(self, steps: Iterator[object]) -> int:
-        """Advance an iterator whose steps change the chain, each step in a job of its own; returns the number of steps.
+        """Exhaust an iterator whose steps change the chain, one job per step. Return the number of steps.
 
-        So a long task, like generating a million blocks, leaves room for others after each step. Raises what the steps raise.
+        A long task, for example generating a million blocks, lets other jobs run after each step. Exceptions of the steps propagate.
         """
         taken = 0
         step = partial(self._own, lambda: next(steps, steps))
@@ -285,9 +284,9 @@ class Processor:
         return taken
 
     async def in_turn(self, work: Callable[[], Result]) -> Result:
-        """Do something that changes the chain when it is its turn; returns its result, when the log is synced. Raises what it raises.
+        """Run a function that changes the chain as a job. Return its result once the log is synced. Its exceptions propagate.
 
-        Callers that wait for a transaction which is not pending any more after it are refused.
+        Afterwards callers of `wait_for` whose transaction is no longer pending are refused.
         """
 
         def done() -> Result:
@@ -301,9 +300,9 @@ class Processor:
         return result
 
     async def in_steps(self, work: Callable[[], Generator[None, None, Result]]) -> Result:
-        """Do something that changes nothing of the chain when it is its turn, in steps; returns its result. Raises what it raises.
+        """Run a read-only job in steps and return its result. Its exceptions propagate.
 
-        Others read between the steps, and no other job is done until the last one: so the chain stands still.
+        Other tasks read between the steps; other jobs wait until the last one, so the chain doesn't change.
         """
         result: Result = await self._in_turn(work, is_in_steps=True)
         return result
@@ -311,20 +310,20 @@ class Processor:
     async def make_block(self, make: Callable[[], SignedBlock]) -> SignedBlock:
         """Make a block by a function and return it. Raises ChainError.
 
-        No other job is done before it, however many wait. It isn't waited for its sync: a slow disk must not make the producer late for
-        its next slot.
+        The job is urgent: it goes before all queued ones. Doesn't wait for the sync, because a slow disk must not make the producer late
+        for its next slot.
         """
         block: SignedBlock = await self._in_turn(partial(self._own, make), is_urgent=True)
         return block
 
     def _leave(self) -> None:
-        """Write nothing from now on, in a copy of this process, and read blocks without its files."""
+        """In a standby: stop all writing, and reopen the log, since the copy has none of the process's files."""
         self.fail(OSError("this is a copy"))
         if self._log is not None:
             self._log.reopen()
 
     def fail(self, error: Exception, what: str = "the block log") -> None:
-        """Take no further job: what a restart needs can't be written."""
+        """Refuse all further jobs, because `what`, which a restart needs, can't be written."""
         why = error.strerror if isinstance(error, OSError) else f"an internal error ({type(error).__name__})"
         self.failure = self.failure or f"{what} can't be written: {why}"
         self.failed.set()
@@ -334,9 +333,9 @@ class Processor:
     async def _push(
         self, work: Callable[[], Any], item: SignedTransaction | SignedBlock, address: str = "", *, is_synced: bool = False
     ) -> None:
-        """Do a job for a client, in turn with others'.
+        """Run a client's job, at once if no other waits, else through the queue.
 
-        A full queue refuses it at once: waiting for a place would hide the overload from the client.
+        A full queue refuses it at once: waiting for a slot would hide the overload from the client.
         """
         try:
             if self._is_running and not self._undone and self._seconds_at_once < RUN_SECONDS_MAX and self.long_jobs.is_free:
@@ -357,9 +356,9 @@ class Processor:
             listener(item, None)
 
     async def _run_at_once(self, work: Callable[[], Any]) -> None:
-        """Do a job that no other one comes before, in its caller's task: two switches of tasks take a fifth of a transfer's time.
+        """Run a job in its caller's task while the queue is empty. Two task switches would take a fifth of a transfer's time.
 
-        After SLICE_SECONDS of such jobs this lets all others have a turn, and until then jobs go to the queue.
+        After RUN_SECONDS_MAX of such jobs, all other tasks run first; jobs that arrive meanwhile go to the queue.
         """
         job = _Job(work)
         start = self._stopwatch()
@@ -381,7 +380,7 @@ class Processor:
     async def _in_turn(
         self, work: Callable[[], Any], *, is_in_steps: bool = False, can_be_left: bool = True, is_urgent: bool = False
     ) -> Any:
-        """Do a job of the node itself, for which there is always a place in the queue."""
+        """Queue a job of the node itself, which is never refused, and return its result."""
         await trio.lowlevel.checkpoint()
         job = _Job(work, trio.Event(), is_in_steps=is_in_steps, can_be_left=can_be_left)
         self._put(job, "", is_urgent=is_urgent)
@@ -392,7 +391,7 @@ class Processor:
         self._jobs.put(job, address, is_urgent=is_urgent)
 
     def _own(self, work: Callable[[], Result]) -> Result:
-        """Do work of this node that makes blocks: its clock goes along with them, other than with blocks from outside."""
+        """Run work of this node that can make blocks. Its clock advances to their time, unlike with blocks from outside."""
         head = self.chain.state.props.head_block_id
         result = work()
         if self.chain.state.props.head_block_id != head:
@@ -408,21 +407,21 @@ class Processor:
         return job.result
 
     async def _synced(self) -> None:
-        """Wait until the log is synced, if the policy says so. Raises Refused when that has failed."""
+        """Wait until the log is synced, if the policy requires it. Raises Refused if the sync failed."""
         if self._syncer is not None:
             await self._syncer.synced()
             await self.gate.wait_open()
             self._require_log()
 
     async def _perform_slice(self, job: _Job) -> _Job | None:
-        """Do a job, and those that wait after it as long as the slice lasts; return the first of them that is to be taken in steps.
+        """Run a job and the queued ones after it until the slice is over. Return the next job if it runs in steps, else None.
 
-        With one job in each turn of the loop, many clients would fill the queue faster than it is emptied, and none were answered at once.
+        With one job per loop iteration, many clients would fill the queue faster than it empties, and none would be answered at once.
         """
-        # What has been done at once belongs to the same slice.
+        # Jobs that ran at once count in the same slice.
         start = self._stopwatch() - self._seconds_at_once
         while True:
-            # A job that was begun at once may not be done yet.
+            # A job that started in its caller's task may still be interrupted.
             await self.long_jobs.freed()
             self._undone -= 1
             if not self._start(job):
@@ -435,7 +434,7 @@ class Processor:
             job = following
 
     async def _perform_steps(self, job: _Job) -> None:
-        """Take the steps of a job, others having their turn after each; what is left of it is to give its result."""
+        """Run the steps of a job, with a checkpoint after each. Then replace its work by a function that returns or raises the outcome."""
         await self.gate.wait_open()
         try:
             self._require_log()
@@ -446,11 +445,11 @@ class Processor:
         except StopIteration as end:
             value = end.value
             job.work = lambda: value
-        except Exception as error:  # the caller gets it
+        except Exception as error:  # raised to the caller
             job.work = partial(_raise, error)
 
     def _start(self, job: _Job) -> bool:
-        """Begin a job; returns whether it is done."""
+        """Run the first slice of a job. Return whether it is done."""
         return self.long_jobs.start(partial(self._perform, job), can_be_left=job.can_be_left)
 
     def _perform(self, job: _Job) -> None:
@@ -458,9 +457,9 @@ class Processor:
         try:
             self._require_log()
             job.result = job.work()
-            # A job whose block could not be written must not be answered as done.
+            # A job whose block could not be written must not be answered as successful.
             self._require_log()
-        except Exception as error:  # expected or not, the caller gets it; the processor goes on
+        except Exception as error:  # expected or not, it is raised to the caller; the processor continues
             job.error = error
         for listener in self.on_done:
             listener()
@@ -470,7 +469,7 @@ class Processor:
     # -------------------------------------------------------------- the listener of the chain
 
     def _on_head_change(self, change: HeadChange) -> None:
-        # The time for applying pending transactions again begins after the move, not before.
+        # The time limit for reapplying pending transactions starts after the head change.
         self._time_limit.renew()
         if self._log is not None and not self.failure:
             try:
@@ -480,7 +479,7 @@ class Processor:
             except OSError as error:
                 self.fail(error)
             except Exception as error:
-                # Whatever it was, the chain in memory is ahead of the log now, and must not go on.
+                # The chain in memory is now ahead of the log, and must not continue.
                 self.fail(error)
                 raise
         if self._waiters and not self.failure:
@@ -488,7 +487,7 @@ class Processor:
                 self._confirm(block)
 
     def _confirm(self, block: SignedBlock) -> None:
-        """Answer the callers whose transaction is in the block, and those whose transaction has expired."""
+        """Answer the waiting callers whose transaction is in the block or has expired."""
         for place, trx in enumerate(block.transactions):
             waiter = self._waiters.pop(trx.id, None)
             if waiter is not None:
@@ -501,7 +500,7 @@ class Processor:
             waiter.done.set()
 
     def _refuse_lost(self) -> None:
-        """Refuse the callers whose transaction was pushed and is neither in a block nor pending any more."""
+        """Refuse the waiting callers whose transaction was pushed and is neither in a block nor pending."""
         if not self._waiters:
             return
         pending = {trx.id for trx in self.chain.pending}

@@ -1,5 +1,5 @@
-"""A copy of this process that answers reads while a long job is under way here. It leaves the job, which changes nothing then, so that its
-chain is the one before the job. It writes nothing, and ends with this process.
+"""Standby: a forked copy of this process that answers reads during a long job. The copy undoes the job, so that its chain is the one before
+it. It writes nothing, and ends with this process.
 """
 
 import socket
@@ -21,14 +21,14 @@ _log = Log("processor")
 
 Answer = Callable[[bytes, Caller], bytes]
 IN_SESSION = object()
-# Requests that it has at a time; of the others, addresses take turns. This process often sends and reads only every 10 ms.
+# Requests in flight; others wait, round-robin by address. During a job this process often sends and reads only every 10 ms.
 ASKED_AT_ONCE_MAX = 8
 
 
 class Standby:
-    """The copy, from its fork on; `run` has to run. Raises ChildFailed when the system gives no process.
+    """The parent's side of a forked copy; `run` must run. The constructor forks, and raises ChildFailed if the system refuses.
 
-    `leave_job` and `answer` are called there: the first once, the other with each request, for which it returns b"" where it can't answer.
+    The copy calls `leave_job` once, and `answer` for each request; it returns b"" for a request that the copy can't answer.
     """
 
     def __init__(self, leave_job: Callable[[], None], answer: Answer) -> None:
@@ -47,7 +47,7 @@ class Standby:
         self._is_dismissed = False
 
     async def run(self) -> None:
-        """Take its answers, until it has ended or is ended."""
+        """Receive replies until the copy ends or `end` is called. Kills the copy."""
         try:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._channel.run)
@@ -60,10 +60,10 @@ class Standby:
             self.end()
             why = await self._child.kill()
             if not self._is_dismissed:
-                _log.warning("the copy that answers reads during a long job has ended, reads wait", reason=why)
+                _log.warning("the standby for reads during a long job has ended, reads wait", reason=why)
 
     async def ask(self, body: bytes, caller: Caller) -> bytes:
-        """Return its answer to a request; b"" when it has none, or has ended."""
+        """Return the copy's reply to a request, or b"" if it has none or has ended."""
         if self._channel.closed.is_set():
             return b""
         async with self._limiter.place(caller.queue):
@@ -71,7 +71,7 @@ class Standby:
             event = self._waiting[number] = trio.Event()
             self._channel.send(Call(number, body, caller.address, caller.why_not_local, caller.session is not None))
             try:
-                # A line that was lost meanwhile has set no event of this request.
+                # A channel that closed meanwhile has not set this request's event.
                 if not self._channel.closed.is_set():
                     await event.wait()
             finally:
@@ -80,19 +80,19 @@ class Standby:
         return reply
 
     def stop(self) -> None:
-        """End it in order; whoever waits for an answer gets none."""
+        """End the copy gracefully. Requests in flight get b""."""
         self._is_dismissed = True
         self.end()
 
     def end(self) -> None:
-        """Take no more answers from it."""
+        """Close the channel, and answer all requests in flight with b""."""
         self._channel.close()
         for event in self._waiting.values():
             event.set()
 
 
 def serve(sock: socket.socket, abandon_job: Callable[[], None], answer: Answer) -> None:
-    """Be the copy, until the line ends."""
+    """Undo the job, then answer requests until the channel closes. Runs in the copy."""
     abandon_job()
     requests, decoder = sock.makefile("rb"), msgspec.msgpack.Decoder(Call)
     while head := requests.read(HEAD.size):

@@ -193,7 +193,7 @@ async def test_without_a_process_reads_wait(nursery: trio.Nursery, monkeypatch: 
         served = Served()
         answered = await served.begin(nursery)
         await read_at_the_end(served, answered, nursery)
-    assert [line["event"] for line in logged] == ["reads wait for a long job"]
+    assert [line["event"] for line in logged] == ["no standby was forked, reads wait for a long job"]
 
 
 async def read_at_the_end(served: Served, answered: trio.Event, nursery: trio.Nursery) -> None:
