@@ -88,9 +88,9 @@ class AccountHistory:
             self.accounts.drop_last(account)
 
     def _prune(self, account: str) -> None:
-        """Free the memory of an account's dropped entries, once they exceed one eighth of all, so that the cost per entry stays low.
+        """Free the memory of an account's dropped entries once they exceed one eighth of all.
 
-        Queries leave dropped entries out in any case.
+        This keeps the cost per entry low. Queries omit dropped entries in any case.
         """
         entries = self.accounts.by_name[account]
         count = dropped(self.recorded, entries)
@@ -168,7 +168,7 @@ def locate_transaction(state: State, trx_id: bytes) -> tuple[int, int] | None:
 
 
 def install(state: State) -> AccountHistory:
-    """Create the data and register listeners. They run before an operation is applied, so it precedes virtual ones that it causes."""
+    """Create the data and register listeners. Operations are recorded before the virtual ones that they cause."""
     kept = AccountHistory(state)
     others = (cls for cls in OPERATIONS.values() if cls not in OF_TREASURY)
     state.listeners.on_operation(kept.record, *others, after=False)

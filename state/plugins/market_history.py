@@ -214,7 +214,7 @@ def orders(state: State, base: int, quote: int, limit: int) -> list[LimitOrder]:
 
 
 def order_book(state: State, limit: int) -> tuple[list[LimitOrder], list[LimitOrder]]:
-    """Return bids and asks of COIN in SBD, at most `limit` of each, best first. Orders of COIN for other symbols follow the asks."""
+    """Return at most `limit` bids and asks of COIN in SBD, best first. Orders of COIN for other symbols follow the asks."""
     return orders(state, SBD, COIN, limit), orders(state, COIN, SBD, limit)
 
 

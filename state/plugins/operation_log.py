@@ -132,7 +132,7 @@ class OperationLog:
         return bool(trx_in_block != NO_TRANSACTION or kind == VIRTUAL)
 
     def reader(self) -> Callable[[int], OperationRecord]:
-        """Return a function from the index of a record to the record. It caches the last transaction, so use it for one query only."""
+        """Return a function from an index to the record, for one query, since it caches the last transaction."""
         rows, virtual, held = self.rows, self.virtual, self.held
         unpack, find = self._state.wire.codecs.unpack, self._state.operations_of
         last: tuple[int, int] = (-1, -1)

@@ -1,4 +1,4 @@
-"""All plugins, and `enable`, which installs some of them. A new plugin is a module or package with its declaration and a line here."""
+"""All plugins, and `enable`, which installs some of them. A new plugin needs a line here."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -53,7 +53,7 @@ def regenerate(state: State, rc: Rc, name: str) -> None:
 
 
 def update_after(state: State, rc: Rc, operation: Any) -> None:
-    """Store the new maxima of all accounts whose VESTS an operation can change, after it was applied, and add increases to the credits."""
+    """Update the maxima of all accounts whose VESTS an operation can change, after it was applied."""
     if rc.accounts.next_id:
         for name in CHANGED[type(operation)](state, operation):
             update_maximum(state, rc, name)

@@ -186,7 +186,7 @@ def start_block(state: State, rc: Rc, block: SignedBlock) -> None:
 
 
 def after_block(state: State, rc: Rc, block: SignedBlock) -> None:
-    """Start credits after block RC_START_BLOCK. After each later block, refill the pools and subtract its usage."""
+    """Start credits at block RC_START_BLOCK. From then on, refill the pools and subtract the block's usage."""
     usage = rc.block_usage
     if not rc.accounts.next_id:
         if state.props.head_block_number != state.spec.constants.RC_START_BLOCK:

@@ -106,7 +106,7 @@ class RankedPosts:
         self.version = 0
 
     def __len__(self) -> int:
-        """The number of cached lists."""
+        """Return the number of cached lists."""
         return len(self._lists)
 
     def ranked(self, facts: ChainReader) -> dict[int, RankedPost]:
@@ -192,7 +192,7 @@ class RankedPosts:
         return bool(authors or posts)
 
     def _mark_low(self, facts: ChainReader, author: str) -> None:
-        """Mark all unpaid posts of an author as changed when his reputation becomes low or stops being low, which changes `is_gray`.
+        """Mark all unpaid posts of an author as changed when his reputation becomes low or stops being low (`is_gray`).
 
         Paid posts can keep the old value, since only an order of unpaid posts reads it.
         """

@@ -34,7 +34,7 @@ PLAIN_PROPS = ("title", "about", "lang", "is_nsfw", "description", "flag_text")
 
 
 def on_custom_json(state: State, kept: Social, operation: CustomJson) -> None:
-    """Apply a custom operation if it has an id of the index and requires the posting authority of exactly one account, its actor."""
+    """Apply a custom operation with an id of the index and the posting authority of exactly one account, its actor."""
     if operation.id not in (COMMUNITY, FOLLOW, NOTIFY) or operation.required_auths or len(operation.required_posting_auths) != 1:
         return
     text = operation.json
@@ -200,7 +200,7 @@ def set_role(kept: Social, payload: Payload, **changes: Any) -> None:
 
 
 def notify_target(state: State, kept: Social, kind: Type, actor: str, payload: Payload, text: str) -> None:
-    """Notify an account of a new role or title. The score is below the usual filter of clients unless it subscribes to the community."""
+    """Notify an account of a new role or title, with a lower score if it doesn't subscribe to the community."""
     community, account = payload.community.name, payload.account
     score = COMMUNITY_SCORE if kept.is_subscribed(community, account) else STRANGER_SCORE
     notify(state, kept, kind, score, src=actor, dst=account, community=community, payload=text)

@@ -200,7 +200,7 @@ def titles(kept: Social, community: str, last: str) -> Iterator[Role]:
 
 
 def subscribers(kept: Social, community: str, last: str) -> Iterator[Subscription]:
-    """Yield the newest 250 subscribers of a community, newest first, from after the account `last` on."""
+    """Yield the newest 250 subscribers of a community, newest first, without those up to the account `last`."""
     rows: Iterable[Subscription] = islice(kept.subscriptions.by_community.equal(community), SUBSCRIBERS_MAX)
     row = kept.subscriptions.by_pair.get(community, last) if last else None
     return (one for one in rows if row is None or one.id < row.id)

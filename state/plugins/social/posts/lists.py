@@ -249,7 +249,7 @@ def by_age(shown: ListedPost) -> tuple[int, int]:
 
 
 def blog(state: State, kept: Social, account: str) -> Iterator[ListedPost]:
-    """Yield an account's blog: its posts outside communities and its reblogs, newest first, each post once at its newest position."""
+    """Yield an account's posts outside communities and its reblogs, newest first, each post at its newest position."""
     seen: set[int] = set()
     for shown in merge(posts_of(state, kept, account, of_communities=False), reblogs_of(state, kept, account), key=by_age):
         if shown.comment.id not in seen:

@@ -97,7 +97,7 @@ def mark_deleted(state: State, kept: Social, operation: DeleteComment) -> None:
 
 
 def on_vote(state: State, kept: Social, operation: Vote) -> None:
-    """Mark the post and its author for ranking after a vote, and notify the author. A changed reputation affects all his posts."""
+    """Mark the post and its author, whose reputation can change, for ranking after a vote, and notify the author."""
     comment = find_comment(state, operation.author, operation.permlink)
     voter = state.accounts.by_name.get(operation.voter)
     if comment is None or voter is None:
