@@ -1,1 +1,1 @@
-"""Copies of a chain: nodes that follow another one, processes that answer reads, and relays to brokers."""
+"""Copies of a chain: replicas that follow another node, reader processes, and relays to brokers."""

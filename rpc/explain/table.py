@@ -46,7 +46,7 @@ TEXTS: dict[str, Sentence] = {
     "${n} calls wait for transactions already": Sentence(
         "too_many_waiting", "{n} calls wait for their transactions.", "Use broadcast_transaction, which doesn't wait."
     ),
-    "the node that makes the blocks gives no answer, so that nobody knows whether it has taken this: ${why}": Sentence(
+    "the block producer doesn't answer, so it is unknown whether it accepted this: ${why}": Sentence(
         "owner_gives_no_answer",
         "The node that makes the blocks gives no answer ({why}), so nobody knows whether it has taken the transaction.",
         "Look for its id in the next blocks, and send the same bytes again if it isn't there: no block takes a transaction twice.",

@@ -1,1 +1,1 @@
-"""Following another node: what happens on its chain, as events, applied to a chain of our own."""
+"""Replicas: events of another node's chain, applied to the own chain."""

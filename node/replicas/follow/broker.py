@@ -1,4 +1,4 @@
-"""Blocks from a broker, through a child process that reads it: its library is asyncio's, and the node stays without."""
+"""Blocks from a broker, read by a child process, since the broker's library needs asyncio."""
 
 import subprocess
 import sys
@@ -25,15 +25,15 @@ SILENCE_SECONDS_MAX = 30
 
 
 class BrokerSource:
-    """A broker that a relay fills."""
+    """A broker with the blocks of a relay."""
 
     def __init__(self, url: str, spec: ChainSpec) -> None:
         if find_spec("nats") is None:
-            raise NodeError(f"--follow nats:// needs nats, which isn't installed; install it: {install_hint('nats')}")
+            raise NodeError(f"--follow nats:// needs nats, which isn't installed. Install it: {install_hint('nats')}")
         self._url, self._spec = url, spec
 
     async def batches(self, place: SyncPosition) -> AsyncGenerator[list[Event | Heartbeat]]:
-        """Yield what comes."""
+        """Yield events and heartbeats in batches."""
         has_header = False
         async with aclosing(self._lines("lines", str(place.first))) as batches:
             async for some in batches:
@@ -42,18 +42,18 @@ class BrokerSource:
                     batch.append(read_packed(line) if has_header else self._begin(line))
                     has_header = True
                 yield batch
-        raise NodeError(f"the reader of {self._url} has ended")
+        raise NodeError(f"the process that reads {self._url} ended")
 
     async def head(self) -> int:
         """Return the number of the last block in the broker."""
         return int((await self._answer("head"))["head"])
 
     async def id_of(self, number: int) -> bytes | None:
-        """Return the id of a block that is or was on the main branch; None without it."""
+        """Return the id of a block that is or was on the main branch, or None."""
         return bytes.fromhex((await self._answer("id", str(number)))["id"]) or None
 
     def _begin(self, line: bytes) -> Heartbeat:
-        """Read the first line, which says whose blocks they are."""
+        """Check the header, and return its head as a heartbeat."""
         header = read_header(line)
         require_same_chain(self._url, self._spec, header)
         return Heartbeat(header.head, is_stale=True)
@@ -62,13 +62,13 @@ class BrokerSource:
         async with aclosing(self._lines(*words)) as batches:
             async for lines in batches:
                 return decoded(lines[0])
-        raise NodeError(f"the reader of {self._url} gives no answer")
+        raise NodeError(f"the process that reads {self._url} doesn't answer")
 
     async def _lines(self, what: str, *rest: str) -> AsyncGenerator[list[bytes]]:
-        """Yield the lines that a child writes, until it ends."""
+        """Yield the lines that a child process writes, until it exits."""
         command = [*COMMAND, what, self._url, self._spec.name, *rest]
         environment = own_environment()
-        # Of a session of its own, so that a signal of the terminal leaves its end to this process.
+        # In a new session, so that only this process, not a signal of the terminal, ends the child.
         process = await trio.lowlevel.open_process(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, start_new_session=True
         )
@@ -79,7 +79,7 @@ class BrokerSource:
                 with trio.move_on_after(SILENCE_SECONDS_MAX) as patience:
                     part = bytes(await process.stdout.receive_some(RECEIVE_BYTES))
                 if patience.cancelled_caught:
-                    raise NodeError(f"the reader of {self._url} is silent")
+                    raise NodeError(f"the process that reads {self._url} is silent")
                 if not part:
                     return
                 if lines := splitter.add(part):
@@ -92,7 +92,7 @@ class BrokerSource:
 
 
 def decoded(line: bytes) -> dict[str, Any]:
-    """Return a line of the child as an object. Raises NodeError, also with the error that the line tells."""
+    """Return a line of the child process as an object. Raises NodeError, also for a line with an error."""
     try:
         given = msgspec.json.decode(line, type=dict[str, Any])
     except msgspec.MsgspecError as error:

@@ -1,4 +1,4 @@
-"""What clients of a replica may do to its chain: nothing. Broadcasts are passed on to the followed node, whose replies they get."""
+"""Processor of a replica. Clients can't change its chain. Broadcasts are forwarded to the followed node, which answers them."""
 
 from collections.abc import Awaitable, Callable, Generator, Iterator
 from typing import Any, NoReturn
@@ -21,10 +21,10 @@ from rpc.processor import Inclusion, Result
 from state.protocol.errors import Refused
 from state.protocol.transaction import SignedBlock, SignedTransaction, Wire
 
-CALLS_MAX = 64  # passed on at a time; more wait, and client addresses take turns
-WAITING_CALLS_MAX = 1024  # that wait for a block; more are refused
-WAIT_SECONDS_MAX = 3700  # an hour is the longest that a transaction may wait
-HERE_SECONDS_MAX = 10  # how long an answer waits for its block to be here, too
+CALLS_MAX = 64  # forwarded at a time; more are queued, round-robin by client address
+WAITING_CALLS_MAX = 1024  # waiting for a block; more are refused
+WAIT_SECONDS_MAX = 3700  # a transaction can be pending for an hour at most
+HERE_SECONDS_MAX = 10  # how long a reply waits until this node has the block, too
 
 PUSH = "network_broadcast_api.broadcast_transaction"
 PUSH_BLOCK = "network_broadcast_api.broadcast_block"
@@ -34,9 +34,9 @@ _log = Log("following")
 
 
 class ForwardingProcessor:
-    """The processor of a replica, as its methods see it; `url` is where broadcasts go, "" nowhere, `followed` what the replica follows.
+    """The processor for the methods of a replica. `url` is the target of broadcasts ("": none), `followed` the followed node or broker.
 
-    `reached` waits until a block is here: who has waited for a block reads here what it wrote.
+    `reached` waits until this node has a block, so that a client that waited for its block reads its own writes here.
     """
 
     def __init__(self, own: Processor, wire: Wire, followed: str, url: str, reached: Callable[[int], Awaitable[None]]) -> None:
@@ -45,17 +45,17 @@ class ForwardingProcessor:
         self._scheduler = ReplyScheduler()
 
     async def push_transaction(self, trx: SignedTransaction, caller: Caller = LOCAL) -> None:
-        """Pass a transaction on."""
+        """Forward a transaction."""
         async with self._limiter.place(caller.queue):
             await self._forward(PUSH, {"trx": self._wire.transaction_to_json(trx), "max_block_age": -1}, trx, caller)
 
     async def push_block(self, block: SignedBlock, caller: Caller = LOCAL) -> None:
-        """Pass a block on."""
+        """Forward a block."""
         async with self._limiter.place(caller.queue):
             await self._call(PUSH_BLOCK, {"block": self._wire.block_to_json(block)})
 
     async def wait_for(self, trx: SignedTransaction, caller: Caller = LOCAL) -> Inclusion:
-        """Pass a transaction on, and wait for its block there, and then for that here."""
+        """Forward a transaction, and wait until the followed node and then this one have its block."""
         try:
             self._waiting_places.acquire_on_behalf_of_nowait(place := object())
         except trio.WouldBlock:
@@ -68,13 +68,13 @@ class ForwardingProcessor:
         try:
             found = Inclusion(bytes.fromhex(given["id"]), int(given["block_num"]), int(given["trx_num"]), bool(given["expired"]))
         except STRANGE:
-            raise self._no_answer("its answer can't be read") from None
+            raise self._no_answer("its answer is malformed") from None
         with trio.move_on_after(HERE_SECONDS_MAX):
             await self._reached(found.block_num)
         return found
 
     async def push_blocks_from(self, path: str, count: int, skip_flags: int) -> int:
-        """Refuse: this chain goes where the followed one goes."""
+        """Refuse, since the chain only follows another one."""
         self._refuse()
 
     async def run_steps(self, steps: Iterator[object]) -> int:
@@ -86,29 +86,29 @@ class ForwardingProcessor:
         self._refuse()
 
     async def in_steps(self, work: Callable[[], Generator[None, None, Result]]) -> Result:
-        """Do something that changes nothing."""
+        """Run a read-only job in steps."""
         return await self._own.in_steps(work)
 
     def _refuse(self) -> NoReturn:
-        text = "this node follows ${url} and changes nothing by itself; ask that one"
+        text = "this node is a replica of ${url} and can't change its chain. Send this call to that node."
         raise Refused(text, condition="chain.is_own()", url=self._followed)
 
     async def _forward(
         self, method: str, params: Any, trx: SignedTransaction, caller: Caller, seconds_max: float = REPLY_SECONDS_MAX
     ) -> Any:
-        """Pass a transaction on. Its sender is charged for a refusal here as well: to a node elsewhere all clients of this one are one."""
+        """Forward a transaction. Its sender is also charged for a refusal here, since a remote node sees all clients as this replica."""
         allowances = self._own.allowances
         allowances.units_max(caller)
         try:
-            # A node on this machine knows by the address that this isn't the replica's own.
+            # The address tells a node on this machine that the call isn't the replica's own.
             return await self._call(method, params, seconds_max, "" if caller.is_local else caller.address)
         except UpstreamError as error:
             data = error.error.get("data")
             units = data.get("units") if isinstance(data, dict) else None
             if isinstance(data, dict) and "retry_after_seconds" in data and not allowances.is_used_up(caller):
                 _log.warning(
-                    "the node that makes the blocks refuses this one's clients for a while; if it counts them all as one, name this node's "
-                    "address with --proxy there",
+                    "the block producer refuses this node's clients for a while. If it counts them as one client, start it with --proxy "
+                    "and this node's address",
                     client=caller.address,
                 )
             allowances.charge(caller, units if type(units) is int and units > 0 else refusal_units(trx.size), error)
@@ -116,7 +116,9 @@ class ForwardingProcessor:
 
     async def _call(self, method: str, params: Any, seconds_max: float = REPLY_SECONDS_MAX, forwarded_for: str = "") -> Any:
         if not self._url:
-            text = "this node follows ${url}, which takes no transactions; start it with --broadcast-to URL, the node that makes the blocks"
+            text = (
+                "this node follows ${url}, which accepts no transactions. Start it with --broadcast-to and the URL of the block producer."
+            )
             raise Refused(text, condition="has_owner()", url=self._followed)
         try:
             async with connected(self._url, self._scheduler) as connection:
@@ -127,5 +129,5 @@ class ForwardingProcessor:
             raise self._no_answer(str(error)) from None
 
     def _no_answer(self, why: str) -> Refused:
-        text = "the node that makes the blocks gives no answer, so that nobody knows whether it has taken this: ${why}"
+        text = "the block producer doesn't answer, so it is unknown whether it accepted this: ${why}"
         return Refused(text, condition="owner.answers()", why=why)

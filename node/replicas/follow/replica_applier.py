@@ -1,6 +1,6 @@
-"""Applies what happens on the chain of another node to a chain of our own, so that both come to the same state. It knows no source.
+"""Applies the events of another node's chain to the own chain, so that both reach the same state.
 
-It is synchronous; its steps are jobs of the processor (`Processor.run_steps`).
+It is synchronous. Its steps are jobs of the processor (`Processor.run_steps`).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,48 +18,48 @@ from state.chain.state_edits import StateEdit
 from state.protocol.errors import ChainError
 from state.protocol.transaction import SignedBlock
 
-READ_SECONDS_MAX = 0.01  # how long events are applied one after another, before others have their turn
-# An undone part and what takes its place are applied without a turn of others in between, up to so many blocks: readers don't see the
-# chain without them.
+READ_SECONDS_MAX = 0.01  # time of applying events before other tasks run
+# A switch to another branch is applied without other tasks in between, up to this many blocks, so that readers don't see the chain
+# without both branches.
 BATCH_BLOCKS_MAX = 1000
 # The other node makes blocks after any gap.
 CHECKED = Skip.UNDO_HISTORY_CHECK
 
 
 class Gap(NodeError):
-    """A block came that is beyond the next one; the source has to begin at block `wanted`."""
+    """The received block is beyond the next one. The source has to start at block `wanted`."""
 
     def __init__(self, wanted: int, number: int) -> None:
-        super().__init__(f"block {number} came, and the next one is block {wanted}")
+        super().__init__(f"received block {number}, but the next one is block {wanted}")
         self.wanted = wanted
 
 
 class ForkDetected(NodeError):
-    """A block came that doesn't follow ours, and nothing was said to be undone: the source has to find the last common block."""
+    """The received block doesn't follow the head, without a removal before it. The last common block has to be found."""
 
     def __init__(self, number: int) -> None:
-        super().__init__(f"block {number} is of another branch than ours")
+        super().__init__(f"block {number} is on another branch than this node's chain")
         self.number = number
 
 
 class ForkTooDeep(NodeError):
-    """The other node's branch leaves ours before a block that can't be undone any more."""
+    """The other node's branch forks off before an irreversible block."""
 
     def __init__(self, common: int, irreversible: int) -> None:
         super().__init__(
-            f"the followed node's chain is another one after block {common}, and ours can't be undone before block {irreversible}; is it"
-            " the right node? To follow it all the same, begin with an empty --data"
+            f"the followed node's chain is another one after block {common}, and this node's is irreversible up to block {irreversible}."
+            " Check that it is the right node. To follow it anyway, start with an empty --data."
         )
         self.common, self.irreversible = common, irreversible
 
 
 class ReplicaApplier:
-    """Keeps a chain where another node's chain is.
+    """Keeps a chain in sync with another node's chain.
 
-    `begin_anew` puts our chain back to its genesis, for chains made for tests: their nodes go back beyond irreversible blocks. Without it
-    such a step is refused. With `is_trusting` signatures and the like aren't checked. A block that is refused raises BlockRefused and
-    leaves the chain as it was. With `keeps_pending` the transactions that wait here are kept, and those of undone blocks wait again.
-    So many `workers` recover keys ahead while there are many blocks to catch up with; `close` ends them.
+    `begin_anew` resets the chain to its genesis. Test chains need it, since their nodes can revert beyond irreversible blocks; without it
+    such a revert raises ForkTooDeep. `is_trusting` skips checks of signatures and other properties of blocks. A refused block raises
+    BlockRefused and leaves the chain unchanged. `keeps_pending` retains pending transactions, and makes those of undone blocks pending
+    again. `workers` processes recover keys in advance during a long catch-up; `close` ends them.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class ReplicaApplier:
         return self.chain.state.props.head_block_number + 1
 
     def steps(self, events: Iterable[Event]) -> Iterator[None]:
-        """Apply events in slices. Raises BlockRefused, Gap, ForkDetected or ForkTooDeep at the first that can't be applied."""
+        """Apply events in steps. Raises BlockRefused, Gap, ForkDetected or ForkTooDeep at the first event that can't be applied."""
         pause = self._stopwatch() + READ_SECONDS_MAX
         until, at_once = 0, 0
         for event, block in self._read(events):
@@ -99,12 +99,12 @@ class ReplicaApplier:
                 pause = self._stopwatch() + READ_SECONDS_MAX
 
     def apply(self, *events: Event) -> None:
-        """Apply events at once."""
+        """Apply events in one step."""
         for _ in self.steps(events):
             pass
 
     def revert_to(self, number: int) -> Iterator[None]:
-        """Undo everything after a block, in steps. Raises ForkTooDeep."""
+        """Undo all blocks after block `number`, in steps. Raises ForkTooDeep."""
         yield from self._revert_to(number)
 
     def close(self) -> None:
@@ -114,7 +114,7 @@ class ReplicaApplier:
     # -------------------------------------------------------------- blocks
 
     def _read(self, events: Iterable[Event]) -> Iterator[tuple[Event, SignedBlock | None]]:
-        """Yield events, those of blocks with the block, whose keys are recovered ahead."""
+        """Yield each event, with its block if it has one. The keys of blocks are recovered in advance."""
         for is_removal, some in groupby(events, lambda event: isinstance(event, BlocksRemoved)):
             if is_removal:
                 yield from ((event, None) for event in some)
@@ -138,15 +138,15 @@ class ReplicaApplier:
         try:
             block, end = state.wire.unpack_block(event.packed)
         except ChainError as error:
-            raise BlockRefused(event.number, f"can't be read: {error.message(state.spec.spell)}") from error
+            raise BlockRefused(event.number, f"can't be decoded: {error.message(state.spec.spell)}") from error
         if end != len(event.packed) or block.number != event.number or block.id != event.id:
-            raise BlockRefused(event.number, f"its bytes are those of another block, {block.number} {block.id.hex()}")
+            raise BlockRefused(event.number, f"its bytes belong to block {block.number} {block.id.hex()}")
         if (event.edits or event.accepted) and not state.spec.is_test:
-            raise BlockRefused(event.number, f"comes with changes by hand, and {state.spec.name} is no chain made for tests")
+            raise BlockRefused(event.number, f"has state edits, but {state.spec.name} is not a test chain")
         return block
 
     def _take_again(self, block: SignedBlock, event: NewBlock) -> Iterator[None]:
-        """Take a block that is here already: its edits are made that are missing; where it has others, it is applied anew."""
+        """Process a block that the chain already has: apply its missing edits, or apply it again if its edits differ."""
         ours = self.chain.block_by_number(block.number)
         if ours is None or ours.id != block.id:
             raise ForkDetected(block.number)
@@ -162,7 +162,7 @@ class ReplicaApplier:
     def _extend(self, block: SignedBlock, edits: Sequence[StateEdit], accepted: Sequence[int], skip_flags: int) -> None:
         """Apply the block that follows the head, and its edits."""
         chain = self.chain
-        chain.sidecars.drop([block.id])  # They would be made with the block.
+        chain.sidecars.drop([block.id])  # Otherwise they would be applied with the block.
         for place in accepted:
             if 0 <= place < len(block.transactions):
                 chain.state.impersonated.accept(block.transactions[place].id)
@@ -178,17 +178,17 @@ class ReplicaApplier:
             for edit in edits:
                 self.chain.edit(edit)
         except ChainError as error:
-            raise BlockRefused(block.number, f"an edit by hand is refused: {error.message(self.chain.state.spec.spell)}") from error
+            raise BlockRefused(block.number, f"a state edit is refused: {error.message(self.chain.state.spec.spell)}") from error
 
     def _clear(self) -> None:
-        """Forget the transactions of undone blocks: the other node has what becomes of them."""
+        """Drop the transactions of undone blocks. The other node decides about them."""
         if not self._keeps_pending and (self.chain.pending or self.chain.popped):
             self.chain.clear_pending()
 
-    # -------------------------------------------------------------- back
+    # -------------------------------------------------------------- undoing blocks
 
     def _revert_to(self, number: int) -> Iterator[None]:
-        """Undo everything after a block."""
+        """Undo all blocks after block `number`."""
         chain = self.chain
         count = self.next - 1 - number
         if count <= 0:
@@ -200,12 +200,12 @@ class ReplicaApplier:
             yield from self._build_anew(number)
 
     def _build_anew(self, number: int) -> Iterator[None]:
-        """Begin at genesis, and apply our own blocks up to a number again, which were found right before."""
+        """Reset to genesis, and apply the own blocks up to `number` again, which were checked before."""
         chain = self.chain
         if self._begin_anew is None or not chain.state.spec.is_test:
             raise ForkTooDeep(number, chain.irreversible)
         now, edits = chain.branch(), chain.sidecars.edits.copy()
-        # From a snapshot without its blocks there is no way back but to take all from the source.
+        # A chain that started from a snapshot without its blocks has to fetch them all from the source.
         has_blocks = not chain.started_at or chain.block_by_number(1) is not None
         self._begin_anew()
         for place in range(1, number + 1 if has_blocks else 1):

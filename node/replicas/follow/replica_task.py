@@ -1,4 +1,4 @@
-"""The task that keeps a node where another node is: it takes events from a source, applies them, and begins again when that fails."""
+"""Task that keeps a replica in sync: it applies events of a source, and reconnects after failures."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -19,22 +19,22 @@ from rpc.push.header import edits_fingerprint
 from state.protocol.errors import ChainError
 
 PAUSE_SECONDS_MIN, PAUSE_SECONDS_MAX = 0.2, 10.0
-# Batches that have been read and not applied yet; a batch is what one read has brought.
+# Batches that are read but not applied yet. A batch is the result of one read.
 BATCHES_MAX = 16
-# A replica that is so far behind, or hears nothing for so long, isn't one that clients should be sent to.
+# Beyond these limits /health reports an error, so that load balancers send no clients to this replica.
 BEHIND_BLOCKS_MAX = 50
-PROBLEM_LENGTH_MAX = 1000  # as it is logged and shown
+PROBLEM_LENGTH_MAX = 1000  # in the log and in /health
 SILENCE_SECONDS_MAX = 15
-# A head of this age is right only where the followed node has said within the silence that it has no newer one.
+# A head older than this is only valid if the followed node confirmed it within SILENCE_SECONDS_MAX.
 HEAD_SECONDS_MAX = 60
 
 _log = Log("following")
 
 
 class ReplicaTask:
-    """Follows a source while `run` runs. `head` is where the other node was when it was last heard of.
+    """Follows a source while `run` runs. `head` is the last known head of the other node.
 
-    `problem` is why nothing comes, "" while all is well. `failed` is called with an error that no second attempt can mend.
+    `problem` is the reason why no events arrive, "" while they do. `failed` is called with an error that a retry can't fix.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class ReplicaTask:
     ) -> None:
         self.url, self.head, self.problem = url, 0, "it has not answered yet"
         self.attempts = 0
-        # Since when it hasn't been followed, None while it is; and whether a block was refused, which time doesn't mend.
+        # The start of the current failure, None while in sync; and whether a block was refused, which a retry can't fix.
         self._failing_since: float | None = trio.current_time()
         self._is_refused = False
         self._source, self._applier, self._processor, self._failed, self._clock = source, applier, processor, failed, clock
@@ -51,21 +51,21 @@ class ReplicaTask:
 
     @property
     def blocks_behind(self) -> int:
-        """How many blocks the other node is ahead."""
+        """The number of blocks that this node lacks."""
         return max(0, self.head - self._processor.summary.head_block_number)
 
     @property
     def seconds_silent(self) -> float:
-        """How long ago the other node was heard of."""
+        """The time since the last message of the other node."""
         return trio.current_time() - self._received
 
     @property
     def seconds_unconfirmed(self) -> float:
-        """How long ago the other node itself said where its head is; infinite where it never did."""
+        """The time since the other node itself last confirmed its head, infinite if it never did."""
         return trio.current_time() - self._confirmed
 
     def trouble(self) -> str:
-        """Return why this node isn't where the other one is; empty as long as it is."""
+        """Return the reason why this node is not in sync, or ""."""
         if self._failing_since is not None:
             seconds = trio.current_time() - self._failing_since
             if not self.head or self._is_refused or seconds > SILENCE_SECONDS_MAX:
@@ -75,18 +75,18 @@ class ReplicaTask:
         age = self._clock() // 1000 - self._processor.summary.time
         if age > HEAD_SECONDS_MAX:
             if self.blocks_behind:
-                return f"the head is {age} s old, and {self.blocks_behind} blocks behind {self.url}"
+                return f"the head is {age} s old and {self.blocks_behind} blocks behind {self.url}"
             if self.seconds_unconfirmed > SILENCE_SECONDS_MAX:
-                return f"the head is {age} s old, and nobody knows of {self.url} whether that is its head still"
+                return f"the head is {age} s old, and {self.url} has not confirmed that it is still its head"
         return ""
 
     async def reached(self, number: int) -> None:
-        """Wait until a block is here."""
+        """Wait until the chain has a block with this number."""
         while self._applier.next <= number:
             await self._news.wait()
 
     async def run(self) -> None:
-        """Follow, beginning again after each failure, until cancelled."""
+        """Follow until cancelled, reconnecting after each failure."""
         try:
             await self._run()
         finally:
@@ -111,7 +111,7 @@ class ReplicaTask:
                 problem = str(error)
             problem = problem[:PROBLEM_LENGTH_MAX]
             if problem and problem != self.problem:
-                _log.warning("the followed node can't be followed now, it is tried again", url=self.url, reason=problem)
+                _log.warning("following interrupted, retrying", url=self.url, reason=problem)
             if problem and self._failing_since is None:
                 self._failing_since = trio.current_time()
             self.problem = problem or self.problem
@@ -121,7 +121,7 @@ class ReplicaTask:
             pause = min(PAUSE_SECONDS_MAX, pause * 2)
 
     async def _follow(self) -> None:
-        """Take and apply what comes until that ends, always with an error."""
+        """Apply events from the source until it ends, always with an error."""
         batches_in, batches_out = trio.open_memory_channel[list[Event | Heartbeat]](BATCHES_MAX)
         failure: NodeError | None = None
 
@@ -157,7 +157,7 @@ class ReplicaTask:
         events: list[Event] = []
         for said in batch:
             if isinstance(said, Heartbeat):
-                # A stale head may be older than the one that was heard of before.
+                # A stale head can be older than the last known one.
                 self.head = max(self.head, said.head) if said.is_stale else said.head
                 self._confirmed = self._confirmed if said.is_stale else self._received
             else:
@@ -174,11 +174,11 @@ class ReplicaTask:
     async def _take(self, steps: Iterator[None]) -> None:
         try:
             await self._processor.run_steps(steps)
-        except ChainError as error:  # the processor takes no jobs any more
+        except ChainError as error:  # the processor is stopping
             raise NodeError(str(error)) from None
 
     async def _compare(self, error: NodeError) -> str:
-        """Go back to the last block that both chains have; returns what prevents that."""
+        """Revert to the last common block. Return the reason if that isn't possible, else ""."""
         applier = self._applier
         await self._processor.gate.wait_open()
         try:
@@ -188,8 +188,8 @@ class ReplicaTask:
                 theirs = await self._source.head()
                 common = await self._last_common(min(theirs, applier.next - 1))
                 if common == theirs and not applier.chain.state.spec.is_test:
-                    return f"{error}, which is before ours"  # it has to catch up with us
-            _log.info("the followed node has left our branch", url=self.url, last_common_block=common, reason=str(error))
+                    return f"{error}, which is behind this node"  # wait until it catches up
+            _log.info("the followed node is on another branch", url=self.url, last_common_block=common, reason=str(error))
             await self._take(applier.revert_to(common))
         except NodeError as found:
             self._is_refused = isinstance(found, ForkTooDeep)
@@ -197,9 +197,9 @@ class ReplicaTask:
         return ""
 
     async def _last_common(self, last: int) -> int:
-        """Return the number of the last block up to `last` that both chains have: a block's id covers all before it."""
+        """Return the number of the last common block up to `last`. Equal ids imply that all blocks before are equal."""
         same, differs, step = 0, last + 1, 1
-        # Branches leave each other near their ends: there it is looked for first.
+        # Forks are usually near the head, so the search begins there.
         while differs - same > 1:
             middle = max((same + differs) // 2, last + 1 - step)
             step *= 4
@@ -213,7 +213,7 @@ class ReplicaTask:
 
 
 def _waiting(batches: "trio.MemoryReceiveChannel[list[Event | Heartbeat]]") -> list[Event | Heartbeat]:
-    """Return what else has come."""
+    """Return the events of all batches that are already queued."""
     found: list[Event | Heartbeat] = []
     try:
         while True:

@@ -1,4 +1,4 @@
-"""Makes the parts of a node that follows another one. It is loaded by such nodes only."""
+"""Creates the parts of a replica. Only replicas import it."""
 
 from collections.abc import Awaitable, Callable
 
@@ -16,7 +16,7 @@ from state.protocol.transaction import Wire
 
 
 def open_source(url: str, spec: ChainSpec, wire: Wire) -> Source:
-    """Return where blocks come from."""
+    """Return the source of blocks for a URL."""
     if url.startswith(BROKER):
         from node.replicas.follow.broker import BrokerSource
 
@@ -35,7 +35,7 @@ def new_following(
     clock: Clock,
     workers: int = 0,
 ) -> ReplicaTask:
-    """Return the task that keeps a chain where the one of a node, or of a broker, is."""
+    """Return the task that keeps a chain in sync with a node or a broker."""
     spec, wire = chain.state.spec, chain.state.wire
     applier = ReplicaApplier(chain, begin_anew=begin_anew if spec.is_test else None, is_trusting=is_trusting, workers=workers)
     return ReplicaTask(url, open_source(url, spec, wire), applier, processor, failed, clock)
@@ -44,6 +44,6 @@ def new_following(
 def new_forwarding(
     followed: str, reached: Callable[[int], Awaitable[None]], processor: Processor, wire: Wire, broadcast_to: str
 ) -> ForwardingProcessor:
-    """Return the processor as the methods of a replica see it."""
+    """Return the processor for the methods of a replica."""
     url = broadcast_to or ("" if followed.startswith(BROKER) else followed)
     return ForwardingProcessor(processor, wire, followed, url, reached)

@@ -1,6 +1,6 @@
-"""Where a node that follows another one takes its blocks from, over HTTP: its packed stream, or block by block.
+"""Sources of a replica's blocks over HTTP: a node's packed stream, or polling its blocks.
 
-A source yields batches of events; how the node compares its chain with the other one's it is told by `SyncPosition`.
+A source yields batches of events. `SyncPosition` describes the replica's chain for the comparison with the node's.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -23,21 +23,21 @@ from state.protocol.spec import ChainSpec
 from state.protocol.transaction import Wire
 
 POLL_SECONDS = 1.0
-POLL_BLOCKS_MAX = 50  # blocks that are asked for at once
-ONE_BY_ONE_MAX = 8  # blocks that are held of a node which shows one at a time
+POLL_BLOCKS_MAX = 50  # blocks per request
+ONE_BY_ONE_MAX = 8  # blocks per batch from a node without requests for ranges
 RANGE_SIZE_MAX, BLOCK_SIZE_MAX = 16 << 20, 64 << 20  # as JSON
 
 
 class SourceBehind(NodeError):
-    """The other node's head is before ours, or its edits before that are others: the chains have to be compared."""
+    """The other node's head is behind this one's, or its state edits differ. The chains have to be compared."""
 
     def __init__(self, text: str, *, is_all: bool = False) -> None:
         super().__init__(text)
-        self.is_all = is_all  # whether nothing of ours can be kept
+        self.is_all = is_all  # whether no block is common
 
 
 class SyncPosition(Struct, frozen=True):
-    """Where our chain is: the number of its head, the first block that is asked for, and the fingerprint of edits before that."""
+    """Position of the own chain: the number of its head, the first block to request, and the fingerprint of the edits before it."""
 
     head: int
     first: int
@@ -45,16 +45,16 @@ class SyncPosition(Struct, frozen=True):
 
 
 class Source(Protocol):
-    """A node, or something that has a node's blocks."""
+    """A node, or a store of its blocks."""
 
     def batches(self, place: SyncPosition) -> AsyncGenerator[list[Event | Heartbeat]]:
-        """Yield what comes, from block `install_location.first` on. Raises NodeError when it ends."""
+        """Yield events and heartbeats, from block `place.first` on. Raises NodeError when the source ends."""
 
     async def head(self) -> int:
-        """Return the number of the last block that is there."""
+        """Return the number of the last block."""
 
     async def id_of(self, number: int) -> bytes | None:
-        """Return the id of a block of the main branch; None without it."""
+        """Return the id of a block of the main branch, or None."""
 
 
 class NodeSource:
@@ -65,16 +65,16 @@ class NodeSource:
         self._scheduler = ReplyScheduler()
 
     async def batches(self, place: SyncPosition) -> AsyncGenerator[list[Event | Heartbeat]]:
-        """Yield what comes by the best way that the node knows."""
+        """Yield events and heartbeats, from the packed stream if the node has it, else by polling."""
         async with connected(self.url, self._scheduler) as connection:
             status = await connection.open_stream(f"/stream/blocks?from={place.first}&form=packed")
             if status == 200:
                 async with aclosing(connection.lines()) as lines, aclosing(self._packed(lines, place)) as batches:
                     async for batch in batches:
                         yield batch
-                raise NoNode(f"{self.url} has ended the stream")
+                raise NoNode(f"{self.url} ended the stream")
             if status == 503:
-                raise NoNode(f"{self.url} has no room for another stream")
+                raise NoNode(f"{self.url} has too many streams")
         async with aclosing(self._polled(place)) as batches:
             async for batch in batches:
                 yield batch
@@ -85,15 +85,15 @@ class NodeSource:
             return (await head_of(connection))[0]
 
     async def id_of(self, number: int) -> bytes | None:
-        """Return the id of a block of the main branch; None without it."""
+        """Return the id of a block of the main branch, or None."""
         async with connected(self.url, self._scheduler) as connection:
             block = await block_of(connection, number)
             try:
                 return None if block is None else bytes.fromhex(block["block_id"])
             except STRANGE:
-                raise NoNode(f"{self.url} shows block {number} without its id") from None
+                raise NoNode(f"{self.url} returns block {number} without its id") from None
 
-    # -------------------------------------------------------------- the two ways
+    # -------------------------------------------------------------- stream and polling
 
     async def _packed(self, lines: AsyncIterator[list[bytes]], place: SyncPosition) -> AsyncGenerator[list[Event | Heartbeat]]:
         has_header = False
@@ -143,13 +143,13 @@ class NodeSource:
         try:
             block = self._wire.block_from_json(shown, is_legacy(shown))
         except STRANGE as error:
-            raise NoNode(f"{self.url} shows block {number} in a form that can't be read ({error})") from None
+            raise NoNode(f"{self.url} returns block {number} in an unknown format ({error})") from None
         if block.number != number:
-            raise NoNode(f"{self.url} answers with block {block.number} in place of block {number}")
+            raise NoNode(f"{self.url} returns block {block.number} instead of block {number}")
         return NewBlock(block.number, block.id, self._wire.pack_block(block))
 
     async def _require_chain_id(self) -> None:
-        """Refuse a node of another chain; one that doesn't say which it has is believed until a block is refused."""
+        """Raise WrongChain for another chain id. A node that doesn't report its chain id is accepted until a block is refused."""
         async with connected(self.url, self._scheduler) as connection:
             try:
                 config = await either(connection, "database_api.get_config", {}, "condenser_api.get_config", [])
@@ -161,35 +161,35 @@ class NodeSource:
 
 
 def require_same_state(url: str, header: StreamHeader, place: SyncPosition) -> None:
-    """Refuse a chain of our id and genesis whose edits are unknown, or which stands differently. Raises WrongChain and Behind."""
+    """Raise WrongChain if the edits of the other chain are unknown, and SourceBehind if they differ or its head is behind."""
     if place.first <= header.unknown_until:
         raise WrongChain(
-            f"the chain of {url} was changed by hand before block {header.unknown_until}, and came from a dump, so that nobody knows how:"
-            " begin with the same dump (coind snapshot load)"
+            f"the chain of {url} came from a dump, with unknown state edits before block {header.unknown_until}. Start with the same dump"
+            " (coind snapshot load)."
         )
     if header.edits != place.edits:
-        raise SourceBehind("the followed chain was changed by hand in another way", is_all=True)
+        raise SourceBehind("the followed chain has other state edits", is_all=True)
     if header.head < place.head:
         raise SourceBehind(f"the head of {url} is block {header.head}")
 
 
 def require_same_chain(url: str, spec: ChainSpec, header: StreamHeader) -> None:
-    """Refuse a chain of another id or genesis. Raises WrongChain."""
+    """Raise WrongChain if the other chain has another id or genesis."""
     if header.chain_id != spec.chain_id.hex():
         raise another_chain(url, f"the chain {header.name} (chain id {header.chain_id})", spec)
     if header.genesis != genesis_fingerprint(spec):
         own = f"{1 + len(spec.genesis.witnesses)} witnesses and {len(spec.genesis.accounts)} accounts"
-        # A broker doesn't say how many there are.
+        # A broker doesn't report the numbers.
         theirs = f": {header.witnesses} witnesses and {header.accounts} accounts, here {own}" if header.witnesses else ""
         raise WrongChain(
-            f"{url} has the chain {header.name} from another genesis than this node's {spec.name}{theirs}; start both with the same"
-            " --chain, --witnesses and --accounts"
+            f"{url} has the chain {header.name} from another genesis than this node's {spec.name}{theirs}. Start both with the same"
+            " --chain, --witnesses and --accounts."
         )
 
 
 def another_chain(url: str, theirs: str, spec: ChainSpec) -> WrongChain:
-    """Return the error of two chains with different ids."""
-    return WrongChain(f"{url} has {theirs}, and this node {spec.name} (chain id {spec.chain_id.hex()}); name the same one with --chain")
+    """Return the error for a node with another chain id."""
+    return WrongChain(f"{url} has {theirs}, this node has {spec.name} (chain id {spec.chain_id.hex()}). Use the same --chain for both.")
 
 
 async def head_of(connection: Connection) -> tuple[int, bytes]:
@@ -199,17 +199,17 @@ async def head_of(connection: Connection) -> tuple[int, bytes]:
     try:
         return int(given["head_block_number"]), bytes.fromhex(given["head_block_id"])
     except STRANGE:
-        raise NoNode("the node doesn't say what its head is") from None
+        raise NoNode("the node doesn't report its head") from None
 
 
 async def block_of(connection: Connection, number: int) -> Any:
-    """Return a block as the node shows it, None without it."""
+    """Return a block as the node's JSON, or None."""
     found = await either(connection, "block_api.get_block", {"block_num": number}, "condenser_api.get_block", [number], BLOCK_SIZE_MAX)
     return found.get("block") if isinstance(found, dict) and "previous" not in found else found
 
 
 async def blocks_of(connection: Connection, first: int, count: int) -> list[Any]:
-    """Return blocks as the node shows them, at least one; as many at once as it can."""
+    """Return blocks as the node's JSON: at least one, with one request for all if the node supports it."""
     if count > 1:
         try:
             asked = {"starting_block_num": first, "count": count}
@@ -229,7 +229,7 @@ async def blocks_of(connection: Connection, first: int, count: int) -> list[Any]
 
 
 async def either(connection: Connection, method: str, params: Any, other: str, other_params: Any, size_max: int = REPLY_BYTES_MAX) -> Any:
-    """Return the result of a call, or of another one where the node doesn't know the first."""
+    """Return the result of a call, or of the other call if the node doesn't have the first method."""
     try:
         return await connection.call(method, params, size_max=size_max)
     except RefusedCall as error:

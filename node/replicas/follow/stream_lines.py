@@ -1,4 +1,4 @@
-"""Reads the lines of a packed stream of blocks (`rpc.push.events`) with errors for users."""
+"""Parses lines of a packed stream of blocks (`rpc.push.events`), with errors for users."""
 
 import msgspec
 
@@ -7,34 +7,34 @@ from rpc.push.events import Event, Heartbeat, StreamEnd, StreamHeader, decode_li
 from state.protocol.errors import ChainError
 
 SHOWN_MAX = 200
-# What JSON of another form makes reading it raise.
+# Exceptions raised by parsing JSON of an unexpected form.
 STRANGE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError, ChainError, msgspec.MsgspecError)
 
 
 class StreamEnded(NodeError):
-    """The other node has ended its stream, and said why."""
+    """The other node ended its stream with a reason."""
 
 
 class BadLine(NodeError):
-    """A line that is none of a stream of blocks."""
+    """A line that doesn't belong to a stream of blocks."""
 
     def __init__(self, line: bytes, why: object) -> None:
-        super().__init__(f"a line that can't be read ({why}): {line[:SHOWN_MAX].decode('utf-8', 'replace')}")
+        super().__init__(f"invalid line in the stream ({why}): {line[:SHOWN_MAX].decode('utf-8', 'replace')}")
 
 
 def read_header(line: bytes) -> StreamHeader:
-    """Return what the first line of the packed form says. Raises BadLine and StreamEnded."""
+    """Parse the first line of a packed stream. Raises BadLine and StreamEnded."""
     item = _read(line)
     if not isinstance(item, StreamHeader):
-        raise BadLine(line, "the first line says which chain it is")
+        raise BadLine(line, "the first line must be the stream's header")
     return item
 
 
 def read_packed(line: bytes) -> Event | Heartbeat:
-    """Return what a later line of the packed form says. Raises BadLine and StreamEnded."""
+    """Parse a later line of a packed stream. Raises BadLine and StreamEnded."""
     item = _read(line)
     if isinstance(item, StreamHeader):
-        raise BadLine(line, "only the first line says which chain it is")
+        raise BadLine(line, "only the first line can be a header")
     return item
 
 
@@ -44,5 +44,5 @@ def _read(line: bytes) -> Event | Heartbeat | StreamHeader:
     except ValueError as error:
         raise BadLine(line, error) from None
     if isinstance(item, StreamEnd):
-        raise StreamEnded(f"the followed node has ended the stream: {item.reason[:SHOWN_MAX]}")
+        raise StreamEnded(f"the followed node ended the stream: {item.reason[:SHOWN_MAX]}")
     return item

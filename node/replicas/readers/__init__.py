@@ -1,1 +1,1 @@
-"""More processes that answer reads: followers of one chain on the same machine, behind the port of the process that owns it."""
+"""Reader processes: copies of the chain on the same machine, behind the port of the process that owns it."""

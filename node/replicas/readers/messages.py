@@ -1,4 +1,4 @@
-"""What the owner of a chain and its readers say to each other, as values. They come in order: what a reply depends on comes before it."""
+"""Messages between the owner of a chain and its readers. They are ordered, so the changes that a reply depends on precede it."""
 
 from msgspec import Struct
 
@@ -7,8 +7,9 @@ from node.ipc.calls import Call, Reply
 
 
 class PendingTransaction(Struct, frozen=True, array_like=True):
-    """A transaction that waits: its id, its bytes if it is new, and whether the state has its effects; after blocks were undone, and where
-    time was up, it has not.
+    """A pending transaction: its id, its bytes if it is new, and whether the state includes its effects.
+
+    The state doesn't include them after blocks were undone, or if the time limit for applying pending transactions was reached.
     """
 
     id: bytes
@@ -20,14 +21,14 @@ class PendingTransaction(Struct, frozen=True, array_like=True):
 
 
 class Start(Struct, frozen=True, array_like=True, tag=10):
-    """The first message: the pickled settings of the node, and whether its log is written as JSON."""
+    """The first message: the node's pickled settings, and whether its log format is JSON."""
 
     settings: bytes
     is_json: bool
 
 
 class Sync(Struct, frozen=True, array_like=True, tag=11):
-    """Everything as it is now: the path of a dump, which the reader removes, and what `BlockSidecars.encode` has returned."""
+    """The current chain: the path of a dump, which the reader removes, and the result of `BlockSidecars.encode`."""
 
     number: int
     path: str
@@ -37,8 +38,8 @@ class Sync(Struct, frozen=True, array_like=True, tag=11):
 
 
 class Changes(Struct, frozen=True, array_like=True, tag=12):
-    """What one job has changed: first the blocks, as lines of a packed stream; then `waiting`, unless it is null: all transactions that
-    wait; then `taken`, the transactions that wait in addition. `refused` are refusals as subscribers get them.
+    """Changes made by one job, to apply in this order: blocks, as lines of a packed stream; `waiting`, the new list of all pending
+    transactions, unless it is null; `taken`, further pending transactions. `refused` are notices of refusals for subscribers.
     """
 
     number: int
@@ -50,44 +51,44 @@ class Changes(Struct, frozen=True, array_like=True, tag=12):
 
 
 class Stop(Struct, frozen=True, array_like=True, tag=14):
-    """The node is stopping: open requests have a moment to end."""
+    """The node is stopping. Open requests get GOODBYE_SECONDS_MAX to finish."""
 
 
 # ------------------------------------------------------------------ from a reader
 
 
 class Ready(Struct, frozen=True, array_like=True, tag=20):
-    """The program is loaded, and waits for the chain."""
+    """The program is loaded and waits for the chain."""
 
 
 class Loaded(Struct, frozen=True, array_like=True, tag=21):
-    """The chain of a `Sync` is here."""
+    """The reader has loaded the chain of a `Sync`."""
 
     number: int
 
 
 class OutOfSync(Struct, frozen=True, array_like=True, tag=22):
-    """A change could not be made, and why: a `Sync` is needed."""
+    """A change could not be applied, for this reason. The reader needs a `Sync`."""
 
     reason: str
 
 
 class PageRequest(Struct, frozen=True, array_like=True, tag=24):
-    """The path of a page that somebody wants to see."""
+    """Request for a page of the owner."""
 
     call: int
     path: str
 
 
 class Cancel(Struct, frozen=True, array_like=True, tag=25):
-    """Nobody waits for the reply to a call any more."""
+    """Cancels a call whose client no longer waits."""
 
     call: int
 
 
 class Report(Struct, frozen=True, array_like=True, tag=26):
-    """How a reader is: the last number that it has applied, its memory in bytes, its connections, the calls that it has answered since its
-    start and their time, the units of work of those that it has refused, and how many addresses it limits for that.
+    """State of a reader: the last applied number, memory in bytes, open connections, calls since its start and their time in seconds,
+    units of work for refused calls, and the number of client addresses limited for them.
     """
 
     number: int = 0

@@ -1,6 +1,4 @@
-"""The owner's side of readers: starts their processes and those that have ended again, hands connections on to them, and answers what they
-pass on. It knows no rule and no method.
-"""
+"""Pool of reader processes: starts and restarts them, hands connections off to them, and answers the calls that they forward."""
 
 import pickle
 import socket
@@ -29,14 +27,14 @@ from state.protocol.errors import ChainError
 
 COMMAND = (sys.executable, "-P", "-m", "node.app.reader")
 PAUSE_SECONDS_MIN, PAUSE_SECONDS_MAX = 0.5, 30.0
-# A reader that has lasted for so long begins with the shortest pause again.
+# After running for this long, a process is restarted with the shortest pause again.
 STEADY_SECONDS = 60
-# The node says that it answers when its readers do, or after so long.
+# The node announces its start when its readers are ready, or after this time.
 READY_SECONDS_MAX = 30
 END_SECONDS_MAX = 4
-# A reader that says nothing for so long hangs. It is silent while it loads a chain.
+# A reader that is silent for this long is considered hung. It is silent while it loads a chain.
 SILENT_SECONDS_MAX, LOADING_SECONDS_MAX = 15, 600
-# It says something each second. One that has been silent for so long is given no connections.
+# A reader reports every second. After this silence it gets no connections.
 QUIET_SECONDS_MAX = 3
 PEER_SIZE_MAX = 1 << 10
 
@@ -47,7 +45,7 @@ Pages = dict[str, Callable[[], PageReply]]
 
 
 class ReaderProcess:
-    """One place for a process, and the process that has it now. `problem` is why it answers nothing, "" while it does."""
+    """A slot of the pool with its current process. `problem` is the reason why it doesn't serve, "" while it does."""
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -61,12 +59,12 @@ class ReaderProcess:
 
     @property
     def is_ready(self) -> bool:
-        """Whether it takes connections."""
+        """Whether the process accepts connections."""
         return not self.problem
 
 
 class ReaderPool:
-    """The readers of a node, while `run` runs. Connections are handed to them and to the owner itself in turns."""
+    """The reader processes of a node, which run while `run` does. Connections go to them and to the owner round-robin."""
 
     def __init__(self, count: int, publisher: Publisher, processor: Processor, settings: Any) -> None:
         self.each = [ReaderProcess(number) for number in range(1, count + 1)]
@@ -83,15 +81,15 @@ class ReaderPool:
         return self._publisher.number
 
     def serve(self, service: Service, pages: Pages) -> None:
-        """Answer by a service, and show these pages, from now on."""
+        """Set the service for forwarded calls, and the pages."""
         self._service, self._pages = service, {path: CachedPage(page) for path, page in pages.items()}
 
     def refuse(self, said: bytes) -> None:
-        """Tell the subscribers of all readers of a refusal."""
+        """Send a refusal to the subscribers of all readers."""
         self._publisher.refuse(said)
 
     def hand_off(self, line: socket.socket, peer: Any) -> bool:
-        """Hand a connection to the next reader, unless it is the owner's own turn or the reader can't take it; whether that was done."""
+        """Hand a connection off to the next reader and return True. Return False if the owner is next or the reader can't take it."""
         ready = [reader for reader in self.each if self._is_listening(reader)]
         self._turn += 1
         place = self._turn % (len(ready) + 1)
@@ -108,31 +106,31 @@ class ReaderPool:
         return True
 
     def _is_listening(self, reader: ReaderProcess) -> bool:
-        """Whether a reader answers soon, as far as one can know."""
+        """Whether a reader is ready, has reported recently and isn't loading a chain."""
         is_quiet = trio.current_time() - reader.heard_at > QUIET_SECONDS_MAX
         return reader.is_ready and not is_quiet and not self._publisher.is_loading(reader.channel)
 
     async def ready(self) -> None:
-        """Wait until all readers answer, at most READY_SECONDS_MAX."""
+        """Wait until all readers are ready, at most READY_SECONDS_MAX."""
         with trio.move_on_after(READY_SECONDS_MAX):
             while not all(reader.is_ready for reader in self.each):
                 await trio.sleep(0.02)
 
     async def run(self) -> None:
-        """Keep a process in each place until cancelled."""
+        """Keep a process running in each slot until cancelled."""
         async with trio.open_nursery() as nursery:
             for reader in self.each:
                 nursery.start_soon(self._keep, reader)
 
     def stop(self) -> None:
-        """Have the readers end in order: they take nothing more, and finish what they have begun."""
+        """Shut the readers down gracefully: they accept no new connections and finish open requests."""
         self._is_stopping = True
         for reader in self.each:
             if reader.channel is not None:
                 reader.channel.send(Stop())
 
     async def stopped(self) -> None:
-        """Wait until they have ended."""
+        """Wait until all readers have exited."""
         while any(reader.channel is not None for reader in self.each):
             await trio.sleep(0.01)
 
@@ -153,12 +151,12 @@ class ReaderPool:
             reader.problem = why
             if trio.current_time() - begun > STEADY_SECONDS:
                 pause = PAUSE_SECONDS_MIN
-            _log.warning("a reader has ended, it is started again", reader=reader.number, pid=reader.pid, reason=why, seconds=pause)
+            _log.warning("reader process ended, restarting", reader=reader.number, pid=reader.pid, reason=why, seconds=pause)
             await trio.sleep(pause)
             pause = min(PAUSE_SECONDS_MAX, pause * 2)
 
     async def _live(self, reader: ReaderProcess) -> str:
-        """Run one process to its end; returns why it has ended. Raises OSError."""
+        """Run one process until it exits. Return the reason. Raises OSError."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         our_doors, their_doors = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs, their_doors, our_doors:
@@ -192,7 +190,7 @@ class ReaderPool:
                 reader.report = Report()
 
     async def _talk(self, reader: ReaderProcess, channel: Channel) -> str:
-        """Talk with a reader until the line is lost; returns why."""
+        """Exchange messages with a reader until the channel closes. Return the reason."""
         why = "it has ended"
         reader.heard_at, reader.calls = trio.current_time(), {}
         async with trio.open_nursery() as nursery:
@@ -204,7 +202,7 @@ class ReaderPool:
                     is_loading = not reader.is_ready or self._publisher.is_loading(channel)
                     limit = LOADING_SECONDS_MAX if is_loading else SILENT_SECONDS_MAX
                     if trio.current_time() - reader.heard_at > limit:
-                        why = f"it has said nothing for {limit} seconds"
+                        why = f"it was silent for {limit} seconds"
                         nursery.cancel_scope.cancel()
 
             nursery.start_soon(channel.run)
@@ -227,13 +225,13 @@ class ReaderPool:
                     self._publisher.loaded(channel)
                 elif isinstance(message, (Ready, OutOfSync)):
                     if isinstance(message, OutOfSync):
-                        _log.warning("a reader has lost the chain, it gets it anew", reader=reader.number, reason=message.reason)
+                        _log.warning("reader process out of sync, sending the chain again", reader=reader.number, reason=message.reason)
                     nursery.start_soon(self._bring, channel)
             nursery.cancel_scope.cancel()
         return why
 
     async def _bring(self, channel: Channel) -> None:
-        """Give a reader the chain as it is, in a job of the processor, after whose changes everything else comes."""
+        """Send a reader the current chain, in a job of the processor, so that all later changes follow it."""
         try:
             await self._processor.in_turn(lambda: self._publisher.add(channel))
         except (ChainError, NodeError):  # the node is ending
@@ -249,15 +247,15 @@ class ReaderPool:
                     reply = await reply
             finally:
                 del reader.calls[call.call]
-            # What it has changed comes before it: so its sender reads what it wrote. What was changed before a job that is interrupted was
-            # told before that began.
+            # Send the changes of the call before its reply, so that the client reads its own writes. While a job is interrupted, all
+            # earlier changes have been sent already.
             if not self._processor.gate.is_closed:
                 self._publisher.flush()
             channel.send(Reply(call.call, reply))
 
 
 async def _ended(process: "subprocess.Popen[bytes]", seconds: float) -> None:
-    """Wait until a process has ended, at most so long, then end it."""
+    """Wait up to `seconds` for a process to exit, then kill it."""
     with trio.move_on_after(seconds):
         while process.poll() is None:
             await trio.sleep(0.01)

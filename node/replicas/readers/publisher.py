@@ -1,7 +1,7 @@
-"""Tells readers what happens on the chain of this process: after each job of the processor what it has changed, in one message.
+"""Publishes changes of this process's chain to the readers, in one message after each job of the processor.
 
-It is synchronous. What can't be said as blocks, edits and waiting transactions, a return to an earlier moment or a dump that was loaded,
-makes all readers begin anew with a dump.
+It is synchronous. Changes that blocks, edits and pending transactions can't express (a restored dev snapshot, a loaded dump) make all
+readers load a dump.
 """
 
 import os
@@ -26,9 +26,9 @@ _log = Log("readers")
 
 
 class Publisher:
-    """Sends changes of a chain to the links that were added. `number` counts the messages; attached to the chain once there is a link.
+    """Sends changes of a chain to the added channels. `number` counts the messages.
 
-    `_loading` has, for each link, the folders of the dumps that its reader was sent and hasn't said that it has loaded.
+    `_loading` maps each channel to the folders of the dumps that its reader has not loaded yet.
     """
 
     def __init__(self, chain: Chain, devchain: DevChain) -> None:
@@ -48,34 +48,34 @@ class Publisher:
         devchain.on_returned.append(self._returned)
 
     def add(self, channel: Channel) -> None:
-        """Bring a reader to where the chain is, and tell it from then on; in a job of the processor. Raises OSError, and NodeError."""
+        """Send a reader the current chain and all later changes. Call this in a job of the processor. Raises OSError and NodeError."""
         self.flush()
         self._links[channel] = None
         self._sync([channel])
 
     def remove(self, channel: Channel) -> None:
-        """Tell a reader nothing more."""
+        """Stop sending to a reader."""
         self._links.pop(channel, None)
-        # A reader that was killed hasn't removed them.
+        # A killed reader hasn't removed its folders.
         for folder in self._loading.pop(channel, ()):
             shutil.rmtree(folder, ignore_errors=True)
 
     def loaded(self, channel: Channel) -> None:
-        """Note that a reader has loaded a dump."""
+        """Record that a reader has loaded a dump."""
         if self._loading.get(channel):
             self._loading[channel].pop(0)
 
     def is_loading(self, channel: Channel | None) -> bool:
-        """Whether a reader is silent because it loads a dump."""
+        """Whether a reader is loading a dump, and therefore silent."""
         return channel is not None and bool(self._loading.get(channel))
 
     def refuse(self, said: bytes) -> None:
-        """Tell of a refusal."""
+        """Queue the notice of a refusal."""
         if self._links:
             self._refused.append(said)
 
     def flush(self) -> None:
-        """Send what has changed since the last time."""
+        """Send the changes since the last flush."""
         if not self._links:
             self._lines.clear()
             self._refused.clear()
@@ -99,7 +99,7 @@ class Publisher:
         for channel in self._links:
             channel.send_framed(data)
 
-    # -------------------------------------------------------------- what happens
+    # -------------------------------------------------------------- changes
 
     def _moved(self, change: HeadChange) -> None:
         if not self._links or self._is_elsewhere:
@@ -118,11 +118,11 @@ class Publisher:
         self._is_elsewhere = True
 
     def _waiting(self) -> tuple[tuple[PendingTransaction, ...] | None, tuple[bytes, ...]]:
-        """Return all transactions that wait, if their list is another one than before, and those that have been added to it."""
+        """Return all pending transactions if their list was replaced, else None, and the transactions added to the list."""
         pending, pack = self._chain.pending, self._chain.state.wire.pack_transaction
         waiting: tuple[PendingTransaction, ...] | None = None
         taken: tuple[bytes, ...] = ()
-        # After blocks were undone it can be the same list, without the effects of what is in it.
+        # After blocks were undone, the list can be the same while its transactions are no longer applied.
         if pending is self._pending and len(pending) >= self._count and not self._lines:
             new = pending[self._count :]
             taken = tuple(map(pack, new))
@@ -137,16 +137,16 @@ class Publisher:
         applied, pack = self._chain.state.transactions.by_trx_id, self._chain.state.wire.pack_transaction
         return tuple(PendingTransaction(trx.id, b"" if trx.id in known else pack(trx), applied.get(trx.id) is not None) for trx in pending)
 
-    # -------------------------------------------------------------- everything
+    # -------------------------------------------------------------- the whole chain
 
     def _sync(self, links: list[Channel]) -> None:
-        """Have readers begin with a dump of what is here now."""
+        """Make readers load a dump of the current chain."""
         self.number += 1
-        folder = Path(tempfile.mkdtemp(prefix="coind-reader-"))  # that nobody else may look into
+        folder = Path(tempfile.mkdtemp(prefix="coind-reader-"))  # private to this user
         try:
             dumped = folder / "dump"
             self._devchain.dump(str(dumped))
-            # Whoever loads a dump applies what waits: only here it is said what isn't applied.
+            # Loading a dump applies all pending transactions. This list says which of them aren't applied.
             waiting = self._waiting_of(self._chain.pending, set())
             sidecars = self._chain.sidecars.encode()
             for place, channel in enumerate(links):
@@ -158,13 +158,13 @@ class Publisher:
                 self._loading.setdefault(channel, []).append(own.parent)
                 channel.send(Sync(self.number, str(own), sidecars, self._devchain.settled_elsewhere(), waiting))
         except (ChainError, OSError) as error:
-            _log.warning("the chain can't be given to readers", reason=str(error))
+            _log.warning("can't send the chain to readers", reason=str(error))
             for channel in links:
                 channel.close()
                 self.remove(channel)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
-        # Writing a dump has rewound the chain, and made its list of waiting transactions anew.
+        # Writing a dump has rewound the chain and replaced its list of pending transactions.
         self._is_elsewhere = False
         self._pending, self._count = self._chain.pending, len(self._chain.pending)
         self._known = {trx.id for trx in self._chain.pending}

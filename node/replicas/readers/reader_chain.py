@@ -1,4 +1,4 @@
-"""Makes the changes that the owner of a chain tells of to the chain of a reader. It is synchronous, and knows no process."""
+"""Applies the owner's changes to the chain of a reader. It is synchronous."""
 
 import shutil
 from pathlib import Path
@@ -15,12 +15,12 @@ from state.chain.skip import TRUSTED, Skip
 from state.protocol.errors import ChainError
 from state.protocol.transaction import SignedTransaction
 
-# The owner has checked them.
+# The owner has checked the blocks.
 CHECKED = TRUSTED | Skip.UNDO_HISTORY_CHECK
 
 
 class ReaderChain:
-    """The chain of a reader. `number` is that of the last message that was applied; `is_out_of_sync` is whether a `Sync` is waited for."""
+    """Chain of a reader. `number` is the number of the last applied message. While `is_out_of_sync`, the reader waits for a `Sync`."""
 
     def __init__(self, chain: Chain, devchain: DevChain, time_limit: TimeLimit) -> None:
         self.number = 0
@@ -29,7 +29,7 @@ class ReaderChain:
         self._applier = ReplicaApplier(chain, is_trusting=True, keeps_pending=True)
 
     def load(self, sync: Sync) -> None:
-        """Begin with a dump, and remove it. Raises NodeError and ChainError."""
+        """Load a dump and remove it. Raises NodeError and ChainError."""
         path = Path(sync.path)
         try:
             self._devchain.load(sync.path)
@@ -41,7 +41,7 @@ class ReaderChain:
         self.number, self.is_out_of_sync = sync.number, False
 
     def apply(self, changes: Changes) -> str:
-        """Make changes; returns why that failed, "" when it hasn't. While lost nothing is done."""
+        """Apply changes. Return the reason of a failure, else "". While out of sync, ignore them."""
         if self.is_out_of_sync:
             return ""
         self._time_limit.renew()
@@ -65,7 +65,7 @@ class ReaderChain:
         return reason
 
     def _wait_for(self, waiting: tuple[PendingTransaction, ...]) -> None:
-        """Have these transactions wait, and no others, in this order."""
+        """Replace the pending transactions by these, in this order."""
         chain, applied = self._chain, self._chain.state.transactions.by_trx_id
         now = [(trx.id, applied.get(trx.id) is not None) for trx in chain.pending]
         if now == [(wanted.id, wanted.is_applied) for wanted in waiting]:
@@ -75,7 +75,7 @@ class ReaderChain:
         for wanted in waiting:
             trx = chain.state.wire.unpack_transaction(wanted.packed) if wanted.packed else known.get(wanted.id)
             if trx is None:
-                raise NodeError(f"the transaction {wanted.id.hex()} is not known here")
+                raise NodeError(f"unknown transaction {wanted.id.hex()}")
             if wanted.is_applied:
                 self._take(trx)
             else:

@@ -1,4 +1,4 @@
-"""Blocks through a broker, NATS JetStream: a relay that puts a node's blocks there, and a reader that takes them from there.
+"""Blocks through a broker, NATS JetStream: a relay that writes a node's blocks to it, and a reader of these blocks.
 
-Both are processes of their own, since the broker's library is asyncio's; no node imports this.
+Both run in their own processes, since the broker's library needs asyncio. A node never imports them.
 """

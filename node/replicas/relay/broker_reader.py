@@ -1,7 +1,7 @@
-"""The child process of a node that follows a broker: writes the broker's blocks to standard output, as lines of a packed stream.
+"""Child process of a replica of a broker: writes the broker's blocks to stdout, as lines of a packed stream.
 
-`python -m node.replicas.relay.broker_reader lines URL CHAIN FIRST` goes on until its standard input is closed; `head URL CHAIN` and `id URL
-CHAIN N` answer with one line. The last line may be an error.
+`python -m node.replicas.relay.broker_reader lines URL CHAIN FIRST` runs until its stdin is closed. `head URL CHAIN` and `id URL CHAIN N`
+print one line. The last line can be an error.
 """
 
 import asyncio
@@ -19,13 +19,13 @@ from node.runtime.optional_libraries import load_extra
 from rpc.push.events import Heartbeat, StreamEnd, StreamHeader, encode_line
 
 BATCH = 256
-WAITING_SIZE_MAX = 1 << 30  # bytes of a batch; what is beyond it the library would leave out
+WAITING_SIZE_MAX = 1 << 30  # bytes of a batch; the library drops messages beyond it
 LIFE_SECONDS = 5
 ANSWER_SECONDS_MAX = 10
 
 
 class Reader:
-    """A reader of a chain's blocks in a broker, which writes what it finds to a file."""
+    """Reads a chain's blocks from a broker and writes them to a file."""
 
     def __init__(self, url: str, chain: str, file: BinaryIO) -> None:
         self._url, self._names, self._file = url, StreamNames(chain), file
@@ -35,7 +35,7 @@ class Reader:
         self._height = 0
 
     async def run(self, what: str, number: int) -> None:
-        """Connect and answer. Raises NodeError and the errors of the broker."""
+        """Connect and run one of the commands `lines`, `head` or `id`. Raises NodeError and the errors of the library."""
 
         async def read(connection: Any) -> None:
             await self._answer(connection, what, number)
@@ -50,7 +50,7 @@ class Reader:
         if what == "head":
             self.write(encode_line(Heartbeat(self._height)))
             return
-        # A stream whose messages are all dropped begins after its last one, and an empty one with no number.
+        # After dropping all its messages, a stream's first sequence is after its last one. A new stream has none.
         first = await first_whole(max(1, state.first_seq), state.last_seq, self._read)
         place = await find_block(number, first, state.last_seq, self._read)
         if what == "id":
@@ -62,16 +62,16 @@ class Reader:
         if place is None and first <= state.last_seq:
             height = (await self._read(first)).height
             if height > number:
-                how = "begin with a copy of another replica's --data, or with a snapshot"
-                raise NodeError(f"{self._url} has blocks from {height} on only, and block {number} is needed; {how}")
+                how = "Start with a copy of another replica's --data, or with a snapshot."
+                raise NodeError(f"{self._url} only has blocks from {height} on, but block {number} is needed. {how}")
             place = first if height == number - 1 or number == 1 else None
             if place is None:
                 raise NodeError(f"{self._url} doesn't have block {number} yet, only those up to {self._height}")
         await self._follow(first if place is None else await first_part(place, first, self._read))
 
     async def _tell(self, message: Any) -> None:
-        """Say what the node itself says of its head."""
-        # Everybody can publish on this subject.
+        """Forward the node's own heartbeat."""
+        # Any client of the broker can publish on this subject.
         with suppress(NodeError):
             item = read_packed(message.data)
             if isinstance(item, Heartbeat):
@@ -96,11 +96,11 @@ class Reader:
             try:
                 messages = await subscription.fetch(BATCH, timeout=LIFE_SECONDS)
             except self._nats.errors.TimeoutError:
-                messages = []  # which fetch may return as well
+                messages = []  # `fetch` can also return an empty list.
             if not messages:
-                info = await subscription.consumer_info()  # an error when the broker has lost it
+                info = await subscription.consumer_info()  # raises if the broker has lost the consumer
                 if not info.num_pending:
-                    # That this is the node's head, too, only the node knows.
+                    # Stale, since only the node knows whether this is its head.
                     self.write(encode_line(Heartbeat(self._height, is_stale=True)))
                 continue
             lines = [joiner.add(message.data, message.headers) for message in messages]
@@ -114,7 +114,7 @@ class Reader:
 
 
 async def run_until_closed(reader: Reader, what: str, number: int) -> None:
-    """Run a reader until it is done, or until the standard input is closed: then the node has gone."""
+    """Run a reader until it is done, or until stdin is closed because the node has exited."""
     work = asyncio.create_task(reader.run(what, number))
     loop = asyncio.get_running_loop()
     stream = asyncio.StreamReader()
@@ -128,7 +128,7 @@ async def run_until_closed(reader: Reader, what: str, number: int) -> None:
 
 
 def main() -> int:
-    """Run the process; returns its status."""
+    """Run the process and return its exit status."""
     what, url, chain, *rest = sys.argv[1:]
     reader = Reader(url, chain, sys.stdout.buffer)
     try:
@@ -139,7 +139,7 @@ def main() -> int:
         kind = type(error).__name__
         text = str(error) if isinstance(error, NodeError) else f"the broker {url}: {error or kind} ({kind})"
         if kind == "NotFoundError":
-            text = f"the broker {url} has no blocks of the chain {chain}; start a relay: coind relay --from URL --to {url}"
+            text = f"the broker {url} has no blocks of the chain {chain}. Start a relay: coind relay --from URL --to {url}"
         reader.write(encode_line(StreamEnd(text)))
         return 1
     return 0

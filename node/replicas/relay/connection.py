@@ -1,4 +1,7 @@
-"""A connection to a broker for some work, which ends with it: the library has questions that wait go on to wait for their time."""
+"""Runs work with a connection to a broker, and cancels it when the connection ends.
+
+The library itself lets pending requests wait for their timeouts.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -8,7 +11,7 @@ from node.runtime.errors import NodeError
 
 
 async def run_connected(nats: Any, url: str, name: str, work: Callable[[Any], Awaitable[None]]) -> None:
-    """Connect to a broker and do some work. Raises NodeError when the connection ends before, and the errors of the library."""
+    """Connect to a broker and run `work`. Raises NodeError if the connection ends first, and the errors of the library."""
     ended = asyncio.Event()
 
     async def end() -> None:
@@ -19,12 +22,12 @@ async def run_connected(nats: Any, url: str, name: str, work: Callable[[Any], Aw
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         if not working.done():
-            raise NodeError(f"{url} has ended the connection")
+            raise NodeError(f"{url} closed the connection")
         working.result()
     finally:
         left = {*tasks}
         while left:
-            # Once may not do: a wait of the library whose answer comes in the same moment goes on.
+            # One cancellation can be lost if the awaited reply arrives in the same loop iteration.
             for task in left:
                 task.cancel()
             _, left = await asyncio.wait(left, timeout=0.1)

@@ -1,11 +1,11 @@
-"""How blocks stand in a broker: names, ids of messages, and where in the order of messages a block is found. It knows no broker's library.
+"""Storage format of blocks in a broker: names, message ids, and the search for a block in the sequence of messages.
 
-The messages of the stream of blocks are the lines of a packed stream of a node: its whole history, undone blocks included. A stream's
-height after a message is the number of its block, or that of the last block before undone ones. It grows by one and falls by any number.
+The messages of the block stream are the lines of a node's packed stream: its whole history, including undone blocks. The height of the
+stream after a message is the number of its block, or of the last block before the undone ones. It rises by one and falls by any number.
 
-A line that is too large for a message comes in parts, one message after another; their header says what they are parts of. The block is
-there with the last of them. A relay that finds some at the end goes on with the next one, whoever wrote them; where it has something else
-to say, it says that, and they mean nothing.
+A line that is too large for a message is split into consecutive messages, whose header identifies the whole. The block counts once its
+last part is stored. A relay that finds an incomplete block at the end appends the missing parts, also those of another relay's block. If
+it has to append something else, the incomplete parts are ignored.
 """
 
 import re
@@ -30,10 +30,10 @@ NO_ID = "0" * 40
 
 
 class StreamNames:
-    """The names of a chain's streams and subjects.
+    """Names of a chain's streams and subjects.
 
-    The subject `blocks` has blocks and the removals of blocks, `operations` all kinds of operations, and `undone` the removals among them.
-    What the node says of its head is on the subject `head`, which belongs to no stream.
+    The subject `blocks` carries blocks and their removals, `operations` all kinds of operations, `undone` the removals for readers of
+    operations. The subject `head` carries the node's heartbeats and belongs to no stream.
     """
 
     def __init__(self, chain: str) -> None:
@@ -51,9 +51,9 @@ Size = Annotated[int, Meta(ge=0, le=WHOLE_SIZE_MAX)]
 
 
 class MessagePart(Struct, frozen=True, omit_defaults=True):
-    """What the header of a part says: the id, the size and the SHA-256 of the whole message, and how many of its bytes are before the part.
+    """Header of a part: id, size and SHA-256 of the whole message, and the part's offset in bytes.
 
-    For blocks it also says what `Message` does, with the stream's height before the block in `before`.
+    Parts of a block also have the fields of `Message`, and the stream's height before the block in `before`.
     """
 
     of: str
@@ -73,10 +73,10 @@ class MessagePart(Struct, frozen=True, omit_defaults=True):
 
 
 class Message(Struct, frozen=True):
-    """What a message of the stream of blocks says: a block with its id and the one before, or, with an empty id, that blocks are undone.
+    """A message of the block stream: a block with its own and its previous id, or, with an empty id, a removal of blocks.
 
-    `time` is the block's in seconds since 1970, and `edits` how many it has got by hand. `part` is there in each part of a block, which
-    has the block's id only where it is the last one; it ends `end` bytes after the block's beginning.
+    `time` is the block's time in seconds since 1970, `edits` its number of state edits. `part` is set in each part of a block, which ends
+    `end` bytes after the start of the block. Only the last part has the block's id.
     """
 
     height: int
@@ -92,18 +92,18 @@ _decode_part = msgspec.json.Decoder(MessagePart).decode
 
 
 def read_part(headers: Mapping[str, str] | None) -> MessagePart | None:
-    """Return what the headers of a message say of the part that it is, None for a whole one. Raises NodeError."""
+    """Return the part header of a message, None for a whole message. Raises NodeError."""
     text = (headers or {}).get(PART_HEADER)
     if text is None:
         return None
     try:
         return _decode_part(text)
     except msgspec.MsgspecError as error:
-        raise NodeError(f"a part of a message of the broker can't be read: {error}") from None
+        raise NodeError(f"the broker has a message part with an invalid header: {error}") from None
 
 
 def read_message(line: bytes, headers: Mapping[str, str] | None = None) -> Message:
-    """Return what a message says. Raises NodeError."""
+    """Parse a message. Raises NodeError."""
     part = read_part(headers)
     if part is not None:
         end = part.offset + len(line)
@@ -112,12 +112,12 @@ def read_message(line: bytes, headers: Mapping[str, str] | None = None) -> Messa
         return Message(part.block, part.id, part.previous, part.time, part.edits, part, end)
     event = read_packed(line)
     if isinstance(event, Heartbeat):
-        raise BadLine(line, "it is no block, and removes none")
+        raise BadLine(line, "neither a block nor a removal of blocks")
     return message_of(event)
 
 
 def message_of(event: Event) -> Message:
-    """Return what the message of an event says."""
+    """Return the message of an event."""
     if isinstance(event, BlocksRemoved):
         return Message(event.first - 1)
     packed = event.packed
@@ -126,13 +126,13 @@ def message_of(event: Event) -> Message:
 
 
 def parts_of(line: bytes, whole: MessagePart, size_max: int) -> Iterator[tuple[MessagePart, bytes]]:
-    """Yield the parts of a message, of so many bytes at most, from the offset of `whole` on."""
+    """Yield the parts of a message, of at most `size_max` bytes, from the offset of `whole` on."""
     for offset in range(whole.offset, len(line), size_max):
         yield replace(whole, offset=offset), line[offset : offset + size_max]
 
 
 def whole_of(line: bytes, message_id: str, message: Message | None = None, before: int = 0) -> MessagePart:
-    """Return what the parts of a message have in common; of a block with what it says, and the height before it."""
+    """Return the common header of the parts of a message. For a block, `before` is the stream's height before it."""
     whole = MessagePart(message_id, len(line), sha256(line).hexdigest())
     if message is None:
         return whole
@@ -141,17 +141,17 @@ def whole_of(line: bytes, message_id: str, message: Message | None = None, befor
 
 
 class Joiner:
-    """Joins the parts of messages, which come in their order; of parts that come twice, one counts."""
+    """Joins the parts of messages, which arrive in order. Repeated parts are ignored."""
 
     def __init__(self) -> None:
         self._part: MessagePart | None = None
         self._begun = bytearray()
 
     def add(self, data: bytes, headers: Mapping[str, str] | None) -> bytes | None:
-        """Return a message that is whole with this one, None if none is. Raises NodeError for parts that make no message."""
+        """Add a message or part. Return the message that it completes, or None. Raises NodeError for inconsistent parts."""
         part = read_part(headers)
         if part is None or not part.is_like(self._part):
-            # What was begun before is of a relay that has ended, and doesn't count.
+            # Incomplete parts before it come from a relay that has exited, and are ignored.
             self._part, self._begun = part, bytearray()
         if part is None:
             return data
@@ -169,13 +169,13 @@ class Joiner:
 
 
 def block_message_id(block_id: str, edits: int, last: int = 0) -> str:
-    """Return the id of a block's message: the block's, with how many edits it has got; and after which message, where it comes again."""
+    """Return the id of a block's message: the block id, the number of its edits, and for a repeated block the sequence before it."""
     edited = f"+{edits}" if edits else ""
     return f"{block_id}{edited}" + (f".{last}" if last else "")
 
 
 def operation_message_id(block_id: str, place: int) -> str:
-    """Return the id of the message of an operation, by its place in the block."""
+    """Return the id of an operation's message, from its position in the block."""
     return f"{block_id}-{place}"
 
 
@@ -183,9 +183,9 @@ Read = Callable[[int], Awaitable[Message]]
 
 
 async def find_block(number: int, first: int, last: int, read: Read) -> int | None:
-    """Return where a block with a number stands among the messages `first` to `last`, None if it doesn't.
+    """Return the sequence of a block with this number among the messages `first` to `last`, or None.
 
-    It may be one that is undone later: whoever goes on from there hears of that. Heights grow by one only, so that there is such a place
+    The block can be undone later in the stream, so read on from there. Heights rise by one only, so a binary search finds every number
     between a lower and a higher one.
     """
     if last < first:
@@ -206,7 +206,7 @@ async def find_block(number: int, first: int, last: int, read: Read) -> int | No
 
 
 async def first_whole(first: int, last: int, read: Read) -> int:
-    """Return the first place from which on messages can be read: the parts before it are of one whose beginning was dropped."""
+    """Return the sequence of the first complete message, after the parts of a message whose beginning was dropped."""
     part = (await read(first)).part if first <= last else None
     if part is None or not part.offset:
         return first
@@ -216,7 +216,7 @@ async def first_whole(first: int, last: int, read: Read) -> int:
 
 
 async def first_part(place: int, first: int, read: Read) -> int:
-    """Return where the message begins that is whole at a place."""
+    """Return the sequence of the first part of the message that ends at `place`."""
     part = (await read(place)).part
     while part is not None and place > first and part.is_like((await read(place - 1)).part):
         place -= 1
@@ -224,13 +224,13 @@ async def first_part(place: int, first: int, read: Read) -> int:
 
 
 async def branch_of(first: int, last: int, read: Read, numbers: int) -> list[tuple[int, str]]:
-    """Return number and id of the last blocks of the branch that the messages end with, at most so many, newest first."""
+    """Return number and id of the last blocks, at most `numbers`, of the branch at the end of the messages, newest first."""
     found: list[tuple[int, str]] = []
     lowest: int | None = None
     place = last
     while place >= first and len(found) < numbers:
         message = await read(place)
-        # Nothing after it has undone it, and it isn't one of the same number that stands again, as after an edit.
+        # Skip blocks that were undone later, and earlier copies of a block that was written again after an edit.
         if message.id and (lowest is None or message.height <= lowest) and (not found or message.height < found[-1][0]):
             found.append((message.height, message.id))
         lowest = message.height if lowest is None else min(lowest, message.height)
@@ -239,13 +239,13 @@ async def branch_of(first: int, last: int, read: Read, numbers: int) -> list[tup
 
 
 def is_in_block(shown: Any) -> bool:
-    """Whether an operation that a node shows for a block is in it: for the head, nodes also show those that wait for the next block."""
+    """Whether an operation that a node returns for a block is in it. For the head, nodes also return pending operations."""
     return bool(shown["trx_in_block"] != NO_TRANSACTION or shown["trx_id"] == NO_ID)
 
 
 def operation_of(shown: Any, block_id: str, place: int) -> tuple[str, bytes]:
-    """Return the name of an operation that a node shows in a history, and its message."""
+    """Return the name of an operation in a node's history, and its message."""
     try:
         return str(shown["op"]["type"]), msgspec.json.encode({**shown, "block_id": block_id, "place": place})
     except (KeyError, TypeError):
-        raise NodeError("the node shows operations in a form that isn't known") from None
+        raise NodeError("the node returns operations in an unknown format") from None

@@ -1,6 +1,7 @@
-"""The relay: takes the packed stream of a node and puts it into JetStream, going on where it stopped.
+"""The relay: writes the packed stream of a node to JetStream, and resumes where it stopped.
 
-Every block is written after the one before it or not at all (the broker compares the last message), whoever else writes or has been killed.
+The broker compares the sequence of the last message, so a block is only ever written after its predecessor, even with several relays or
+after a kill.
 """
 
 import asyncio
@@ -40,12 +41,12 @@ from rpc.push.events import BlocksRemoved, Heartbeat, StreamHeader, encode_line
 
 PAUSE_SECONDS_MIN, PAUSE_SECONDS_MAX = 0.2, 10.0
 ACK_SECONDS_MAX = 10
-AT_ONCE_MAX, AT_ONCE_SIZE_MAX = 256, 4 << 20  # messages that wait for the broker's word, and their bytes
-# A larger message comes in parts. Brokers take messages of 1 MB, their headers included, unless they are set up otherwise.
+AT_ONCE_MAX, AT_ONCE_SIZE_MAX = 256, 4 << 20  # unacknowledged messages, and their bytes
+# A larger message is split into parts. By default brokers accept messages of 1 MB, including headers.
 MESSAGE_SIZE_MAX, HEADERS_SIZE_MAX, MESSAGE_SIZE_MIN = 1 << 18, 4096, 1024
-COMPARED_MAX = 10_000  # blocks that are looked through for the last common one; beyond, everything is undone
+COMPARED_MAX = 10_000  # blocks to search for the last common one; without one, all blocks are undone
 DUPLICATES_SECONDS = 120
-NOWHERE = 4294967295  # the number of a block that nobody reaches: such a stream says what the chain is, and waits
+NOWHERE = 4294967295  # an unreachable block number: a stream from there only sends its header
 WRONG_LAST_SEQUENCE = 10071
 NOT_FOUND = 404
 
@@ -53,7 +54,7 @@ _log = Log("relay")
 
 
 class Relay:
-    """Relays from the node at `url` to the broker at `broker`, each stream holding at most `bytes_max` bytes, the oldest dropped first."""
+    """Relays from the node at `url` to `broker`. Each stream holds at most `bytes_max` bytes and drops the oldest messages first."""
 
     def __init__(self, url: str, broker: str, *, bytes_max: int, has_operations: bool, counters: RelayCounters | None = None) -> None:
         self.counters = counters or RelayCounters()
@@ -66,10 +67,10 @@ class Relay:
         self._js: Any = None
         self._names = StreamNames("")
         self._sequence, self._last = 0, Message(0)  # of the last message in the stream of blocks
-        self._id = ""  # of the block that the stream ends with
+        self._id = ""  # of the last block in the stream
         self._message_size = MESSAGE_SIZE_MAX
         self._last_operation = ("", -1)
-        self._finished_operation = ("", -1)  # the last one of a block all of whose operations are in the broker
+        self._finished_operation = ("", -1)  # the last operation of a block whose operations are all in the broker
 
     async def run(self) -> None:
         """Relay until cancelled. Raises WrongChain."""
@@ -82,17 +83,17 @@ class Relay:
                 raise
             except (TimeoutError, NodeError, OSError, self._nats.errors.Error) as error:
                 self.counters.errors[type(error).__name__] += 1
-                _log.warning("relaying has stopped, and begins again", reason=str(error) or type(error).__name__)
+                _log.warning("relay interrupted, reconnecting", reason=str(error) or type(error).__name__)
             pause = PAUSE_SECONDS_MIN if self._sequence != before else min(PAUSE_SECONDS_MAX, pause * 2)
             await asyncio.sleep(pause)
 
     async def _relay(self, connection: Any) -> None:
-        """Relay by a connection to the broker until something fails."""
+        """Relay over a connection to the broker until an error."""
         self._connection, self._js = connection, connection.jetstream(timeout=ACK_SECONDS_MAX)
         self._message_size = min(MESSAGE_SIZE_MAX, connection.max_payload - HEADERS_SIZE_MAX)
         if self._message_size < MESSAGE_SIZE_MIN:
             least = MESSAGE_SIZE_MIN + HEADERS_SIZE_MAX
-            raise NodeError(f"{self._broker} takes messages of {connection.max_payload} bytes; {least} is the least (max_payload)")
+            raise NodeError(f"{self._broker} accepts messages of {connection.max_payload} bytes. Set its max_payload to {least} or more.")
         async with aclosing(stream_lines(self._url, NOWHERE)) as lines:
             header = read_header(await anext(lines))
         self._names = StreamNames(header.name)
@@ -114,7 +115,7 @@ class Relay:
     # -------------------------------------------------------------- the broker
 
     async def _open_streams(self, header: StreamHeader) -> None:
-        """Make the streams where they aren't there; refuse those of another chain."""
+        """Create missing streams. Raises WrongChain for streams of another chain."""
         names, api = self._names, self._api
         chain = msgspec.json.encode({"chain_id": header.chain_id, "genesis": header.genesis, "name": header.name}).decode()
         wanted = [(names.blocks_stream, [names.blocks])]
@@ -135,14 +136,14 @@ class Relay:
                 )
                 info = await self._js.add_stream(config)
             if info.config.description != chain:
-                what = f"{self._broker}: its stream {name} is of another chain, {info.config.description}, and {self._url} has {chain}"
-                raise WrongChain(f"{what}; use another broker, or delete the stream")
+                what = f"{self._broker}: its stream {name} is of another chain, {info.config.description}, but {self._url} has {chain}"
+                raise WrongChain(f"{what}. Use another broker, or delete the stream.")
 
     async def _find_end(self) -> None:
-        """Find the last block that is in the broker, and the last operation."""
+        """Find the last block and the last operation in the broker."""
         names = self._names
         state = (await self._js.stream_info(names.blocks_stream)).state
-        # Of a stream that has dropped all its messages, as when a block is larger than it, no message is the last one.
+        # A stream that has dropped all its messages, for example for a block larger than itself, has no last message.
         self._sequence, self._last, self._id = 0, Message(0), ""
         if state.messages:
             self._sequence = state.last_seq
@@ -163,7 +164,7 @@ class Relay:
         return read_message(raw.data, raw.headers)
 
     async def _write_block(self, message: Message, line: bytes) -> None:
-        """Write a block after the last message, in parts where it is large; parts of it that are there already are not written again."""
+        """Write a block after the last message, in parts if it is large. Parts that are already stored are not written again."""
         message_id = block_message_id(message.id, message.edits)
         if len(line) <= self._message_size:
             await self._write(line, message_id)
@@ -179,30 +180,30 @@ class Relay:
         self.counters.succeed()
 
     async def _write(self, line: bytes, message_id: str, part: MessagePart | None = None) -> None:
-        """Write a message after the last one. Raises an error of the broker when it isn't the last one any more."""
+        """Write a message after the last one. Raises an error of the library if another message was written since."""
         headers = {"Nats-Msg-Id": message_id, "Nats-Expected-Last-Subject-Sequence": str(self._sequence)} | self._header_of(part)
         ack = await self._js.publish(self._names.blocks, line, headers=headers)
         if ack.duplicate:
-            # The very block stands there already, and has been undone or edited since; or parts of it, which something came after.
+            # The same block is already stored and was undone or edited since, or parts of it are, with other messages after them.
             headers["Nats-Msg-Id"] = f"{message_id}.{self._sequence}"
             ack = await self._js.publish(self._names.blocks, line, headers=headers)
         self._sequence = ack.seq
 
     def _header_of(self, part: MessagePart | None) -> dict[str, str]:
-        """Return the header that says what a message is a part of, and count it; nothing for a whole one."""
+        """Count a part and return its header, empty for a whole message."""
         if part is None:
             return {}
         self.counters.parts += 1
         return {PART_HEADER: msgspec.json.encode(part).decode()}
 
     async def _pass_on(self, head: int, *, is_stale: bool = False) -> None:
-        """Tell the readers what the node says of its head. It stands in no stream: it means something at this moment only."""
+        """Publish the node's head to the readers. No stream stores it, since it is only valid now."""
         self.counters.node_head = head
         if head <= self._height:
             self.counters.succeed()
         await self._connection.publish(self._names.head, encode_line(Heartbeat(head, is_stale)))
 
-    # -------------------------------------------------------------- what the node says
+    # -------------------------------------------------------------- lines of the node
 
     async def _take(self, line: bytes) -> None:
         """Relay a line of the node's stream."""
@@ -228,9 +229,9 @@ class Relay:
         await self._write_block(block, line)
 
     async def _write_operations(self, block: Message) -> None:
-        """Write the operations of a block, virtual ones too, but for those that stand there since before a kill."""
+        """Write the operations of a block, including virtual ones, except those stored before a kill."""
         if self._last_operation == self._finished_operation and self._last_operation[0] == block.id:
-            return  # The node works for each question.
+            return  # Asking again would cost the node work.
         shown = await asyncio.to_thread(operations_in, self._client, block.height)
         if not await self._is_theirs(block.height, block.id):
             raise NodeError(f"block {block.height} was undone while its operations were read")
@@ -255,7 +256,7 @@ class Relay:
         self._finished_operation = self._last_operation = block.id, len(shown) - 1
 
     async def _undo(self, first: int, last: int) -> None:
-        """Say that blocks are undone."""
+        """Write a removal of blocks."""
         first = min(first, self._height + 1)
         if first > self._height:
             return
@@ -264,16 +265,16 @@ class Relay:
             await self._js.publish(self._names.undone, line)
         await self._write(line, f"undone-{first}-{self._height}.{self._sequence}")
         if first == 1:
-            # What was before is of no use to anybody, and a reader finds a block by its number among what is there.
+            # Older messages are useless now, and would mislead a reader's search by block number.
             await self._js.purge_stream(self._names.blocks_stream, seq=self._sequence)
         await self._find_end()
 
     async def _is_theirs(self, number: int, block_id: str) -> bool:
-        """Whether the node has a block on its main branch; nothing is there before the first."""
+        """Whether the node has a block on its main branch. True for number 0, before the first block."""
         return not number or await asyncio.to_thread(id_of, self._client, number) == block_id
 
     async def _compare(self) -> None:
-        """Undo what the node's branch doesn't have: it has switched, gone back or begun anew while nobody relayed."""
+        """Undo the blocks that are not on the node's branch: it switched, reverted or was reset while no relay ran."""
         state = (await self._js.stream_info(self._names.blocks_stream)).state
         branch = await branch_of(state.first_seq, state.last_seq, self._read, COMPARED_MAX)
         step, place, common = 1, 0, 0
@@ -283,7 +284,7 @@ class Relay:
                 common = number
                 break
             place, step = place + step, step * 2
-        _log.info("the node has left the branch that the broker has", last_common_block=common)
+        _log.info("the node left the broker's branch", last_common_block=common)
         await self._undo(common + 1, self._height)
 
 
@@ -291,23 +292,23 @@ class Relay:
 
 
 async def stream_lines(url: str, first: int) -> AsyncGenerator[bytes]:
-    """Yield the lines of a node's packed stream from a block on; the first says what the chain is. Raises Unreachable and NoNode."""
+    """Yield the header of a node's packed stream, and its lines from block `first` on. Raises Unreachable and NoNode."""
     client = Client(url)
     try:
         status = await asyncio.to_thread(client.open_stream, f"/stream/blocks?from={first}&form=packed")
         if status != HTTPStatus.OK:
-            raise NoNode(f"{url} gives no packed stream of blocks (status {status}); is it a node of coind?")
+            raise NoNode(f"{url} has no packed stream of blocks (status {status}). Use the address of a coind node.")
         lines = client.lines()
         while some := await asyncio.to_thread(next, lines, None):
             for line in some:
                 yield line
-        raise Unreachable(f"{url} has ended the stream")
+        raise Unreachable(f"{url} ended the stream")
     finally:
         client.close()
 
 
 def last_operation(data: bytes, part: MessagePart | None) -> tuple[str, int]:
-    """Return the id of the block and the place of the last operation that is whole with a message, ("", -1) for one that is of none."""
+    """Return the block id and position of the last complete operation up to a message, ("", -1) for a message without an operation."""
     if part is not None:
         block_id, _, place = part.of.rpartition("-")
         return block_id, int(place) - (part.offset + len(data) < part.size)
@@ -317,22 +318,22 @@ def last_operation(data: bytes, part: MessagePart | None) -> tuple[str, int]:
 
 
 def id_of(client: Client, number: int) -> str:
-    """Return the id of a block on a node's main branch, "" without it. It is asked for without the block, which may be large."""
+    """Return the id of a block on a node's main branch, or "". Doesn't fetch the block, which can be large."""
     found = client.call("block_api.get_block_header", {"block_num": number + 1})
     if not found:
         props = client.call("database_api.get_dynamic_global_properties", {})
         if props["head_block_number"] == number:
             return str(props["head_block_id"])
-        # Another block may have come in between.
+        # A new block can have arrived between the two calls.
         found = client.call("block_api.get_block_header", {"block_num": number + 1})
     return str(found["previous"]) if found else ""
 
 
 def operations_in(client: Client, number: int) -> list[Any]:
-    """Return the operations of a block with the virtual ones, in order."""
+    """Return the operations of a block in order, including virtual ones."""
     try:
         given = client.call("account_history_api.get_ops_in_block", {"block_num": number, "only_virtual": False})
     except RefusedCall as error:
-        how = "enable the plugin account_history there, or relay blocks alone: --no-operations"
-        raise NodeError(f"the node doesn't say which operations a block has ({error.message}); {how}") from None
+        how = "Enable the plugin account_history there, or relay only blocks: --no-operations"
+        raise NodeError(f"the node doesn't return the operations of a block ({error.message}). {how}") from None
     return [shown for shown in given["ops"] if is_in_block(shown)]

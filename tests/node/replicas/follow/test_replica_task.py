@@ -151,18 +151,18 @@ WRONG_ID = json.dumps(json.loads(ONE) | {"id": "00" * 20}).encode()
 @pytest.mark.parametrize(
     ("sent", "said"),
     [
-        (reply(b"garbage\n"), "a line that can't be read"),
-        (reply(ONE + b"\n"), "the first line says which chain it is"),
+        (reply(b"garbage\n"), "invalid line in the stream"),
+        (reply(ONE + b"\n"), "the first line must be the stream's header"),
         (greeted(b"{}"), "it says nothing"),
-        (greeted(b'{"block":1,"id":"zz","packed":""}'), "a line that can't be read"),
-        (greeted(b'{"block":1,"id":"","packed":"","edits":[{"edit":"make_rich"}]}'), "a line that can't be read"),
-        (greeted(b"[" * 100_000), "a line that can't be read"),
-        (greeted(WRONG_ID), "block 1: its bytes are those of another block"),
+        (greeted(b'{"block":1,"id":"zz","packed":""}'), "invalid line in the stream"),
+        (greeted(b'{"block":1,"id":"","packed":"","edits":[{"edit":"make_rich"}]}'), "invalid line in the stream"),
+        (greeted(b"[" * 100_000), "invalid line in the stream"),
+        (greeted(WRONG_ID), "block 1: its bytes belong to block"),
         (greeted(TWO), str(Gap(1, 2))),
-        (greeted(b'{"error":"no more"}'), "has ended the stream: no more"),
-        (greeted(b'{"block":1,"id":"00","packed":"00"}'), "block 1: can't be read"),
+        (greeted(b'{"error":"no more"}'), "ended the stream: no more"),
+        (greeted(b'{"block":1,"id":"00","packed":"00"}'), "block 1: can't be decoded"),
         (b"220 smtp.example.org\r\n\r\n", "answers, but not in HTTP"),
-        (reply(b"", "503 Service Unavailable"), "has no room for another stream"),
+        (reply(b"", "503 Service Unavailable"), "has too many streams"),
     ],
 )
 async def test_whatever_a_node_sends_is_said_and_changes_nothing(sent: bytes, said: str) -> None:
