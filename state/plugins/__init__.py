@@ -2,6 +2,8 @@
 
 plugin            the type `Plugin`: name, data, installation, groups of methods
 registry          all plugins in order of installation, and `enable`
+operation_log, transaction_index
+                  compact storage of account_history and transaction_status
 account_by_key, account_history, market_history, reputation, transaction_status
                   plugins of one module
 follow, rc, tags, social

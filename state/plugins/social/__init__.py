@@ -1,14 +1,14 @@
 """The social index, the plugin `communities`, which `bridge` reads.
 
-rows            tables
-index           `Social`, data of the plugin, time of an operation
-chain_reader    reads of the chain and of other plugins
+rows                tables
+index               `Social`, data of the plugin, time of an operation
+chain_reader        reads of the chain and of other plugins
 community_payloads  checks of community operations
-post_metadata   tags, profiles and marks of posts
-ranked_posts    view that ranks posts
-scores          floating-point scores, displayed reputations
-plugin          the declaration COMMUNITIES, registration of accounts
-communities/    community operations, lists of communities and roles
-posts/          indexing of posts, lists of posts
-notifications/  writing of notifications, their lists and texts
+post_metadata       tags, profiles and marks of posts
+ranked_posts        view that ranks posts
+scores              floating-point scores, displayed reputations
+plugin              the declaration COMMUNITIES, registration of accounts
+communities/        community operations, lists of communities and roles
+posts/              indexing of posts, lists of posts
+notifications/      writing of notifications, their lists and texts
 """
