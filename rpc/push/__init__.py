@@ -1,5 +1,5 @@
-"""What the node sends unasked: notices to the subscribers of a WebSocket, and streams of blocks. It knows neither sockets nor HTTP.
+"""Notices to the subscribers of a WebSocket, and streams of blocks. Independent of sockets and HTTP.
 
-`hub` watches the chain while anybody listens, `session` holds the subscriptions and the waiting notices of one WebSocket, `stream`
-reads blocks for one reader, `operations` collects what a block does.
+`hub` publishes chain events, `session` holds the subscriptions and queued notices of one WebSocket, `stream` reads blocks for one
+client, `operations` collects the operations of a block.
 """

@@ -1,6 +1,6 @@
-"""Events of a followed chain as values, and as lines of JSON: the packed form of a stream of blocks.
+"""Events of a followed chain, and their encoding as lines of JSON: the packed form of a block stream.
 
-These lines go from a node to its replicas (docs/push.md), through a broker too, and from the owner of a chain to its reader processes.
+A node sends these lines to its replicas (docs/push.md), directly or through a broker, and to its reader processes.
 """
 
 from typing import Annotated
@@ -14,10 +14,10 @@ from state.chain.state_edits import StateEdit, read_edit, write_edit
 from state.protocol.transaction import SignedBlock
 from state.protocol.values.integers import UINT32_MAX
 
-# A line may hold so many commas, mostly those of edits: a block has a hundred thousand of them at most.
+# Commas of a line, mostly those of edits. A block has at most a hundred thousand.
 COMMAS_MAX = 500_000
 
-# As they are read from lines of others.
+# Bounds for values in lines from other nodes.
 Number = Annotated[int, Meta(ge=0, le=UINT32_MAX)]
 Word = Annotated[str, Meta(max_length=200)]
 
@@ -25,8 +25,8 @@ Word = Annotated[str, Meta(max_length=200)]
 class NewBlock(Struct, frozen=True):
     """A block of the other node's main branch.
 
-    `edits` are all that were made by hand with the block until now: a block that gets another edit, which is always the head, comes once
-    more. `accepted` are the positions of its transactions that were accepted with less than they need (impersonation).
+    `edits` are all state edits made with the block so far. If the block, which is then the head, gets another edit, it is sent again.
+    `accepted` are the positions of its transactions that were accepted without the signatures they need (impersonation).
     """
 
     number: int
@@ -37,24 +37,24 @@ class NewBlock(Struct, frozen=True):
 
 
 class BlocksRemoved(Struct, frozen=True):
-    """The blocks from `first` to `last` are no longer on the main branch; the blocks that replace them follow, if there are any."""
+    """The blocks from `first` to `last` left the main branch. Their replacements follow, if there are any."""
 
     first: Number
     last: Number
 
 
 class Heartbeat(Struct, frozen=True):
-    """The number of the other node's head. It is stale if the sender doesn't know whether newer blocks exist."""
+    """The head number of the other node. Stale if the sender can't say whether newer blocks exist."""
 
     head: int
     is_stale: bool = False
 
 
 class StreamHeader(Struct, frozen=True, kw_only=True):
-    """The first line of a stream: which chain it is, and where it stands, as far as the sender knows.
+    """The first line of a stream: identifies the chain, and gives its position as far as the sender knows it.
 
-    `genesis` is a fingerprint of the genesis block's contents. `edits` is a fingerprint of the edits by hand before the first block of the
-    stream, "" without any; those of the blocks up to `unknown_until` are not known.
+    `genesis` is a fingerprint of the genesis block's contents. `edits` is a fingerprint of the state edits before the first block of the
+    stream, "" without any. The sender doesn't know the edits of blocks up to `unknown_until`.
     """
 
     name: Word = ""
@@ -70,7 +70,7 @@ class StreamHeader(Struct, frozen=True, kw_only=True):
 
 
 class StreamEnd(Struct, frozen=True):
-    """The last line of a stream: why it ends."""
+    """The last line of a stream, with the reason why it ends."""
 
     reason: str
 
@@ -80,7 +80,7 @@ Item = Event | Heartbeat | StreamHeader | StreamEnd
 
 
 class _Line(Struct, omit_defaults=True):
-    """The members of all lines. The first that is there of `block`, `chain`, `undone`, `head` and `error` says which value it is."""
+    """The members of all lines. The first member present of `block`, `chain`, `undone`, `head` and `error` selects the type."""
 
     block: Number | None = None
     id: str = ""
@@ -105,7 +105,7 @@ def new_block(chain: Chain, block: SignedBlock) -> NewBlock:
 
 
 def encode_line(item: Item) -> bytes:
-    """Return the line of a value, without its end."""
+    """Encode a value as a line, without the line feed."""
     match item:
         case NewBlock():
             edits = [Raw(write_edit(edit)) for edit in item.edits]
@@ -122,7 +122,10 @@ def encode_line(item: Item) -> bytes:
 
 
 def decode_line(data: bytes) -> Item:
-    """Return the value of a line. Raises ValueError."""
+    """Decode a line.
+
+    Raises: ValueError if the line is malformed or too large.
+    """
     if data.count(b",") > COMMAS_MAX:
         raise ValueError("it holds too much")
     try:

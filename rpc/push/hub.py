@@ -1,7 +1,7 @@
-"""Watches the chain while anybody listens, and gives what happens to all subscribers and streams. It knows neither sockets nor HTTP.
+"""Publishes chain events to subscriptions and block streams.
 
-Without a subscription and a stream it is attached to nothing, and costs nothing. Each JSON text is made once, however many listen, and
-within the chain's turn; sending it is for the tasks of the connections.
+It is attached to the chain only while there is a subscription or stream. Each JSON text is encoded once for all of them, in the task
+that changes the chain; the tasks of the connections send it.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -34,13 +34,13 @@ from state.protocol.values.integers import WORD32
 from state.protocol.values.text import time_text
 from state.tables import State
 
-# Thousands of blocks can become irreversible at once; then the notices of the rest come with the next moves.
+# Thousands of blocks can become irreversible at once. The notices of the rest follow at the next head changes.
 IRREVERSIBLE_AT_ONCE_MAX = 100
-# All notices that wait, in bytes; the text of one that waits in many queues counts once.
+# All queued notices, in bytes. A text in several queues counts once.
 HELD_SIZE_MAX = 128_000_000
-# The JSON of the newest blocks is kept: whoever hasn't read them yet shares it.
-TEXTS_KEPT_MAX = 64
-TEXTS_KEPT_SIZE_MAX = 16_000_000
+# The JSON of the newest blocks is cached for the streams that have yet to read them.
+TEXTS_KEPT_MAX = 64  # blocks
+TEXTS_KEPT_SIZE_MAX = 16_000_000  # bytes
 
 STOPPING = "the node is stopping"
 BROKEN = "the node could not make a notice; its log says why"
@@ -51,9 +51,9 @@ _log = Log("push")
 
 
 class Hub:
-    """All subscriptions and streams of a node. `clock` gives milliseconds since 1970.
+    """All subscriptions and streams of a node.
 
-    `is_stale` says whether the chain may have gone on elsewhere without this node.
+    `clock` returns milliseconds since 1970. `is_stale` returns whether newer blocks may exist that this node doesn't have.
     """
 
     def __init__(self, chain: Chain, clock: Callable[[], int], is_stale: Callable[[], bool] = lambda: False) -> None:
@@ -61,14 +61,14 @@ class Hub:
         self._wire = chain.state.wire
         self._show_operation = RecordEncoder(self._wire, APPBASE).by(AppliedOperationRecord)
         self._subscriptions: dict[Topic, dict[Subscription, None]] = {kind: {} for kind in Topic}
-        # Subscriptions of operations by each account that they name, and the ones that name no account.
+        # Subscriptions to operations, by each account of their filter.
         self._by_account: dict[str, dict[Subscription, None]] = {}
         self._of_all_accounts: dict[Subscription, None] = {}
         self._streams: set[BlockStream] = set()
         self._packed_streams: set[BlockStream] = set()
-        # With what the line shows beside the block.
+        # By block id: the edits and accepted transactions that the line shows, and the line.
         self._packed_lines: dict[bytes, tuple[object, bytes]] = {}
-        # Called with the JSON of each refusal.
+        # Called with each refusal as JSON.
         self.on_refusal: Callable[[bytes], None] | None = None
         self._collector = OperationCollector(chain.state)
         self._is_watching = False
@@ -85,17 +85,17 @@ class Hub:
 
     @property
     def next_number(self) -> int:
-        """The number that the next block will have."""
+        """The number of the next block."""
         return self._last() + 1
 
-    # -------------------------------------------------------------- who listens
+    # -------------------------------------------------------------- subscriptions and streams
 
     def session(self, take: Callable[[], bool], give_back: Callable[[], None]) -> Session:
         """Return the session of a new WebSocket."""
         return Session(self, take, give_back)
 
     def add(self, subscription: Subscription) -> None:
-        """Begin to give notices to a subscription."""
+        """Start sending notices to a subscription."""
         kind = subscription.kind
         before = self._counts()
         self._subscriptions[kind][subscription] = None
@@ -105,7 +105,7 @@ class Hub:
         self._attach(before)
 
     def remove(self, subscription: Subscription) -> None:
-        """End the notices of a subscription."""
+        """Stop sending notices to a subscription."""
         kind = subscription.kind
         before = self._counts()
         del self._subscriptions[kind][subscription]
@@ -118,13 +118,13 @@ class Hub:
         self._attach(before)
 
     def _places(self, subscription: Subscription) -> list[dict[Subscription, None]]:
-        """Return where a subscription of operations is looked for."""
+        """Return the lookup dicts that hold a subscription to operations."""
         accounts = subscription.filter.accounts
         return [self._by_account.setdefault(name, {}) for name in accounts] if accounts else [self._of_all_accounts]
 
     @contextmanager
     def stream(self, first: int, *, irreversible: bool, packed: bool = False) -> Iterator[BlockStream]:
-        """Open a stream of blocks from a number on, of irreversible ones only, and in the packed form, if wished."""
+        """Open a block stream that starts at number `first`."""
         last, line = self._last_irreversible if irreversible else self._last, self._packed_line if packed else self._line
         stream = BlockStream(first, last, line, has_before=packed)
         before = self._counts()
@@ -141,19 +141,19 @@ class Hub:
             self._attach(before)
 
     def header(self, first: int) -> bytes:
-        """Return the line with which a packed stream begins."""
+        """Return the first line of a packed stream."""
         return encode_line(stream_header(self._chain, first)) + b"\n"
 
     def heartbeat(self) -> bytes:
-        """Return a line for packed streams that says where the head is."""
+        """Return a line for packed streams with the number of the head."""
         return encode_line(Heartbeat(self._last(), self._is_stale())) + b"\n"
 
     async def wait_head_change(self) -> None:
-        """Wait until the head has moved, or the node ends."""
+        """Wait until the head changes, or until the node stops."""
         await self._news.wait()
 
     def close(self) -> None:
-        """End all streams: the node is stopping."""
+        """End all streams because the node is stopping."""
         for stream in self._streams:
             stream.end(STOPPING)
         self._wake()
@@ -161,7 +161,7 @@ class Hub:
     # -------------------------------------------------------------- attaching to the chain
 
     def _counts(self) -> tuple[bool, bool, bool]:
-        """Return whether anybody listens at all, to operations, and to transactions."""
+        """Return whether there are any subscriptions or streams, subscriptions to operations, and subscriptions to transactions."""
         subscriptions = self._subscriptions
         return (
             bool(self._streams) or any(subscriptions.values()),
@@ -170,7 +170,7 @@ class Hub:
         )
 
     def _attach(self, before: tuple[bool, bool, bool]) -> None:
-        """Attach to what is listened to now, and was not before, and detach from the rest."""
+        """Attach the chain listeners that have become needed since `before`, and detach those no longer needed."""
         listeners, moved, sidecars = self._chain.state.listeners, self._chain.on_head_change, self._chain.sidecars
         was_any, was_operations, was_transactions = before
         is_any, is_operations, is_transactions = self._counts()
@@ -191,15 +191,15 @@ class Hub:
         elif was_operations and not is_operations:
             self._collector.detach()
         if is_transactions and not was_transactions:
-            # The last listener: nothing refuses the transaction after it.
+            # The last listener, so that no other listener can refuse the transaction afterwards.
             listeners.after_transaction.append(self._accepted)
         elif was_transactions and not is_transactions:
             listeners.after_transaction.remove(self._accepted)
 
-    # -------------------------------------------------------------- what happens
+    # -------------------------------------------------------------- events
 
     def _on_head_change(self, change: HeadChange) -> None:
-        """Give notices of a move of the head. A bug here must not look like a refusal of the block."""
+        """Publish a head change. Exceptions are logged, since a bug here must not refuse the block."""
         try:
             if change.popped:
                 for stream in self._streams:
@@ -212,19 +212,19 @@ class Hub:
         self._wake()
 
     def _edited(self, block_id: bytes, edit: StateEdit) -> None:
-        """Send a block to the packed streams again: it has got another edit."""
+        """Send a block that got another edit to the packed streams again."""
         for stream in self._packed_streams:
             stream.again(block_number(block_id))
         self._wake()
 
     def _restored(self, number: int) -> None:
-        """Have the readers of packed streams undo the blocks from a number on: their edits have changed."""
+        """Make the clients of packed streams undo the blocks from a number on, whose edits have changed."""
         for stream in self._packed_streams:
             stream.undo(number)
         self._wake()
 
     def _wake(self) -> None:
-        """Wake the streams that wait."""
+        """Wake the waiting streams."""
         if self._streams:
             self._news.set()
             self._news = trio.Event()
@@ -233,7 +233,7 @@ class Hub:
         subscriptions = self._subscriptions
         operations = self._collector.take()
         if change.popped and (subscriptions[Topic.blocks] or subscriptions[Topic.operations]):
-            # One notice for all of them: a return to an earlier moment can undo a whole chain.
+            # One notice for all of them, since restoring a savepoint can undo a whole chain.
             undone = _undone(change.popped[-1].number, change.popped[0].number)
             self._give((*subscriptions[Topic.blocks], *subscriptions[Topic.operations]), undone)
         for block in change.applied:
@@ -272,7 +272,7 @@ class Hub:
             self._give(wanted, self._shared(block))
 
     def _accepted(self, state: State, trx: SignedTransaction) -> None:
-        """Give notices of a transaction that has just been applied, if it was pushed and not applied again."""
+        """Publish an applied transaction, unless it was reapplied instead of pushed."""
         if not state.is_pushing:
             return
         try:
@@ -285,12 +285,12 @@ class Hub:
             _log.exception("a notice could not be made")
 
     def refused(self, trx: SignedTransaction | None, error: ChainError, explanation: Explanation | None) -> None:
-        """Give notices of a client's transaction that was refused; None for one that can't be read."""
+        """Publish the refusal of a client's transaction; `trx` is None if it can't be parsed."""
         if self._subscriptions[Topic.refusals] or self.on_refusal is not None:
             self.notify_refusal(self._refusal(trx, error, explanation))
 
     def notify_refusal(self, said: bytes) -> None:
-        """Give notices of a refusal, as its JSON."""
+        """Publish a refusal that is encoded as JSON."""
         self._give(self._subscriptions[Topic.refusals], SharedNotice(b"refusal", said))
         if self.on_refusal is not None:
             self.on_refusal(said)
@@ -309,7 +309,7 @@ class Hub:
     # -------------------------------------------------------------- texts
 
     def _give(self, subscriptions: Iterable[Subscription], shared: SharedNotice) -> None:
-        # A list, since a session that is let go may end subscriptions.
+        # A list, since disconnecting a session can end subscriptions.
         for subscription in list(subscriptions):
             subscription.session.put(subscription, shared)
         while self.held_size > HELD_SIZE_MAX:
@@ -317,12 +317,12 @@ class Hub:
             max(sessions, key=lambda session: session.size).disconnect_slow(FULL)
 
     def hold(self, shared: SharedNotice) -> None:
-        """Count a queue that holds a text."""
+        """Count one more queue that holds a notice."""
         self.held_size += ENTRY_SIZE if shared.holders else ENTRY_SIZE + len(shared.data)
         shared.holders += 1
 
     def drop(self, shared: SharedNotice) -> None:
-        """Count a queue that holds it no more."""
+        """Count one queue less that holds a notice."""
         shared.holders -= 1
         self.held_size -= ENTRY_SIZE if shared.holders else ENTRY_SIZE + len(shared.data)
 
@@ -336,7 +336,7 @@ class Hub:
         return SharedNotice(b"block", self._text(block))
 
     def _line(self, number: int) -> bytes | None:
-        """Return the line of a block for a stream; None for one that the node doesn't have."""
+        """Return the line of a block for a stream, or None if the node doesn't have the block."""
         block = self._chain.block_by_number(number)
         if block is None:
             return None
@@ -346,7 +346,7 @@ class Hub:
         return self._text(block) + b"\n"
 
     def _packed_line(self, number: int) -> bytes | None:
-        """Return the line of a block for a packed stream; those of new blocks are made once for all readers."""
+        """Return the line of a block for a packed stream, or None. Lines of new blocks are cached."""
         block = self._chain.block_by_number(number)
         if block is None:
             return None
@@ -361,7 +361,7 @@ class Hub:
         return line
 
     def _text(self, block: SignedBlock) -> bytes:
-        """Return the JSON of a block; that of a new one is made once for all."""
+        """Return the JSON of a block. The JSON of new blocks is cached."""
         text = self._texts.get(block.id)
         if text is None:
             text = numbered(block, self._whole(block))
@@ -370,7 +370,7 @@ class Hub:
         return text
 
     def _whole(self, block: SignedBlock) -> bytes:
-        """Return the JSON of a block without its number. That of a large one counts as work: the job in which it is made is interrupted."""
+        """Return the JSON of a block without its number. A large block spends work units, so the current job can be interrupted."""
         if block.size <= LARGE_SIZE:
             return encoded(block_json(self._wire, block, legacy=False))
         steps = in_slices(self._wire, lambda: block, False)

@@ -1,4 +1,4 @@
-"""The operations of the blocks that are being applied, virtual ones included, for the subscribers of operations. It knows no subscriber."""
+"""Collects the operations, including virtual ones, of blocks while they are applied."""
 
 from state.plugins.account_history import OF_TREASURY
 from state.plugins.operation_log import OperationRecord
@@ -9,28 +9,27 @@ from state.tables import State
 
 
 class OperationCollector:
-    """Collects the operations of each block between `attach` and `detach`, until `take` is called after the move of the head.
+    """Collects the operations of each block between `attach` and `detach`; call `take` after each head change.
 
-    Operations are also called out while pending transactions are applied again and while a block is assembled; those are left out. A block
-    that is refused, or applied again when a fork switch fails, leaves operations that nobody takes: they go with the next block
-    of their number, or with the next move.
+    Operations of reapplied pending transactions and of a block being assembled are left out. A block that is refused, or reapplied
+    after a failed fork switch, leaves stale operations. The next block of that number, or the next `take`, drops them.
     """
 
     def __init__(self, state: State) -> None:
         self._state = state
         self._blocks: dict[int, list[OperationRecord]] = {}
-        self._number = 0  # of the block that is being applied; 0 between blocks
+        self._number = 0  # of the block being applied; 0 between blocks
 
     def attach(self) -> None:
-        """Begin to collect."""
+        """Start collecting."""
         listeners = self._state.listeners
         listeners.before_block.append(self._begin)
         listeners.after_block.append(self._end)
-        # The first listener, since one that refuses ends the round of calls.
+        # The first listener, since a listener that raises Refused ends the round of calls.
         listeners.watch_operations(self._note)
 
     def detach(self) -> None:
-        """Collect nothing any more."""
+        """Stop collecting, and drop the collected operations."""
         listeners = self._state.listeners
         listeners.before_block.remove(self._begin)
         listeners.after_block.remove(self._end)
@@ -39,7 +38,7 @@ class OperationCollector:
         self._number = 0
 
     def take(self) -> dict[int, list[OperationRecord]]:
-        """Return what was collected since the last call, by the numbers of blocks."""
+        """Return the operations collected since the last call, by block number."""
         taken, self._blocks = self._blocks, {}
         return taken
 
@@ -54,7 +53,7 @@ class OperationCollector:
 
     def _note(self, state: State, operation: Operation) -> None:
         here = state.position
-        # After a block that was refused the coordinates are those of the head again.
+        # After a refused block, the position is that of the head again.
         if not self._number or here.block != self._number:
             return
         virtual_op = here.virtual_op if operation.VIRTUAL else 0
@@ -63,7 +62,7 @@ class OperationCollector:
 
 
 def impacted(state: State, operation: Operation) -> set[str]:
-    """Return the accounts that an operation touches, the treasury by the name that it has on this chain."""
+    """Return the accounts that an operation touches, the treasury under its name on this chain."""
     if not isinstance(operation, OF_TREASURY):
         return operation.impacted()
     return {state.spec.treasury, operation.receiver} if isinstance(operation, ProposalPay) else {state.spec.treasury}

@@ -1,7 +1,7 @@
-"""The subscriptions of one WebSocket and the notices that wait to be sent there, within bounds. It knows no socket and no chain.
+"""The subscriptions of one WebSocket and its bounded queue of notices.
 
-A notice is JSON that was made once for all subscribers (`SharedNotice`), between the few bytes that differ from one subscription to the
-next; it is sent without being copied, so that a thousand readers who take nothing cost no more than one.
+The JSON of a notice is encoded once for all subscribers (`SharedNotice`) and sent, uncopied, between the few bytes that each
+subscription adds. A thousand slow clients therefore hold no more text than one.
 """
 
 from collections import deque
@@ -16,11 +16,10 @@ from state.protocol.errors import Refused, require
 from state.protocol.operation import Operation
 
 SUBSCRIPTIONS_MAX = 64  # of one WebSocket
-# Notices that wait for one reader, in bytes, the one that is being sent included; a single one that waits may be larger.
+# Queued notices of one client, in bytes, including the notice being sent. A single queued notice may be larger.
 QUEUED_SIZE_MAX = 8_000_000
-# What an entry of a queue costs beside its text.
-ENTRY_SIZE = 100
-# A reader that was let go has so long to take what is on its way and the message; then it is cut off.
+ENTRY_SIZE = 100  # bytes of a queue entry without its text
+# How long a slow client may take to receive the notice being sent and the reason before its connection is aborted.
 DISCONNECT_SECONDS_MAX = 10
 
 TOO_SLOW = "the reader is too slow: too many notices wait for it"
@@ -29,7 +28,7 @@ NO_PLACE = "too many subscriptions are open"
 
 
 class Topic(Enum):
-    """What can be subscribed to. The last two are for the callbacks of older nodes."""
+    """Topic of a subscription. The last two are for the callbacks of older nodes."""
 
     blocks = "blocks"
     irreversible_blocks = "irreversible_blocks"
@@ -44,7 +43,7 @@ CALLBACKS = (Topic.headers, Topic.pending)
 
 
 class SharedNotice:
-    """The JSON of something that has happened, and how many queues hold it."""
+    """JSON of an event, and the number of queues that hold it."""
 
     __slots__ = ("data", "holders")
 
@@ -54,7 +53,7 @@ class SharedNotice:
 
 
 class Filter:
-    """Which operations are wanted: ones that touch one of these accounts (none: all), and are of one of these classes (none: all)."""
+    """Selects operations that touch one of `accounts` (empty: any account) and are of one of `classes` (empty: any class)."""
 
     __slots__ = ("accounts", "classes")
 
@@ -66,7 +65,7 @@ EVERYTHING = Filter()
 
 
 class Subscription:
-    """One subscription: its kind, what it asks for, and the bytes before and after each notice."""
+    """A subscription: its topic, its filter, and the bytes before and after each notice."""
 
     __slots__ = ("after", "before", "filter", "is_over", "kind", "session")
 
@@ -77,19 +76,19 @@ class Subscription:
 
 
 class NoticeSource(Protocol):
-    """What gives notices to subscriptions."""
+    """Source of the notices for subscriptions."""
 
     def add(self, subscription: Subscription) -> None:
-        """Begin to give notices to a subscription."""
+        """Start sending notices to a subscription."""
 
     def remove(self, subscription: Subscription) -> None:
-        """End the notices of a subscription."""
+        """Stop sending notices to a subscription."""
 
     def hold(self, shared: SharedNotice) -> None:
-        """Count a queue that holds a text."""
+        """Count one more queue that holds a notice."""
 
     def drop(self, shared: SharedNotice) -> None:
-        """Count a queue that holds it no more."""
+        """Count one queue less that holds a notice."""
 
 
 def _nothing() -> None:
@@ -97,7 +96,7 @@ def _nothing() -> None:
 
 
 class Pause:
-    """A context in which the notices of a session wait. Each request enters it: one made of a generator takes five times as long."""
+    """Context manager that pauses the notices of a session. Each request enters it; a generator-based one takes five times as long."""
 
     __slots__ = ("_session",)
 
@@ -112,23 +111,23 @@ class Pause:
 
 
 class Session:
-    """What a WebSocket is to the methods that are called over it.
+    """A WebSocket as its methods see it.
 
-    `take` asks whether the client may have another subscription, `give_back` returns one. `on_first` is called with the first one: who
-    sends has to begin then. Notices wait while the answer to a request is being made and sent (`paused`), so that an answer
-    comes before the notices of the subscription that it names.
+    `take` reserves a subscription for the client and returns whether it may have one, `give_back` releases it. `on_first` is called at
+    the first subscription, to start the sender. Notices wait while the reply to a request is made and sent (`paused`), so the reply
+    precedes the notices of the subscription that it names.
     """
 
     def __init__(self, source: NoticeSource, take: Callable[[], bool], give_back: Callable[[], None]) -> None:
         self._source, self._take, self._give_back = source, take, give_back
         self.on_first: Callable[[], None] = _nothing
         self.patience = trio.CancelScope()
-        self.reason = ""  # why the reader was let go
-        self.size = 0  # of the notices that wait
+        self.reason = ""  # why the client is being disconnected
+        self.size = 0  # bytes of the queued notices
         self._numbers = count(1)
         self._subscriptions: dict[int, Subscription] = {}
         self._callbacks: dict[Topic, Subscription] = {}
-        self._of_blocks = 0  # the number of the subscription that everybody may have
+        self._of_blocks = 0  # the number of the subscription made by `subscribe_blocks`
         self._queue: deque[tuple[Subscription, SharedNotice]] = deque()
         self._is_paused = self._is_sending = False
         self._pause = Pause(self)
@@ -138,7 +137,7 @@ class Session:
     # -------------------------------------------------------------- subscriptions
 
     def subscribe(self, kind: Topic, wanted: Filter = EVERYTHING, api: str = "dev_api") -> int:
-        """Begin a subscription, and return its number. Its notices are called after the API that it was made by."""
+        """Start a subscription and return its number. `api` is the group in the method name of its notices."""
         self._require_place()
         number = next(self._numbers)
         told = b'{"jsonrpc":"2.0","method":"%s.notice","params":{"subscription":%d,"kind":"%s",'
@@ -147,20 +146,23 @@ class Session:
         return number
 
     def subscribe_blocks(self) -> int:
-        """Begin the one subscription of blocks that every client may have, unless it has begun, and return its number."""
+        """Return the number of the one block subscription that every client may have. Starts it at the first call."""
         if self._of_blocks not in self._subscriptions:
             self._of_blocks = self.subscribe(Topic.blocks, api="explorer_api")
         return self._of_blocks
 
     def unsubscribe(self, number: int) -> None:
-        """End a subscription; what waits for it isn't sent any more."""
+        """End a subscription. Its queued notices are not sent.
+
+        Raises: Refused if there is no such subscription.
+        """
         subscription = self._subscriptions.pop(number, None)
         if subscription is None:
             raise Refused("there is no subscription ${id} on this connection", condition="subscriptions.contains( id )", id=number)
         self._end(subscription)
 
     def set_callback(self, kind: Topic, callback: int) -> None:
-        """Begin the notices of an older node's callback, in place of an earlier one."""
+        """Start the notices of an older node's callback. Replaces the previous callback of the topic."""
         assert kind in CALLBACKS
         earlier = self._callbacks.pop(kind, None)
         if earlier is not None:
@@ -175,7 +177,7 @@ class Session:
             self._end(self._callbacks.popitem()[1])
 
     def close(self) -> None:
-        """End everything: the client has left."""
+        """End all subscriptions after the client has disconnected."""
         self._is_closed = True
         self.cancel_callbacks()
         while self._subscriptions:
@@ -204,7 +206,7 @@ class Session:
     # -------------------------------------------------------------- notices
 
     def put(self, subscription: Subscription, shared: SharedNotice) -> None:
-        """Let a notice wait; a reader for whom too much waits already is let go."""
+        """Queue a notice. Disconnect the client if its queue is full."""
         if self.reason or self._is_closed:
             return
         size = ENTRY_SIZE + len(shared.data)
@@ -217,7 +219,7 @@ class Session:
         self._news.set()
 
     def disconnect_slow(self, reason: str) -> None:
-        """Send nothing more but the reason, which must be short enough for a close frame (123 bytes)."""
+        """Send only the reason from now on. It must fit into a close frame (123 bytes)."""
         if not self.reason:
             self.reason = reason
             self.patience.deadline = trio.current_time() + DISCONNECT_SECONDS_MAX
@@ -225,7 +227,7 @@ class Session:
             self._news.set()
 
     async def next(self) -> tuple[bytes, bytes, bytes] | None:
-        """Wait for the next notice and return its pieces, which count as waiting until it is `sent`; None once the reader was let go."""
+        """Wait for the next notice and return its pieces. It counts as queued until `sent`. None if the client is being disconnected."""
         while not self.reason:
             while self._queue and not self._is_paused:
                 subscription, shared = self._queue[0]
@@ -238,20 +240,20 @@ class Session:
         return None
 
     def sent(self) -> None:
-        """Note that the notice that `next` has returned is on its way."""
+        """Remove the notice that `next` returned from the queue, after it was sent."""
         if self._is_sending:
             self._pop_first()
 
     def paused(self) -> "Pause":
-        """Return the context in which notices are kept back."""
+        """Return a context manager that pauses notices."""
         return self._pause
 
     def pause(self) -> None:
-        """Keep notices back from now on."""
+        """Stop handing out notices."""
         self._is_paused = True
 
     def resume(self) -> None:
-        """Let notices go on."""
+        """Resume handing out notices."""
         self._is_paused = False
         self._news.set()
 

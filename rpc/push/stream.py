@@ -1,5 +1,5 @@
-"""A stream of blocks for one reader, as JSON lines, read from the chain as fast as the reader takes them: nothing waits for a slow one.
-It knows no HTTP.
+"""A block stream for one client, as JSON lines. Blocks are read from the chain as fast as the client takes them, so a slow client has
+no queue.
 """
 
 from collections.abc import Callable
@@ -7,27 +7,27 @@ from collections.abc import Callable
 from rpc.push.events import BlocksRemoved, StreamEnd, encode_line
 from state.store.lazy.incremental import NotReady
 
-# What is read for one piece before others have their turn: so many bytes, or so many blocks.
-PIECE_SIZE = 1 << 16
+# Limits of one piece. Other tasks run between pieces.
+PIECE_SIZE = 1 << 16  # bytes
 PIECE_BLOCKS_MAX = 16
 
 
 class BlockStream:
-    """The blocks of the main branch from a number on.
+    """The blocks of the main branch from number `first` on.
 
-    `last` returns the number of the last block that may be read, `line` the line of a block, None for one that the node doesn't have.
-    With `has_before` the reader has the blocks before the first already, and perhaps that one: it hears when they are undone, too.
+    `last` returns the number of the last readable block, `line` the line of a block, or None if the node doesn't have it.
+    With `has_before` the client already has the blocks before `first`, and perhaps `first`, so it is also notified when they are undone.
     """
 
     def __init__(self, first: int, last: Callable[[], int], line: Callable[[int], bytes | None], *, has_before: bool = False) -> None:
         self._first, self._next = 1 if has_before else first, first
-        self._read = first if has_before else first - 1  # the last block that the reader has, or may have
+        self._read = first if has_before else first - 1  # the last block that the client may have
         self._last, self._line = last, line
         self._removed: BlocksRemoved | None = None
-        self.ended = ""  # why it has ended
+        self.ended = ""  # why the stream has ended
 
     def undo(self, first: int) -> None:
-        """Note that blocks from a number on are no longer on the main branch. The next line names the ones that were read."""
+        """Handle the removal of the blocks from `first` on from the main branch. The next line names those that the client has read."""
         first = max(first, self._first)
         if first <= self._read:
             self._removed = BlocksRemoved(first, self._read if self._removed is None else self._removed.last)
@@ -35,15 +35,18 @@ class BlockStream:
         self._next = min(self._next, max(first, self._first))
 
     def again(self, number: int) -> None:
-        """Give a block once more whose line is another one now, and those after it."""
+        """Send a block whose line has changed, and the blocks after it, again."""
         self._next = min(self._next, max(number, self._first))
 
     def end(self, reason: str) -> None:
-        """End the stream: its last line says why."""
+        """End the stream with a reason, which its last line gives."""
         self.ended = self.ended or reason
 
     def piece(self) -> bytes:
-        """Return the next lines, b"" when there are none for now. Raises Unsettled before one that is made in slices."""
+        """Return the next lines, b"" if there are none yet.
+
+        Raises: NotReady if the next line is encoded incrementally.
+        """
         lines, size = [], 0
         if self._removed is not None:
             lines.append(encode_line(self._removed) + b"\n")
@@ -65,5 +68,5 @@ class BlockStream:
         return b"".join(lines)
 
     def last_line(self) -> bytes:
-        """Return the line that says why the stream has ended."""
+        """Return the line with the reason why the stream has ended."""
         return encode_line(StreamEnd(self.ended)) + b"\n"
