@@ -1,1 +1,1 @@
-"""Driving a chain that is made for tests: its block modes, its time, its earlier moments, and the blocks with which it starts."""
+"""Control of a dev chain: block modes, automine, time, savepoints, dumps and first blocks."""

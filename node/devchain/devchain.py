@@ -1,6 +1,6 @@
-"""Drives a chain that is made for tests: makes its blocks when asked, sets its time, returns to its earlier moments, changes it by hand.
+"""Controls a dev chain: makes blocks on request, moves its time, saves and restores dev snapshots, writes and loads dumps.
 
-It is synchronous, and knows no task.
+Synchronous code, run in jobs of the processor.
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -34,18 +34,18 @@ from state.store.rows import run_steps
 
 SYSTEM = SystemDisk()
 TIME_JUMPS = ("missed", "produced")
-# Of a leap whose slots are produced: more than sixty days. So many take half an hour.
+# Blocks of a time jump with produced slots: more than sixty days, which take half an hour.
 TIME_JUMP_BLOCKS_MAX = 2_000_000
 
 _log = Log("driver")
 
 
 class DevChain:
-    """Makes blocks of a chain with the secret keys of witnesses, and holds the mode and the clock by which they are made.
+    """A chain with its block mode and clock. Makes blocks with the secret keys of witnesses.
 
-    `is_producing` is whether the node makes blocks by itself: otherwise the mode stays `manual`. `on_mode` is called after each change of
-    the mode. The clock goes along with its blocks. It must be made while the chain is at its genesis, to which `reset` returns. `edit_log`
-    is where the node writes edits by hand, if it keeps its chain in a folder.
+    `is_producing`: whether the node makes blocks by itself; if not, the mode stays `manual`. `on_mode` is called after each change of the
+    mode. The clock advances with the blocks. Create it while the chain is at its genesis, which `reset` restores. `edit_log` stores state
+    edits if the node has a data folder.
     """
 
     def __init__(
@@ -64,9 +64,9 @@ class DevChain:
         self.is_producing = is_producing
         self.mode = (mode or BlockMode()) if is_producing else BlockMode("manual")
         self.leap: str = leap
-        self.next_block_time: int | None = None  # of the next block, in seconds since 1970, when that was set by hand
+        self.next_block_time: int | None = None  # in seconds since 1970, if it was set by a request
         self.on_mode: list[Callable[[], None]] = []
-        # Called before the chain is put to another moment, be it an earlier one or that of a dump.
+        # Called before the chain is restored from a savepoint or replaced by a dump.
         self.on_returned: list[Callable[[], None]] = []
         self.version = VERSION
         self.disk = disk
@@ -75,7 +75,7 @@ class DevChain:
         self._mode_at_start = self.mode
         self._genesis = chain.savepoint() if chain.state.spec.is_test else None
 
-    # -------------------------------------------------------------- what is shown
+    # -------------------------------------------------------------- values for replies
 
     @property
     def time(self) -> int:
@@ -84,28 +84,28 @@ class DevChain:
 
     @property
     def seconds_ahead(self) -> int:
-        """How far the chain's time runs ahead of the machine's; negative when it is behind."""
+        """Offset of the chain's time from the machine's, in seconds; negative if it is behind."""
         self.clock()
         return self.clock.ahead_ms // 1000
 
     @property
     def block_mode(self) -> str:
-        """When blocks are made, as text."""
+        """The block mode as text."""
         return str(self.mode)
 
     @property
     def snapshots(self) -> list[int]:
-        """The ids of the moments that are kept, the oldest first."""
+        """The ids of the dev snapshots, the oldest first."""
         return self.savepoints.ids
 
     # -------------------------------------------------------------- making blocks
 
     def make_block(self) -> SignedBlock:
-        """Make a block of the pending transactions: at the time that was set for it, or else in the slot of the chain's time or in the next
-        one, whichever is later. Raises ChainError.
+        """Make a block of the pending transactions. Raises ChainError.
 
-        What has been accepted must not get lost because nobody made a block for a while: then the block is given an earlier slot, in
-        which no pending transaction has expired. Where one would have expired by the time that was set, a block of what waits goes first.
+        Its slot is that of `next_block_time` if set, else the slot of the chain's time or the head's next one, whichever is later. An
+        accepted transaction must not expire because no block was made for a while: then the block gets an earlier slot, in which no pending
+        transaction has expired. If one would expire before `next_block_time`, a block of the pending transactions is made first.
         """
         first, wanted = slot_time(self.chain.state, 1), self.next_block_time
         lasting = [trx.expiration for trx in self.chain.pending if trx.expiration >= first]
@@ -116,14 +116,14 @@ class DevChain:
         return self._make(wanted)
 
     def mine(self, count: int) -> Iterator[None]:
-        """Make blocks, one a step."""
+        """Make `count` blocks, one per step."""
         require_bounded(count)
         for _ in range(count):
             self.make_block()
             yield
 
     def require_lasting(self, trx: SignedTransaction) -> None:
-        """Refuse a transaction that would have expired in the block that the mode promises whoever sends it."""
+        """In an instant mode, refuse a transaction that would expire before the block made for it."""
         first, head_time = slot_time(self.chain.state, 1), self.chain.state.head_time
         if self.mode.is_instant and head_time < trx.expiration < first:
             text = "the transaction expires at ${expiration}, before the next block, which is of ${next}"
@@ -131,21 +131,21 @@ class DevChain:
             raise TransactionExpired(text, condition="next_block_time <= trx.expiration", **values)
 
     def automine(self) -> None:
-        """Make a block of a transaction that was accepted, if the mode says so. It stays pending when that fails, as the log says."""
+        """Make a block after a transaction was accepted, if the mode is instant. If that fails, log it; the transaction stays pending."""
         if self.mode.is_instant:
             try:
                 self.make_block()
             except ChainError as error:
-                _log.warning("no block could be made at once", reason=error.message(self.chain.state.spec.spell))
+                _log.warning("automine failed, the transaction stays pending", reason=error.message(self.chain.state.spec.spell))
 
     def make_first_blocks(self) -> None:
-        """Make the blocks with which a fresh chain of a producing node is usable, if it has none yet. Raises ChainError."""
+        """Make the first blocks of a producing node's chain if it has none, so that clients can use it. Raises ChainError."""
         if self.is_producing and not self.chain.state.props.head_block_number:
             for when in blocks_to_start(self.chain.state, self.time):
                 self._make(when)
 
     def _make(self, time: int) -> SignedBlock:
-        """Make a block in the slot of a time, or in the next one whose witness signs with a key of ours. Raises ChainError."""
+        """Make a block in the slot of a time, or in the next slot whose witness signs with a key of this node. Raises ChainError."""
         state = self.chain.state
         begun = max(1, slot_at_time(state, time))
         for slot in range(begun, begun + state.schedule.num_scheduled_witnesses):
@@ -165,7 +165,7 @@ class DevChain:
     # -------------------------------------------------------------- modes and time
 
     def set_block_mode(self, text: str) -> None:
-        """Make blocks in another way from now on. Raises Refused."""
+        """Change the block mode. Raises Refused."""
         try:
             mode = block_mode(text)
         except NodeError as error:
@@ -175,7 +175,7 @@ class DevChain:
         self._set_mode(mode)
 
     def set_next_block_time(self, time: int) -> int:
-        """Set the time of the next block, rounded up to a slot; returns it. Raises Refused for one before the next slot."""
+        """Set the time of the next block. Return it, rounded up to a slot. Raises Refused if it is before the next slot."""
         state = self.chain.state
         rounded = -(-time // COIN_BLOCK_INTERVAL) * COIN_BLOCK_INTERVAL
         first = slot_time(state, 1)
@@ -186,12 +186,12 @@ class DevChain:
         return rounded
 
     def advance(self, seconds: int, leap: str = "") -> Iterator[None]:
-        """Let the chain's time leap, and make a block there; one block a step.
+        """Move the chain's time forward by `seconds` and make a block at the new time; one block per step.
 
-        `missed`: the slots in between have no block, but for one that takes what waits. `produced`: each has one.
+        `missed`: the skipped slots have no blocks, except one for the pending transactions. `produced`: each has a block.
         """
         leap = leap or self.leap
-        require(leap in TIME_JUMPS, "${leap} is no leap; expected missed or produced", condition="leap", leap=leap)
+        require(leap in TIME_JUMPS, "${leap} is not a leap mode; expected missed or produced", condition="leap", leap=leap)
         target_ms = self.clock() + seconds * 1000
         require_in_time(target_ms // 1000)
         if leap == "missed":
@@ -213,28 +213,28 @@ class DevChain:
         self.clock.advance_to(target_ms)
 
     def drop_pending(self) -> int:
-        """Forget all transactions that wait for a block; returns how many there were."""
+        """Drop all pending transactions. Return how many there were."""
         count = len(self.chain.pending)
         self.chain.clear_pending()
         return count
 
-    # -------------------------------------------------------------- earlier moments
+    # -------------------------------------------------------------- dev snapshots
 
     def snapshot(self) -> int:
-        """Keep this moment, and return its id. Raises Refused."""
+        """Take a dev snapshot and return its id. Raises Refused."""
         return run_steps(self.snapshot_in_steps())
 
     def snapshot_in_steps(self) -> Generator[None, None, int]:
-        """Keep this moment, and return its id, after steps between which the chain isn't moved. Raises Refused."""
+        """Take a dev snapshot in steps and return its id. The chain must not change between the steps. Raises Refused."""
         self.savepoints.require_room()
         settled, size = self._settings(), 0 if self.edit_log is None else self.edit_log.size
         savepoint = yield from self.chain.savepoint_in_steps()
         return self.savepoints.add(DevSavepoint(savepoint, settled, size))
 
     def revert(self, moment_id: int) -> None:
-        """Return to the moment of an id, which stays; later ones are dropped. Raises Refused.
+        """Restore a dev snapshot. It can be restored again; later ones are dropped. Raises Refused.
 
-        The clock runs as far ahead as it did then, and what is set by hand is as it was.
+        The clock's offset, the block mode, the next block's time and the impersonated accounts are restored with it.
         """
         savepoint = self.savepoints.find(moment_id)
         self._return_to(savepoint.savepoint, savepoint.edits_size)
@@ -242,7 +242,7 @@ class DevChain:
         self.apply_settings(savepoint.settings, self.clock.behind_ms)
 
     def reset(self) -> None:
-        """Begin anew as at the start of the node, with a fresh chain. Raises Refused."""
+        """Restore the genesis and the settings of the node's start, and make the first blocks. Raises Refused."""
         assert self._genesis is not None, "only chains made for tests are reset"
         self._return_to(self._genesis, 0)
         self.savepoints.drop_all()
@@ -253,8 +253,8 @@ class DevChain:
         self.make_first_blocks()
 
     def _return_to(self, savepoint: Savepoint, edits_size: int) -> None:
-        # None of the blocks may be in the block log without the edits that it depends on, whenever the process ends: those of blocks that
-        # come back are written before them, and those of blocks that leave are cut off after them.
+        # No block may be in the block log without the edits it depends on, even if the process is killed. So the edits of blocks that
+        # return are written before the blocks, and the edits of removed blocks are cut off after them.
         for listener in self.on_returned:
             listener()
         if self.edit_log is not None:
@@ -266,12 +266,12 @@ class DevChain:
     # -------------------------------------------------------------- dumps
 
     def dump(self, path: str) -> int:
-        """Write the chain with what drives it into a file; returns the size of the file. Raises Refused."""
+        """Write the chain and its settings into a file. Return the file's size in bytes. Raises Refused."""
         with refusing("the chain can be written"):
             return dump(self.chain, Path(path), self.disk, msgspec.json.encode(self.settled_elsewhere()))
 
     def load(self, path: str) -> None:
-        """Put the chain where the one of a dump was, with what drives it. Raises Refused, and then nothing has changed."""
+        """Replace the chain and its settings by those of a dump. Raises Refused, and then nothing has changed."""
         text = "the node keeps its chain in a folder (--data); stop it, and load the dump into an empty one: coind snapshot load"
         require(self.edit_log is None, text, condition="chain.is_in_memory()")
         for listener in self.on_returned:
@@ -285,7 +285,7 @@ class DevChain:
         return read_settings(data, self.clock.machine())
 
     def _settings(self) -> DevSettings:
-        """Return what drives the chain beside what is on it."""
+        """Return the settings that are not in the state."""
         self.clock()
         impersonated = self.chain.state.impersonated
         return DevSettings(
@@ -297,14 +297,14 @@ class DevChain:
         )
 
     def settled_elsewhere(self) -> DevSettings:
-        """Return what drives the chain beside what is on it, for a process that doesn't know what this machine's clock has done."""
+        """Return the settings for another process: the clock offset includes corrections for jumps of this machine's clock."""
         return replace(self._settings(), offset_ms=self.clock.ahead_ms)
 
     def apply_settings(self, settled: DevSettings, behind_ms: int = 0) -> None:
-        """Drive the chain as it was driven at another moment; the machine's clock is now so far behind one that it has shown."""
+        """Apply the settings of a savepoint, a dump or another process. `behind_ms` is the clock's correction for the machine's clock."""
         self.clock.set_offset(settled.offset_ms, behind_ms)
         self.next_block_time = settled.next_block_time
-        # Not by `chain.impersonate`: an account may be missing, since the block that created it was undone.
+        # Not by `chain.impersonate`, which refuses missing accounts: the block that created one may be undone.
         self.chain.state.impersonated.set(settled.impersonated, settled.is_everyone_impersonated)
         self._set_mode(settled.mode if self.is_producing else self.mode)
 
@@ -316,7 +316,7 @@ class DevChain:
 
 @contextmanager
 def refusing(condition: str) -> Iterator[None]:
-    """Make a refusal of an error that is for users."""
+    """Convert a NodeError into a Refused."""
     try:
         yield
     except NodeError as error:
@@ -324,7 +324,7 @@ def refusing(condition: str) -> Iterator[None]:
 
 
 def require_in_time(when: int) -> None:
-    """Refuse a time that is so late that times after it don't fit into 32 bits."""
+    """Refuse a block time so late that times derived from it don't fit into 32 bits."""
     text = "second ${when} since 1970 is beyond the last that a block can have, ${max}"
     last = GENERATED_TIME_MAX - COIN_BLOCK_INTERVAL
     require(when <= last, text, condition="block_time <= max", when=when, max=last)

@@ -1,4 +1,4 @@
-"""A processor without a queue, for a chain in the caller's own process: what it is asked for is done at once, and nothing is awaited."""
+"""Processor without a queue, for a chain in the caller's process. Runs everything at once, and never awaits."""
 
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
@@ -21,13 +21,13 @@ Result = TypeVar("Result")
 
 
 class DirectProcessor:
-    """Takes transactions and blocks at once. Its methods are coroutines, as methods of the service expect it, that never wait."""
+    """Processor that runs each call at once. Its methods are coroutines, as the service expects, but never block."""
 
     def __init__(self, chain: Chain, devchain: DevChain, clock: ChainClock) -> None:
         self._chain, self._devchain, self._clock = chain, devchain, clock
 
     async def push_transaction(self, trx: SignedTransaction, caller: Caller) -> None:
-        """Take a transaction into the pending state, and make a block of it if the driver's mode says so. Raises PushFailed."""
+        """Add a transaction to the pending ones, and make a block if the mode is instant. Raises PushFailed."""
         try:
             self._devchain.require_lasting(trx)
             self._chain.push_transaction(trx, units_max=LOCAL_UNITS_MAX)
@@ -36,14 +36,14 @@ class DirectProcessor:
         self._devchain.automine()
 
     async def push_block(self, block: SignedBlock, caller: Caller = LOCAL) -> None:
-        """Take a block, however late its time is: nobody else's clock counts here. Raises PushFailed."""
+        """Push a block, whatever its time: there is no limit for times ahead of the clock here. Raises PushFailed."""
         try:
             self._own(lambda: self._chain.push_block(block))
         except ChainError as error:
             raise PushFailed(error) from error
 
     async def wait_for(self, trx: SignedTransaction, caller: Caller) -> Inclusion:
-        """Push a transaction, and make the block that includes it, as nobody else would. Raises PushFailed."""
+        """Push a transaction, and make the block that includes it, because no producer runs. Raises PushFailed."""
         await self.push_transaction(trx, caller)
         if any(pending.id == trx.id for pending in self._chain.pending):
             self._own(self._devchain.make_block)
@@ -55,9 +55,9 @@ class DirectProcessor:
         return Inclusion(trx.id, block.number, place, False)
 
     async def push_blocks_from(self, path: str, count: int, skip_flags: int) -> int:
-        """Push up to `count` blocks that follow the head from a file; returns how many were applied. It stops at the first that fails.
+        """Push up to `count` blocks after the head from a file. Return the number applied.
 
-        A file that can't be read is refused.
+        Stops at the first block that fails. Raises Refused if no block can be read.
         """
         pushed = 0
         try:
@@ -78,19 +78,19 @@ class DirectProcessor:
         return pushed
 
     async def run_steps(self, steps: Iterator[object]) -> int:
-        """Take all steps of something that changes the chain; returns how many there were."""
+        """Exhaust an iterator whose steps change the chain. Return the number of steps."""
         return self._own(lambda: sum(1 for _ in steps))
 
     async def in_turn(self, work: Callable[[], Result]) -> Result:
-        """Do something that changes the chain, and return its result."""
+        """Run a function that changes the chain, and return its result."""
         return self._own(work)
 
     async def in_steps(self, work: Callable[[], Generator[None, None, Result]]) -> Result:
-        """Take all steps of something during which nothing may change the chain, and return its result."""
+        """Run all steps of a read-only job, and return its result."""
         return run_steps(work())
 
     def _own(self, work: Callable[[], Result]) -> Result:
-        """Do work that may make blocks: the clock goes along with them."""
+        """Run work that can make blocks. The clock advances to their time."""
         head = self._chain.state.props.head_block_id
         result = work()
         if self._chain.state.props.head_block_id != head:

@@ -1,8 +1,7 @@
-"""The task that makes blocks when it is time: in each slot of a witness whose key the node has, or every so many seconds. It must not know
-what is in a block.
+"""The task that makes blocks by the clock: in each slot of a witness whose key the node has, or at a fixed interval.
 
-For slots it wakes at their times, where the reference looks several times a second: both produce in the second of the slot, or not
-at all. Source: block-processing.md §4.2.
+It sleeps until the time of a slot, while the reference polls several times a second. Both produce in the second of the slot, or not at all.
+Source: block-processing.md §4.2.
 """
 
 import enum
@@ -22,10 +21,10 @@ from state.protocol.constants import COIN_100_PERCENT, COIN_BLOCK_INTERVAL
 from state.protocol.errors import ChainError
 from state.tables import State
 
-ROUNDING_MILLISECONDS = 500  # a time is rounded to the nearest second, so that waking a little early doesn't miss the slot
+ROUNDING_MILLISECONDS = 500  # rounds a time to the nearest second, so that waking a little early doesn't miss the slot
 IDLE = {"instant": "when a transaction is accepted", "manual": "when asked"}
-SLOTS_COUNTED = 128  # slots that participation is counted over
-SLOTS_MISSED_MAX = 2  # own slots missed in a row, and slots by which the head may be early or the task late, before it is trouble
+SLOTS_COUNTED = 128  # slots over which participation is counted
+SLOTS_MISSED_MAX = 2  # tolerated before trouble is reported: own slots missed in a row; slots that the head is early, or the task late
 
 _log = Log("producer")
 
@@ -43,12 +42,12 @@ class SlotOutcome(enum.Enum):
     EXCEPTION = 9
 
 
-# Why an own slot had no block. Of NOT_TIME_YET the producer isn't to blame: the slot has a block, or the head is ahead of the clock.
+# Why an own slot had no block. NOT_TIME_YET is no fault of the producer: the slot has a block, or the head is ahead of the clock.
 WORDS = {
     SlotOutcome.NOT_SYNCED: "the chain is behind the clock, and waits for blocks from elsewhere",
     SlotOutcome.NO_PRIVATE_KEY: "no witness of this round signs with a key of this node",
     SlotOutcome.LOW_PARTICIPATION: "too few of the last slots had a block",
-    SlotOutcome.LAG: "the node is too busy: its slots are over before it comes to them",
+    SlotOutcome.LAG: "the node is too busy: its slots are over before it can produce",
     SlotOutcome.EXCEPTION: "the block could not be made",
 }
 
@@ -62,13 +61,13 @@ class ScheduledBlock(Struct, frozen=True):
 
 
 class Producer:
-    """Produces with the keys of a driver, for every witness whose signing key is among them, in the driver's mode.
+    """Produces blocks in the block mode of a dev chain, for every witness whose signing key the dev chain has.
 
-    Without `is_stale_allowed` it waits until the chain has reached the present, so that a node which is catching up doesn't make a
-    fork. A chain of one's own has nobody to catch up with: its node goes on after any gap, for which the limit of missed blocks
-    (UNDO_HISTORY_CHECK) is lifted too.
+    Without `is_stale_allowed` it waits until the chain has reached the present, so that a node that is still catching up doesn't make a
+    fork. With it, as on a chain that no other node produces, it produces after any gap, and the limit of missed blocks (UNDO_HISTORY_CHECK)
+    is lifted.
 
-    `outcomes` counts the slots since the start by their outcome.
+    `outcomes` counts the slots since the start by outcome.
     """
 
     def __init__(self, processor: Processor, devchain: DevChain, *, is_stale_allowed: bool = False) -> None:
@@ -79,15 +78,15 @@ class Producer:
         self._skip = Skip.UNDO_HISTORY_CHECK if is_stale_allowed else Skip.NOTHING
         self._clock = devchain.clock
         self._mode_changed = trio.Event()
-        self._due = 0.0  # when the next block of a mode with seconds is to be made, by trio's clock
+        self._due = 0.0  # time of the next block in a mode with seconds, by trio's clock
         self.outcome = SlotOutcome.WAIT_FOR_GENESIS
         self.outcomes = dict.fromkeys(SlotOutcome, 0)
         self._reason = ""  # of the last failure
-        self._missed = 0  # own slots without a block since the last one with
+        self._missed = 0  # own slots missed in a row
         self._missed_why = ""
         self._looked = self._clock.machine()
         self._is_in_trouble = False
-        # What was said when the chain was at rest.
+        # Last values computed while the gate was open.
         self._reported, self._next_slot = "", 0
 
     async def run(self) -> None:
@@ -103,23 +102,23 @@ class Producer:
                 await self._mode_changed.wait()
                 continue
             await self._processor.gate.wait_open()
-            # In a mixed mode a block that came meanwhile has put this one off.
+            # In a mixed mode a block made meanwhile has postponed this one.
             if self._devchain.mode.is_by_slots or trio.current_time() >= self._due:
                 self.record_outcome(await self.produce())
 
     def _begin_mode(self) -> None:
-        """Wait anew, as the driver's mode says."""
+        """Restart the wait for the current mode."""
         self._missed, self._looked = 0, self._clock.machine()
         self._due = trio.current_time() + self._devchain.mode.seconds
         self._mode_changed.set()
 
     def _on_head_change(self, change: HeadChange) -> None:
-        """Let the seconds of a mixed mode begin anew with each block."""
+        """Restart the timer of a mixed mode with each block."""
         if self._devchain.mode.is_instant:
             self._due = trio.current_time() + self._devchain.mode.seconds
 
     def milliseconds_to_wait(self) -> float:
-        """Return the time until a block is due. For a slot that is never longer than one takes, in case the clock or the chain jumps."""
+        """Return the time until a block is due. In slot mode at most the length of a slot, in case the clock or the chain jumps."""
         mode = self._devchain.mode
         if not mode.is_by_slots:
             return max(0.0, self._due - trio.current_time()) * 1000 if mode.seconds else math.inf
@@ -128,7 +127,7 @@ class Producer:
         return min(slot_time(self._state, slot + 1) * 1000 - now, COIN_BLOCK_INTERVAL * 1000)
 
     def record_outcome(self, outcome: SlotOutcome) -> None:
-        """Count a slot by its outcome; log a missed one, and the beginning and the end of trouble."""
+        """Count a slot by its outcome. Log a missed slot, and the beginning and end of trouble."""
         self.outcome = outcome
         self.outcomes[outcome] += 1
         self._looked = self._clock.machine()
@@ -146,10 +145,10 @@ class Producer:
             _log.info("producing again", head_block_number=self._state.props.head_block_number)
         self._is_in_trouble = bool(trouble)
 
-    # -------------------------------------------------------------- how production is
+    # -------------------------------------------------------------- health
 
     def trouble(self) -> str:
-        """Return why no block is produced although it should be, as a clause; empty when all is well."""
+        """Return why no block is produced although one should be, as a clause; empty if there is no problem."""
         if not self._processor.gate.is_closed:
             self._reported = self._trouble_at_rest()
         return self._reported or self._trouble_with_time()
@@ -164,22 +163,22 @@ class Producer:
             return f"the chain begins in {ahead} s"
         if ahead > (SLOTS_MISSED_MAX + 1) * COIN_BLOCK_INTERVAL:
             lead = state.props.time - now
-            return f"the head, which is from elsewhere, is {lead} s ahead of the clock; blocks are produced again in {ahead} s"
+            return f"the head, a block from another node, is {lead} s ahead of the clock; blocks are produced again in {ahead} s"
         return self._missed_why if self._missed > SLOTS_MISSED_MAX else ""
 
     def _trouble_with_time(self) -> str:
         idle = (self._clock.machine() - self._looked) // 1000
         if self._devchain.mode.is_by_slots and idle > (SLOTS_MISSED_MAX + 1) * COIN_BLOCK_INTERVAL:
-            return f"a block is being made for {idle} s already"
+            return f"making a block has taken {idle} s so far"
         return ""
 
     def idle(self) -> str:
-        """Return why no block is made by the clock, as a clause, when the mode wants it so; else empty."""
+        """Return why the clock makes no blocks in the current mode, as a clause; empty if it does."""
         mode = self._devchain.mode
         return "" if mode.seconds or mode.is_by_slots else f"blocks are made only {IDLE[mode.kind]} (--blocks {mode})"
 
     def seconds_until_next(self) -> int | None:
-        """Return the time until the next block is due, 0 when it is; None when the clock doesn't decide."""
+        """Return the seconds until the next block is due, at least 0; None if the mode has no timer."""
         mode = self._devchain.mode
         if not mode.is_by_slots:
             return round(max(0.0, self._due - trio.current_time())) if mode.seconds else None
@@ -196,10 +195,10 @@ class Producer:
         names = schedule.current_shuffled_witnesses[: schedule.num_scheduled_witnesses]
         return any(self._state.witness(name).signing_key in self._secrets for name in names if name)
 
-    # -------------------------------------------------------------- a slot
+    # -------------------------------------------------------------- production
 
     async def produce(self) -> SlotOutcome:
-        """Make a block if it is time for one and the slot is ours; returns the outcome, and logs failures."""
+        """Make a block if one is due and the slot is ours. Return the outcome. Failures are logged."""
         devchain = self._devchain
         make = devchain.make_block
         if devchain.mode.is_by_slots and devchain.next_block_time is None:
@@ -207,7 +206,7 @@ class Producer:
             if isinstance(turn, SlotOutcome):
                 return turn
             make = partial(devchain.chain.generate_block, turn.when, turn.witness, turn.secret, self._skip)
-        # Blocks that a pause has made late are not made up for.
+        # Blocks missed during a pause are not made up for.
         self._due = max(self._due + devchain.mode.seconds, trio.current_time())
         try:
             await self._processor.make_block(make)
@@ -222,7 +221,7 @@ class Producer:
         return SlotOutcome.PRODUCED
 
     def next_block(self, now: int) -> ScheduledBlock | SlotOutcome:
-        """Return the block that is to be made at a whole second, or the reason why there is none, tested in the reference's order."""
+        """Return the block to make at a whole second, or the reason why there is none, tested in the reference's order."""
         state = self._state
         if now < state.spec.constants.COIN_GENESIS_TIME:
             return SlotOutcome.WAIT_FOR_GENESIS

@@ -1,6 +1,4 @@
-"""The moments of a chain that `dev_api.snapshot` keeps, by their ids: a checkpoint of the chain, and with it what drives the chain. It must
-not know how a chain returns to one.
-"""
+"""Dev snapshots (`dev_api.snapshot`) by id: savepoints of the chain, with the settings of the dev chain."""
 
 import msgspec
 from msgspec import Struct, field
@@ -14,7 +12,7 @@ SAVEPOINTS_MAX = 256
 
 
 class DevSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What drives a chain beside what is on it, as methods have set it."""
+    """Settings of a dev chain that are not in its state: clock offset, block mode, next block time, impersonation. Part of dumps."""
 
     offset_ms: int = field(name="lead_ms")
     mode: BlockMode
@@ -24,11 +22,11 @@ class DevSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 def read_settings(data: bytes, machine_ms: int) -> DevSettings:
-    """Return what drove the chain of a dump, whoever has written that; `machine_ms` is the time of the machine. Raises ValueError."""
+    """Parse and check the settings in a dump, which can come from anyone. `machine_ms` is the machine's time. Raises ValueError."""
     try:
         settled = msgspec.json.decode(data, type=DevSettings)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise ValueError(f"what drives its chain has another form: {error}") from None
+        raise ValueError(f"its settings are malformed: {error}") from None
     if not is_possible(settled.mode):
         raise ValueError("its block mode is impossible")
     if not 0 <= machine_ms + settled.offset_ms <= TIME_MAX * 1000 or not 0 <= (settled.next_block_time or 0) <= TIME_MAX:
@@ -37,7 +35,7 @@ def read_settings(data: bytes, machine_ms: int) -> DevSettings:
 
 
 class DevSavepoint(Struct, frozen=True):
-    """A chain with what drives it. `edits_size` is how long the file of edits was, in bytes."""
+    """A dev snapshot: savepoint, settings, and the size of the edit log in bytes."""
 
     savepoint: Savepoint
     settings: DevSettings
@@ -45,7 +43,7 @@ class DevSavepoint(Struct, frozen=True):
 
 
 class SavepointStore:
-    """The moments that are kept, by ids that begin with 1; an id is never given again, unless all are dropped."""
+    """Dev snapshots by id, from 1. Ids are not reused until `drop_all`."""
 
     def __init__(self) -> None:
         self._savepoints: dict[int, DevSavepoint] = {}
@@ -53,33 +51,33 @@ class SavepointStore:
 
     @property
     def ids(self) -> list[int]:
-        """The ids of the moments, the oldest first."""
+        """The ids, the oldest first."""
         return list(self._savepoints)
 
     def require_room(self) -> None:
-        """Refuse when as many are kept as there may be."""
+        """Refuse if the store is full."""
         if len(self._savepoints) >= SAVEPOINTS_MAX:
-            text = "${most} snapshots are kept already; revert to an earlier one, which drops those after it, or reset"
+            text = "there are ${most} snapshots already, which is the limit; revert to an earlier one, which drops later ones, or reset"
             raise Refused(text, condition="snapshots.size() < max", most=SAVEPOINTS_MAX)
 
     def add(self, savepoint: DevSavepoint) -> int:
-        """Keep a moment, and return its id."""
+        """Store a dev snapshot, and return its id."""
         self._last += 1
         self._savepoints[self._last] = savepoint
         return self._last
 
     def find(self, moment_id: int) -> DevSavepoint:
-        """Return the moment of an id, or refuse."""
+        """Return the dev snapshot with an id, or refuse."""
         savepoint = self._savepoints.get(moment_id)
         if savepoint is None:
             kept = ", ".join(map(str, self._savepoints)) or "none"
-            raise Refused("there is no snapshot ${id}; kept are: ${kept}", condition="snapshot != nullptr", id=moment_id, kept=kept)
+            raise Refused("there is no snapshot ${id}; existing ones: ${kept}", condition="snapshot != nullptr", id=moment_id, kept=kept)
         return savepoint
 
     def drop_after(self, moment_id: int) -> None:
-        """Drop the moments that were kept later than one."""
+        """Drop the dev snapshots taken after one."""
         self._savepoints = {kept: savepoint for kept, savepoint in self._savepoints.items() if kept <= moment_id}
 
     def drop_all(self) -> None:
-        """Drop all moments, and begin with 1 again."""
+        """Drop all dev snapshots; ids start at 1 again."""
         self._savepoints, self._last = {}, 0

@@ -16,7 +16,7 @@ BLOCKS = "tests/conformance/cases/rewards/block_log"
 
 # A command line that is wrong, and the message of the page that it leads to.
 WRONG = {
-    "run --blocks often": "is no block mode; expected ...",
+    "run --blocks often": "is not a block mode; expected ...",
     "run --enable magic": "there is no plugin ...",
     "run --data FILE": "a file is where the data folder should be",
     "run --config FILE": "unknown key; ...",

@@ -183,4 +183,4 @@ async def test_who_waits_for_what_is_gone_is_refused(nursery: trio.Nursery, auto
     await trio.sleep(0)
     assert yard.processor.waiting == 0
     await trio.sleep(1)
-    assert "the transaction is gone" in told[0]
+    assert "the transaction was dropped" in told[0]

@@ -95,7 +95,7 @@ def test_a_leap_puts_what_waits_into_a_block_first(api: ApiChain) -> None:
 @pytest.mark.parametrize(
     ("leap", "seconds", "text"),
     [
-        ("x", 1, "x is no leap; expected missed or produced"),
+        ("x", 1, "x is not a leap mode; expected missed or produced"),
         ("produced", 6_100_000, "at most 2000000 are made at once"),
         ("", 2**32 - 1, "is beyond"),
     ],
