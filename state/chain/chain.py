@@ -370,7 +370,7 @@ class Chain:
         require(count > 0, "the number of blocks must be above 0", condition="count > 0")
         require(
             count <= self.poppable,
-            "${count} blocks can't be undone, only ${most}: block ${last} and those before it stay",
+            "only ${most} of ${count} blocks can be undone, those after block ${last}",
             condition="count <= poppable",
             count=count,
             most=self.poppable,

@@ -52,7 +52,7 @@ def changes_of(chain: Chain, number: int, most: int) -> tuple[list[RowChange], i
     begin, end = session_of(chain, number)
     journal = chain.state.journal
     count = journal.position() - begin
-    text = "too much has been written since block ${number}: ${count} records, and ${max} are read at most"
+    text = "too many changes since block ${number}: ${count} journal records, at most ${max} are read"
     require(count <= RECORDS_MAX, text, condition="records <= max", number=number, count=count, max=RECORDS_MAX)
     changed = [touched for touched in _touched(chain.state, begin, end) if _is_changed(touched)]
     return [_change(touched) for touched in changed[:most]], max(0, len(changed) - most)
@@ -70,7 +70,7 @@ def session_of(chain: Chain, number: int) -> tuple[int, int]:
     require(number <= head, "there is no block ${number} yet", condition="number <= head", number=number)
     require(
         bool(marks) and number >= first,
-        "block ${number} is irreversible: how to undo it, and so what it changed, is no longer kept",
+        "block ${number} is irreversible, so its changes are no longer available",
         condition="number > last_irreversible_block_num",
         number=number,
     )

@@ -165,7 +165,7 @@ class ForkDatabase:
         """Refuse a fork block for which there is no room. `is_kept` says that it stays a fork block."""
         require(
             self._siblings[block.number, block.witness] < SIBLINGS_MAX,
-            "there are ${n} other blocks ${number} of witness ${witness} already",
+            "there are already ${n} fork blocks with number ${number} of witness ${witness}",
             condition="siblings.size() < max",
             n=SIBLINGS_MAX,
             number=block.number,
@@ -173,7 +173,7 @@ class ForkDatabase:
         )
         require(
             not is_kept or self.bytes_used + _bytes_of(block.size) <= BRANCHES_BYTES_MAX,
-            "the blocks of other branches may take ${max} bytes together",
+            "all fork blocks together would exceed ${max} bytes",
             condition="branches.size() + block.size() <= max",
             max=BRANCHES_BYTES_MAX,
         )

@@ -66,8 +66,8 @@ class Pending(Sequence[SignedTransaction]):
         free = PENDING_SIZE_MAX - self.size - size
         if held > free and (held > LITTLE_SIZE or not self.has_room(size)):
             raise Refused(
-                "The transactions of ${account} that wait for a block would hold ${held} bytes of memory, and an account may hold as much "
-                "as is left: all hold ${all} of ${max} bytes. Send it again when blocks have taken some of them",
+                "The pending transactions of ${account} would use ${held} bytes of memory, more than is free: all pending transactions use "
+                "${all} of ${max} bytes. Send it again after the next blocks",
                 condition="held <= free",
                 account=account,
                 held=held,

@@ -106,7 +106,7 @@ class SetVests(StateEdit, frozen=True, tag="set_vests"):
         leaving = max(account.to_withdraw - account.withdrawn, 0)
         require(
             self.vests.amount >= account.delegated_vesting_shares + leaving,
-            "${account} has delegated ${delegated} VESTS and is powering down ${leaving}: it can't own less than both (in millionths)",
+            "${account} has delegated ${delegated} VESTS and is powering down ${leaving}. It must own at least the sum (in millionths)",
             condition="vests.amount >= delegated_vesting_shares + to_withdraw - withdrawn",
             account=account.name,
             delegated=account.delegated_vesting_shares,
@@ -134,7 +134,7 @@ class SetAuthority(StateEdit, frozen=True, tag="set_authority"):
         if self.role == "memo":
             require(
                 isinstance(self.authority, bytes) and self.authority != NULL_KEY,
-                "the memo key is one public key",
+                "the memo key must be one public key",
                 condition="memo_key != public_key_type()",
             )
             state.accounts.modify(account, memo_key=self.authority)
@@ -189,11 +189,11 @@ def write_edit(edit: StateEdit) -> bytes:
 def read_edit(data: bytes) -> StateEdit:
     """Parse an edit that `write_edit` wrote. Raises ValueError if it is too large or invalid."""
     if len(data) > EDIT_SIZE_MAX:
-        raise ValueError(f"an edit of {len(data)} bytes, at most {EDIT_SIZE_MAX} are read")
+        raise ValueError(f"an edit of {len(data)} bytes, more than the maximum of {EDIT_SIZE_MAX}")
     try:
         return _DECODER.decode(data)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise ValueError(f"an edit that can't be read: {error}") from None
+        raise ValueError(f"invalid edit: {error}") from None
 
 
 # ------------------------------------------------------------------ changes

@@ -252,7 +252,7 @@ def test_blocks_are_popped_in_one_move_or_not_at_all() -> None:
             chain.pop_blocks(count)
     with pytest.raises(ChainError) as caught:
         chain.pop_blocks(22)
-    assert caught.value.message(chain.state.spec.spell).endswith("22 blocks can't be undone, only 21: block 9 and those before it stay")
+    assert caught.value.message(chain.state.spec.spell).endswith("only 21 of 22 blocks can be undone, those after block 9")
     assert (moves, seen(chain)) == ([], before)
     chain.push_transaction(transfer(chain))
     chain.pop_blocks(21)
@@ -271,7 +271,7 @@ def test_the_first_block_is_not_popped() -> None:
     for _ in range(3):
         make_block(chain)
     assert chain.poppable == 2
-    with pytest.raises(ChainError, match="can't be undone"):
+    with pytest.raises(ChainError, match="can be undone"):
         chain.pop_blocks(3)
     chain.pop_blocks(2)
     assert chain.state.props.head_block_number == 1

@@ -41,7 +41,7 @@ def test_one_witness_has_few_blocks_at_a_height() -> None:
     for i in range(SIBLINGS_MAX):
         assert not chain.push_block(sibling(chain, parent, 2 + i))
     kept = len(chain.forks)
-    assert f"there are {SIBLINGS_MAX} other blocks 4 of witness initminer already" in text_of(chain, sibling(chain, parent, 50))
+    assert f"there are already {SIBLINGS_MAX} fork blocks with number 4 of witness initminer" in text_of(chain, sibling(chain, parent, 50))
     assert len(chain.forks) == kept
     assert chain.head is head
     # One that is known already is no further one.
@@ -57,7 +57,7 @@ def test_other_branches_take_only_so_many_bytes(monkeypatch: pytest.MonkeyPatch)
     for block in branch[:2]:
         assert not chain.push_block(block)
     taken = chain.forks.bytes_used
-    assert "the blocks of other branches may take" in text_of(chain, branch[2])
+    assert "all fork blocks together would exceed" in text_of(chain, branch[2])
     assert chain.forks.bytes_used == taken
 
 
@@ -140,7 +140,7 @@ def test_refused_blocks_count_as_siblings_until_a_later_block_is_irreversible() 
         good = sibling(chain, parent, 2 + i)
         assert not chain.push_block(good)
         assert "tapos" in text_of(chain, spoiled(chain, sibling(chain, good, 1)))
-    assert "other blocks 5 of witness initminer" in text_of(chain, sibling(chain, good, 9))
+    assert "fork blocks with number 5 of witness initminer" in text_of(chain, sibling(chain, good, 9))
     for _ in range(40):
         make_block(chain)
     assert chain.forks.bytes_used == 0

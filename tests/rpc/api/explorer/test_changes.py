@@ -13,7 +13,7 @@ from tests.helpers.api import ApiChain, secret
 from tests.helpers.golden import same_as_golden
 
 METHOD = "explorer_api.get_changes"
-IRREVERSIBLE = "block ${number} is irreversible: how to undo it, and so what it changed, is no longer kept"
+IRREVERSIBLE = "block ${number} is irreversible, so its changes are no longer available"
 
 
 @pytest.fixture
@@ -118,8 +118,8 @@ def test_bounds(api: ApiChain, monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(row["fields"]) == 1
     monkeypatch.setattr(state_changes, "RECORDS_MAX", 1)
     refused = api.refused(METHOD, block_num=api.state.props.head_block_number)[1]
-    assert "too much has been written since block" in refused
-    assert "records, and 1 are read at most" in refused
+    assert "too many changes since block" in refused
+    assert "journal records, at most 1 are read" in refused
 
 
 def test_records_show_what_rows_hold() -> None:
