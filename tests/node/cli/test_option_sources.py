@@ -34,26 +34,28 @@ COMMANDS = dict(commands())
 REQUIRED = {"--from": "http://a:1", "--to": "x", "--data": "x"}
 
 
-def example(argument: Argument) -> tuple[str, Any]:
-    """A text for a variable, and the value in a file that says the same."""
+def example(argument: Argument, number: int) -> tuple[str, Any]:
+    """A text for a variable, and the value in a file that says the same; where it can it says the number."""
     hint = argument.hint
     kinds = (hint, *get_args(hint))
     if bool in kinds:
         return "1", True
     if int in kinds or float in kinds:
-        return ("7", 7) if int in kinds else ("7.5", 7.5)
+        return (str(number), number) if int in kinds else (f"{number}.5", number + 0.5)
     if any(get_origin(kind) is tuple for kind in kinds):
-        return "a, b,", ["a", "b"]
-    choices = next((get_args(kind) for kind in kinds if get_origin(kind) is Literal), ("text",))
+        return f"a, {number},", ["a", str(number)]
+    choices = next((get_args(kind) for kind in kinds if get_origin(kind) is Literal), (f"text {number}",))
     return choices[-1] or choices[0], choices[-1] or choices[0]
 
 
-def written(words: Words, argument: Argument, value: Any) -> str:
-    """A file with one option of a command."""
-    key = argument.name.removeprefix("--")
-    table = "" if words[0] in UNNAMED or argument.parameter.env_var else f"[{'.'.join(words)}]\n"
-    text = str(value).lower() if isinstance(value, bool) else repr(value)
-    return f"{table}{key} = {text}\n"
+def written(words: Words, options: list[tuple[Argument, Any]]) -> str:
+    """A file with options of a command: those of all commands, then its own."""
+    texts: dict[str, str] = {"": ""}
+    for argument, value in options:
+        table = "" if words[0] in UNNAMED or argument.parameter.env_var else f"[{'.'.join(words)}]\n"
+        text = str(value).lower() if isinstance(value, bool) else repr(value)
+        texts[table] = f"{texts.get(table, table)}{argument.name.removeprefix('--')} = {text}\n"
+    return "".join(texts.values())
 
 
 def values(words: Words, *more: str) -> dict[str, Any]:
@@ -77,19 +79,21 @@ def values(words: Words, *more: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
-def test_every_option_has_a_variable_and_a_key(words: Words, tmp_path: Path) -> None:
-    for key, argument in options_of(COMMANDS[words].assemble_argument_collection()).items():
-        if key == "config" or argument.required:
-            continue
-        text, value = example(argument)
-        with pytest.MonkeyPatch.context() as patched:
-            patched.setenv(variable_of(words, argument), text)
-            by_variable = values(words)
-        file = tmp_path / "options.toml"
-        file.write_text(written(words, argument, value))
-        by_file = values(words, "--config", str(file))
-        name = argument.field_info.name
-        assert by_variable[name] == by_file[name] != None, (words, key)  # noqa: E711
+def test_every_option_has_a_variable_and_a_key(words: Words, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    arguments = options_of(COMMANDS[words].assemble_argument_collection())
+    options = [each for key, each in arguments.items() if key != "config" and not each.required]
+    if not options:
+        return
+    examples = [example(each, number) for number, each in enumerate(options, 1)]
+    file = tmp_path / "options.toml"
+    file.write_text(written(words, [(each, value) for each, (_, value) in zip(options, examples, strict=True)]))
+    by_file = values(words, "--config", str(file))
+    for each, (text, _) in zip(options, examples, strict=True):
+        monkeypatch.setenv(variable_of(words, each), text)
+    by_variable = values(words)
+    for each, (_, value) in zip(options, examples, strict=True):
+        name = each.field_info.name
+        assert by_variable[name] == by_file[name] != None, (words, name)  # noqa: E711
         assert str(by_file[name]) == str(tuple(value) if isinstance(value, list) else value)
 
 
