@@ -84,7 +84,7 @@ def transfers(count: int) -> list[float]:
 
 
 def cash_outs(count: int) -> list[float]:
-    """Measure payouts of posts with votes, per post. All are due in the same block."""
+    """Measure payouts of posts with votes, in seconds per post. All are due in the same block."""
     times: list[float] = []
     while len(times) < count:
         site = Site(ACCOUNTS)

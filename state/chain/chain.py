@@ -72,7 +72,7 @@ class Chain:
         """The head block; None at genesis."""
         return self.forks.get(self.state.props.head_block_id)
 
-    # -------------------------------------------------------------- snapshots, checkpoints
+    # -------------------------------------------------------------- snapshots, savepoints
 
     def rewind(self) -> int:
         """Undo all reversible blocks for a snapshot, and return the last irreversible block's number. Afterwards the chain is unusable."""
@@ -106,11 +106,11 @@ class Chain:
         return len(self.irreversible_blocks)
 
     def savepoint(self) -> Savepoint:
-        """Return a checkpoint of the chain with its pending transactions. This takes time proportional to the whole state."""
+        """Return a savepoint of the chain with its pending transactions. This takes time proportional to the whole state."""
         return run_steps(self.savepoint_in_steps())
 
     def savepoint_in_steps(self) -> Generator[None, None, Savepoint]:
-        """Make a checkpoint in steps. Between steps the chain can be read, but its head must not change."""
+        """Make a savepoint in steps. Between steps the chain can be read, but its head must not change."""
         return Savepoint(
             state=(yield from StateCopy(self.state).fill()),
             branch=self.branch(),
@@ -129,7 +129,7 @@ class Chain:
         return self.irreversible_blocks.branch(self.forks)
 
     def restore(self, savepoint: Savepoint) -> None:
-        """Return to a checkpoint of this chain, even across irreversible blocks and a start from a snapshot.
+        """Return to a savepoint of this chain, even across irreversible blocks and a start from a snapshot.
 
         Listeners get the restored blocks that are not on the current main branch as applied blocks.
         """
@@ -197,7 +197,7 @@ class Chain:
 
     def _extend(self, block: SignedBlock, skip_flags: int) -> None:
         """Apply a block that follows the head."""
-        # First in the fork tree, because rules look up the times of blocks.
+        # First in the fork database, because rules look up the times of blocks.
         self.forks.push_head(block)
         try:
             self._apply(block, skip_flags)
@@ -262,9 +262,9 @@ class Chain:
         self._positions.append((block.number, mark, skip_flags))
 
     def _finish(self, change: HeadChange) -> None:
-        """Make blocks irreversible that are due, and call the listeners of the move.
+        """Make blocks irreversible that are due, and call the listeners of the head change.
 
-        Both happen only after the whole move: while a later block of a branch can be refused, the old branch must be restorable.
+        Both happen only after the whole change: while a later block of a branch can be refused, the old branch must be restorable.
         """
         try:
             if accepted := self.state.impersonated.accepted:
@@ -278,8 +278,8 @@ class Chain:
     def _store_irreversible(self, parent: int) -> None:
         """Step 40 of a block: drop the undo data up to the last irreversible block.
 
-        Irreversible blocks are kept as bytes unless the log holds them. The log can hold blocks up to `parent`, the head before the move.
-        Their undo records are dropped, and the fork tree drops branches that begin before them.
+        Irreversible blocks are kept as bytes unless the log holds them. The log can hold blocks up to `parent`, the previous head. Their
+        undo records are dropped, and the fork database drops branches that begin before them.
         """
         last = self.state.props.last_irreversible_block_num
         in_log = self.irreversible_blocks.drop_logged_blocks(parent)
@@ -299,7 +299,7 @@ class Chain:
     def _switch_to(self, block_id: bytes, skip_flags: int) -> None:
         """Undo the blocks back to the common parent and apply the longer branch. If that fails, restore the old branch.
 
-        The refused block and its successors are removed from the fork tree, since they can never be applied.
+        The refused block and its successors are removed from the fork database, since they can never be applied.
         """
         forks, props = self.forks, self.state.props
         path = forks.path(block_id)
@@ -408,7 +408,7 @@ class Chain:
             self.forks.clear_refused()  # as after an edit, since blocks can depend on it
 
     def _undo_head(self) -> PoppedBlock:
-        """Undo the head block, and remove it from the main branch of the fork tree."""
+        """Undo the head block, and remove it from the main branch of the fork database."""
         head = self.head
         assert head is not None, "there is a block to undo"
         self._require_reversible()

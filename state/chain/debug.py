@@ -15,7 +15,7 @@ BLOCKS_MAX = 1_000_000
 # Times have 32 bits. A block's time plus the longest period of the rules, 30 days, must fit as well.
 GENERATED_TIME_MAX = TIME_MAX - 60 * DAY_SECONDS
 # Flags that have no effect here, because the chain couldn't continue after such blocks, or a replay would differ. A block that isn't
-# in the fork tree has no successors, an unsigned block is refused when it is applied again, and transactions without a record could
+# in the fork database has no successors, an unsigned block is refused when it is applied again, and transactions without a record could
 # be sent twice.
 NEVER_SKIPPED = Skip.FORK_DB | Skip.WITNESS_SIGNATURE | Skip.TRANSACTION_DUPE_CHECK
 

@@ -10,7 +10,7 @@ from state.protocol.transaction import SignedBlock
 class HeadChange(Struct, frozen=True):
     """A change of the head: the popped blocks, newest first, then the applied blocks, oldest first.
 
-    After a return to a checkpoint the sequences are lazy, and unpack a block on access.
+    After a return to a savepoint the sequences are lazy, and unpack a block on access.
     """
 
     popped: Sequence[SignedBlock]

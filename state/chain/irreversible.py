@@ -27,7 +27,7 @@ def missing(block: int) -> ChainError:
 class IrreversibleBlocks:
     """The irreversible blocks: the first `base` blocks, found by `find`, then those in `blocks_in_memory`, as bytes.
 
-    Blocks are only appended to `blocks_in_memory`, because checkpoints share it. With an attached log (`attach_log`), blocks are held until
+    Blocks are only appended to `blocks_in_memory`, because savepoints share it. With an attached log (`attach_log`), blocks are held until
     the log has them.
     """
 
@@ -85,7 +85,7 @@ class IrreversibleBlocks:
     def drop_logged_blocks(self, parent: int) -> int:
         """Drop the held blocks that the log now has. Return how many of the chain's blocks the log has, 0 without a log.
 
-        `parent` is the head before the current move. Later blocks are written to the log by the listeners of the move.
+        `parent` is the head before the current change. The listeners of the change write later blocks to the log.
         """
         if self._in_log is None or not self._is_log_asked:
             return 0
@@ -107,7 +107,7 @@ class IrreversibleBlocks:
 
     def return_to(self, branch: BranchCopy) -> None:
         """Return to the blocks of an earlier branch."""
-        # Other checkpoints share the list, so it is copied, not truncated.
+        # Other savepoints share the list, so it is copied, not truncated.
         held = branch.packed if len(branch.packed) == branch.count else branch.packed[: branch.count]
         self.start_at(branch.base, branch.older, held)
 
@@ -121,7 +121,7 @@ class IrreversibleBlocks:
             self._is_log_asked = True
 
     def call(self, listeners: Iterable[HeadChangeListener], change: HeadChange, same: int) -> None:
-        """Call the listeners of a move that leaves the irreversible blocks after block `same`. One of them cuts the log.
+        """Call the listeners of a head change that leaves the irreversible blocks after block `same`. One of them cuts the log.
 
         Copies of the branch save these blocks first, because the log won't have them any more.
         """

@@ -54,7 +54,7 @@ class StateCopy:
 
 
 class BranchCopy(Struct, frozen=True, eq=False, weakref=True):
-    """A copy of a chain's main branch: `base` blocks found by `older`, then `count` blocks as bytes, then those of the fork tree.
+    """A copy of a chain's main branch: `base` blocks found by `older`, then `count` as bytes, then those of the fork database.
 
     `saved` has those of the `base` blocks that `older` no longer finds, because the chain has left the branch.
     """
@@ -100,7 +100,7 @@ class BranchCopy(Struct, frozen=True, eq=False, weakref=True):
                 self.saved[number] = packed
 
     def _packed(self, number: int) -> bytes | None:
-        """Return an irreversible block as bytes, or None if the fork tree has it."""
+        """Return an irreversible block as bytes, or None if the fork database has it."""
         if number <= self.base:
             return self.saved.get(number) or self.older(number)
         place = number - self.base - 1

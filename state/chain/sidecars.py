@@ -67,7 +67,7 @@ class BlockSidecars:
         return bool(dropped)
 
     def restore(self, edits: Edits) -> None:
-        """Replace all edits by those of a checkpoint, and call `on_restored` if they differ."""
+        """Replace all edits by those of a savepoint, and call `on_restored` if they differ."""
         before, self.edits = self.edits, edits.copy()
         self.compare(before)
 

@@ -42,7 +42,7 @@ class CustomCounts(Table[CustomCount]):
 def install_soft_rules(state: State) -> None:
     """Register the soft rules as listeners of the state."""
     counts = CustomCounts(state.journal)
-    # A checkpoint copies the table, because its pending transactions have journal records of it, undone before the next block.
+    # A savepoint copies the table, because its pending transactions have journal records of it, undone before the next block.
     state.keepers.append(counts.copying)
 
     def count(state: State, operation: Custom | CustomJson | CustomBinary) -> None:

@@ -233,7 +233,7 @@ def post_fund(state: State) -> RewardFund:
 
 
 class ContentRewardPool(NamedTuple):
-    """The funds that unpaid comments will share, in SBD if there is a median price, and the claims and curve that divide them."""
+    """The reward pool of unpaid comments: its funds, in SBD if there is a median price, and the claims and curve that divide them."""
 
     worth: Asset
     claims: int
