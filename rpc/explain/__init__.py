@@ -1,4 +1,4 @@
-"""Explains why the chain refuses a transaction: which rule, with which values, what to do, and for signatures what has gone wrong.
+"""Explains why the chain refuses a transaction: the rule, its values, advice, and for signatures the likely cause.
 
-`explainer.Explainer` is what the service and the methods use. Each kind of refusal has a module; nothing here changes the state.
+The service and the methods use `explainer.Explainer`. Each kind of refusal has a module. Explaining never changes the state.
 """

@@ -1,4 +1,4 @@
-"""What an explanation is, and the case that it is made of. Nothing here knows a kind of refusal."""
+"""Types for explanations: the refused transaction as a case, and its explanation."""
 
 from collections.abc import Callable
 from itertools import islice
@@ -17,14 +17,14 @@ from state.protocol.transaction import SignedTransaction, Wire
 from state.protocol.values.asset import Asset
 from state.tables import State
 
-TEXT_MAX = 200  # characters of a text in a value
+TEXT_MAX = 200  # characters of a string in a value
 MEMBERS_MAX = 40  # of a list or an object in a value; an authority has no more keys
 DEPTH_MAX = 6  # of lists and objects in a value
 ALL_MEMBERS_MAX = 5000  # of all lists and objects in a value together: 20 authorities with their keys have as many
 
 
 class Explanation(Struct, frozen=True):
-    """Why a transaction is refused: a stable name of the rule, a sentence with the values, a sentence of advice, and the values."""
+    """Reason why a transaction is refused: a stable name of the rule, a sentence with the values, advice, and the values."""
 
     rule: str
     why: str
@@ -33,7 +33,7 @@ class Explanation(Struct, frozen=True):
 
 
 class KnownChain(Struct, frozen=True):
-    """A chain that a client may have meant: its name, its id, and the letters of its symbols."""
+    """A chain that a client may have meant: its name, its id and its symbols."""
 
     name: str
     chain_id: bytes
@@ -51,7 +51,7 @@ def no_chains() -> tuple[KnownChain, ...]:
 
 
 class OutputLimit:
-    """How many members of lists and objects may still be shown."""
+    """Limit on the members of lists and objects that are still shown."""
 
     __slots__ = ("left",)
 
@@ -59,16 +59,16 @@ class OutputLimit:
         self.left = left
 
     def take(self, size: int) -> int:
-        """Return how many of so many members there is room for, and take it."""
+        """Return how many of `size` members may be shown, and deduct them."""
         taken = max(0, min(size, MEMBERS_MAX, self.left))
         self.left -= taken
         return taken
 
 
 class RefusalCase(Struct, frozen=True):
-    """A refused transaction with its error. `trx` is None where it couldn't be read; then `given` is what came, in one of the two forms.
+    """A refused transaction with its error. `trx` is None if it couldn't be parsed; then `given` is the received JSON.
 
-    `now` is the time of the node's clock, in seconds since 1970.
+    `is_legacy` says which of the two JSON forms was used. `now` is the time of the node's clock, in seconds since 1970.
     """
 
     chain: Chain
@@ -82,7 +82,7 @@ class RefusalCase(Struct, frozen=True):
 
     @property
     def state(self) -> State:
-        """The state that the transaction was refused on, or that of a moment later."""
+        """The current state, which may be slightly newer than the refusal."""
         return self.chain.state
 
     @property
@@ -97,34 +97,34 @@ class RefusalCase(Struct, frozen=True):
 
     @property
     def operation(self) -> Operation | None:
-        """The operation that is refused; None where it is the transaction as a whole."""
+        """The refused operation; None if the whole transaction is refused."""
         index = self.error.operation
         return None if index is None or self.trx is None else self.trx.operations[index]
 
     def name_of(self, operation: Operation) -> str:
-        """Return the name of an operation as clients know it."""
+        """Return the name of an operation in this chain's spelling."""
         return self.spec.spell(operation.NAME)
 
     def place(self) -> dict[str, Any]:
-        """Return the index and the name of the refused operation, nothing where there is none."""
+        """Return the index and name of the refused operation; empty if the whole transaction is refused."""
         operation = self.operation
         return {} if operation is None else {"operation": self.error.operation, "operation_name": self.name_of(operation)}
 
     def key_text(self, key: bytes) -> str:
-        """Return a public key as clients know it."""
+        """Return a public key as text, with this chain's prefix."""
         return public_key_text(key, self.spec.key_prefix)
 
     def asset_text(self, amount: int, symbol: int) -> str:
-        """Return an amount as people write it."""
+        """Return an amount as text, for example "1.000 STEEM"."""
         return self.wire.codecs.symbols.asset_text(Asset(amount, symbol))
 
     def explained(self, rule: str, why: str, what_to_do: str, /, **values: Any) -> Explanation:
-        """Return an explanation; values in their JSON form, long ones cut. The sentences are spelled for the chain already."""
+        """Return an explanation. Values are converted to JSON and truncated; sentences must already be spelled for the chain."""
         shown = {name: self.shown(value) for name, value in (self.place() | values).items()}
         return Explanation(rule, clean(why), clean(what_to_do), shown)
 
     def shown(self, value: Any, depth: int = DEPTH_MAX, room: OutputLimit | None = None) -> Any:
-        """Return the JSON form of a value, with amounts as people write them, and without what is too much."""
+        """Return the JSON form of a value, with amounts as text, truncated to the limits above."""
         room = room or OutputLimit()
         if isinstance(value, Asset):
             return self.wire.codecs.symbols.asset_text(value)
@@ -144,17 +144,17 @@ class RefusalCase(Struct, frozen=True):
 
 
 def shortened(text: str) -> str:
-    """Return a text, or the beginning of a long one."""
+    """Truncate a text to TEXT_MAX characters."""
     return clean(text if len(text) <= TEXT_MAX else f"{text[:TEXT_MAX]}...")
 
 
 def clean(text: str) -> str:
-    """Return a text with U+FFFD in place of bytes that were no UTF-8, which no JSON can hold."""
+    """Replace surrogates, which stand for bytes that were not UTF-8, by U+FFFD, since JSON can't hold them."""
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def span(seconds: int) -> str:
-    """Return a duration in words, in its two largest units."""
+    """Format a duration in words, with its two largest units."""
     rest, parts = abs(seconds), []
     for unit, size in (("day", 86400), ("hour", 3600), ("minute", 60), ("second", 1)):
         count, rest = divmod(rest, size)

@@ -1,4 +1,4 @@
-"""Transactions that their payer can't afford: resource credits, voting mana."""
+"""Explains transactions whose payer has too few resource credits."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ NEVER = "Power up {vests} or more (about {price}), or have VESTS delegated: reso
 
 
 def too_few_credits(case: RefusalCase) -> Explanation:
-    """Explain a payer with too few resource credits: what it costs, what there is, and when there will be enough."""
+    """Explain that the payer has too few resource credits: cost, balance, and when there will be enough."""
     values = case.error.values
     name, needed, current = values["account"], values["rc_needed"], values["rc_current"]
     assert isinstance(name, str)

@@ -1,4 +1,4 @@
-"""Transactions that are there already, and objects that would be."""
+"""Explains duplicate transactions, and operations that would create a duplicate object."""
 
 from rpc.explain.case import Explanation, RefusalCase
 from rpc.explain.values import fields_of_operation
@@ -9,14 +9,14 @@ from state.operations.transfers import TransferFromSavings
 from state.plugins.account_history import ACCOUNT_HISTORY, locate_transaction
 from state.plugins.transaction_status import TRANSACTION_STATUS
 
-BLOCKS_SEARCHED_MAX = 100  # where no plugin knows the block of a transaction, that many are looked through, from the head back
-TRANSACTIONS_FOR_A_TRY = 4
+BLOCKS_SEARCHED_MAX = 100  # from the head back, if no plugin knows the block of a transaction
+TRANSACTIONS_FOR_A_TRY = 4  # unpacking this many takes about as long as a key recovery
 OTHERWISE = "To do the same thing once more, change something (the expiration will do), and sign it again."
 CREATIONS = (AccountCreate, AccountCreateWithDelegation, CreateClaimedAccount)
 
 
 def duplicate(case: RefusalCase) -> Explanation:
-    """Explain a transaction that was applied before: in which block it is, or that it waits."""
+    """Explain a transaction that is already in a block or pending."""
     assert case.trx is not None
     trx_id = case.trx.id
     values = {"id": trx_id.hex()}
@@ -32,7 +32,7 @@ def duplicate(case: RefusalCase) -> Explanation:
 
 
 def block_of(case: RefusalCase, trx_id: bytes) -> int | None:
-    """Return the number of the block that a transaction is in."""
+    """Return the number of the block with a transaction; None if it isn't found within the limits."""
     status = TRANSACTION_STATUS.find(case.state)
     number = status.block_of.get(trx_id) if status is not None else None
     if number is not None:
@@ -45,7 +45,7 @@ def block_of(case: RefusalCase, trx_id: bytes) -> int | None:
         if not case.budget.take():
             return None
         block = case.chain.block_by_number(head - back)
-        # A block may be unpacked for this: so many transactions in about the time of a key recovery.
+        # Reading the transactions may unpack the block, so it counts as tries.
         if block is not None and not case.budget.take(len(block.transactions) // TRANSACTIONS_FOR_A_TRY):
             return None
         if block is not None and any(trx.id == trx_id for trx in block.transactions):
@@ -54,13 +54,13 @@ def block_of(case: RefusalCase, trx_id: bytes) -> int | None:
 
 
 def waited_for(case: RefusalCase) -> Explanation:
-    """Explain a transaction that another call waits for."""
+    """Explain a transaction that another call is waiting for."""
     why = "Another call of broadcast_transaction_synchronous waits for this very transaction."
     return case.explained("duplicate_transaction", why, "Wait for the answer to that call.", cause="waited_for")
 
 
 def not_unique(case: RefusalCase) -> Explanation:
-    """Explain an object that would have the key of another one."""
+    """Explain an operation that would create an object whose key is taken."""
     operation = case.operation
     what, advice = "an object", "Choose another name or number for it."
     if isinstance(operation, CREATIONS):

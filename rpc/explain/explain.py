@@ -1,4 +1,4 @@
-"""Chooses who explains a refusal: what couldn't be read first, then by the class, the condition and the text of the error."""
+"""Chooses the function that explains a refusal: for unparsed transactions first, then by class, condition and text of the error."""
 
 from collections.abc import Callable
 
@@ -61,7 +61,7 @@ FUNCTIONS_BY_TEXT: dict[str, Explain] = {
 
 
 def explain(case: RefusalCase) -> Explanation:
-    """Return why a transaction is refused."""
+    """Explain why a transaction is refused."""
     if case.trx is None:
         return unreadable(case)
     error = case.error

@@ -1,4 +1,4 @@
-"""Explains refusals for the service, and keeps the last ones. A bug in explaining is logged and costs the explanation, never the reply."""
+"""Explains refusals for the service, and records the last ones. A bug here is logged and costs the explanation, never the reply."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,9 +18,9 @@ _log = Log("explain")
 
 
 class Explainer:
-    """Explains why transactions are refused on one chain; `clock` gives seconds since 1970.
+    """Explains why transactions are refused on one chain; `clock` returns seconds since 1970.
 
-    `on_refused` is called with each transaction that was refused to a client, its error and its explanation.
+    Each listener in `on_refused` gets every refused transaction of a client, its error and its explanation.
     """
 
     def __init__(self, chain: Chain, clock: Clock, known_chains: KnownChains = no_chains) -> None:
@@ -30,9 +30,9 @@ class Explainer:
         self._shared_budget = SharedBudget()
 
     def refuse(self, trx: SignedTransaction | None, error: ChainError, *, given: Any = None, is_legacy: bool = False) -> Explanation | None:
-        """Return why a broadcast transaction was refused, and keep it; None when explaining itself has failed, which is logged.
+        """Explain and record a refused broadcast. Return None if that fails, which is logged.
 
-        `given` is the JSON that couldn't be read as a transaction.
+        `given` is the JSON that couldn't be parsed as a transaction.
         """
         now = self._clock()
         try:
@@ -49,10 +49,10 @@ class Explainer:
     def explain(
         self, trx: SignedTransaction | None, error: ChainError, budget: Budget, *, given: Any = None, is_legacy: bool = False
     ) -> Explanation | None:
-        """Return why a transaction is refused; None when explaining itself has failed, which is logged."""
+        """Explain why a transaction is refused. Return None if that fails, which is logged."""
         case = RefusalCase(self._chain, error, trx, budget, given, is_legacy, self._known_chains, int(self._clock()))
         try:
-            # Imported when it is needed first: it is most of this package, and no start should wait for it.
+            # Imported at the first refusal: it is most of this package, and would delay every start.
             from rpc.explain.explain import explain
 
             return explain(case)

@@ -1,4 +1,4 @@
-"""Which field of a transaction is where in its bytes."""
+"""Maps the fields of a transaction to their positions in its bytes."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -12,7 +12,7 @@ from state.protocol.transaction import SignedTransaction, Wire
 
 
 class PackedField(Struct, frozen=True):
-    """A field with its bytes: its path (`operations[0].amount`), where the bytes begin, and its value in JSON."""
+    """A packed field: its path (`operations[0].amount`), the offset of its bytes, the bytes, and its value in JSON."""
 
     path: str
     offset: int
@@ -21,7 +21,7 @@ class PackedField(Struct, frozen=True):
 
 
 def fields_of(wire: Wire, trx: SignedTransaction) -> list[PackedField]:
-    """Return the fields of a transaction in the order of its bytes; together they are all of them."""
+    """Return the fields of a transaction in byte order. Together they cover all bytes."""
     found, offset = [], 0
     for path, data, value in parts(wire, trx):
         found.append(PackedField(path, offset, data, value))
@@ -52,7 +52,7 @@ def members(wire: Wire, before: str, value: Any) -> Iterator[tuple[str, bytes, A
 
 
 def member(wire: Wire, before: str, field: Any, value: Any) -> tuple[str, bytes, Any]:
-    """Return one field; amounts are shown as people write them."""
+    """Return the path, the bytes and the JSON value of one field; amounts as text."""
     codecs = wire.codecs
     shown = None if value is None else (codecs.dumper(field.kind, True) or as_it_is)(value)
     return before + wire.spec.spell(field.json), codecs.packer(field.kind)(value), shown

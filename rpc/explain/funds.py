@@ -1,4 +1,4 @@
-"""Balances that don't suffice: what there is, what is needed, and what is missing."""
+"""Explains insufficient balances: the balance, the amount needed, and the difference."""
 
 from rpc.explain.case import Explanation, RefusalCase
 from state.operations.transfers import TransferFromSavings
@@ -12,7 +12,7 @@ POWER_DOWN = "account.vesting_shares - account.delegated_vesting_shares >= o.ves
 
 
 def balance(case: RefusalCase) -> Explanation:
-    """Explain a liquid balance that is smaller than what is taken from it."""
+    """Explain a liquid balance that is too small."""
     values = case.error.values
     needed, current = values["r"], values["a"]
     assert isinstance(needed, Asset)
@@ -21,7 +21,7 @@ def balance(case: RefusalCase) -> Explanation:
 
 
 def delegation(case: RefusalCase) -> Explanation:
-    """Explain VESTS that can't be lent, because they are lent, powered down, or used by votes."""
+    """Explain VESTS that can't be delegated because they are delegated, powered down, or used by votes."""
     values = case.error.values
     needed, current = values["r"], values["a"]
     assert isinstance(needed, Asset)
@@ -31,7 +31,7 @@ def delegation(case: RefusalCase) -> Explanation:
 
 
 def savings(case: RefusalCase) -> Explanation:
-    """Explain savings that are smaller than what is taken from them."""
+    """Explain savings that are too small."""
     operation = case.operation
     assert isinstance(operation, TransferFromSavings)
     account, symbol = case.state.account(operation.from_), operation.amount.symbol
@@ -58,9 +58,9 @@ def creation_fee(case: RefusalCase) -> Explanation:
 
 
 def lacking(case: RefusalCase, name: str, where: str, needed: int, current: int, symbol: int) -> Explanation:
-    """Say what is needed, what there is, and what is missing."""
+    """Explain a balance that is `needed - current` too small."""
     text, missing = case.asset_text, needed - current
-    # More than 64 bits hold can be missing, where an amount is the largest one.
+    # The difference can exceed 64 bits, if an amount is the largest possible one.
     why = f"{does(case, case.operation)} needs {text(needed, symbol)} of {name}, whose {where} is {text(current, symbol)}; "
     why += f"{text(missing, symbol)} too little."
     to_do = f"Send at most {text(max(current, 0), symbol)}, or give {name} the missing {text(missing, symbol)} first."

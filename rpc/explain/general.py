@@ -1,4 +1,4 @@
-"""Refusals that have no explanation of their own: the operation, the rule's own words, what its condition asks, and the values."""
+"""Explains refusals without a specific explanation: the operation, the rule's text, its condition in words, and the values."""
 
 import json
 import re
@@ -16,7 +16,7 @@ READING = (BadCast, ParseError, EndOfFile, OutOfRange)
 
 
 def any_refusal(case: RefusalCase) -> Explanation:
-    """Return what can be said of any refusal."""
+    """Return the generic explanation of a refusal."""
     error = case.error
     said = fill(case.spec.spell(error.text), {name: case.shown(value) for name, value in error.values.items()}).strip().rstrip(".:")
     asked = in_words(case.spec.spell(error.condition))
@@ -39,7 +39,7 @@ def any_refusal(case: RefusalCase) -> Explanation:
 
 
 def facts_of(case: RefusalCase) -> Iterator[str]:
-    """Yield the values of the fields and constants that a condition names."""
+    """Yield clauses with the values of the integer fields and constants that a condition names."""
     fields = fields_of_operation(case)
     for word in dict.fromkeys(re.findall(r"[A-Za-z_]\w*", case.error.condition)):
         value = fields.get(word, getattr(constants, word, None))
@@ -48,7 +48,7 @@ def facts_of(case: RefusalCase) -> Iterator[str]:
 
 
 def unreadable_json(case: RefusalCase, operation: Operation, said: str) -> tuple[str, str, str]:
-    """Return rule, reason and advice for a JSON text in an operation that can't be read, or isn't what its readers ask for."""
+    """Return rule, reason and advice for a field with invalid JSON, or with JSON that its plugin doesn't accept."""
     reason, place = said.split("\n")[0], f"operation {case.error.operation} ({case.name_of(operation)})"
     if isinstance(operation, CustomJson) and is_json(operation.json):
         why = f"The JSON in {place} is not what the id {operation.id!r} asks for: {reason}."
@@ -66,7 +66,7 @@ def is_json(text: str) -> bool:
 
 
 def slug(text: str) -> str:
-    """Return a text as a name: its words in lower case, without what is filled in."""
+    """Turn a text into a rule name: its lower-case words without placeholders, joined by underscores."""
     name = ""
     for word in re.findall(r"[a-z0-9]+", PLACEHOLDER.sub("", text).lower()):
         if len(name) + len(word) >= RULE_MAX:

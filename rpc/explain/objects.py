@@ -1,9 +1,9 @@
-"""`unknown key`: which object wasn't found."""
+"""Explains the refusal `unknown key`: which object wasn't found."""
 
 from rpc.explain.case import Explanation, RefusalCase
 from state.protocol.errors import UnknownKey
 
-# What a key stands for, by the fields of the index that was asked.
+# The kind of object that a key identifies, by the fields of the index.
 KINDS: dict[tuple[str, ...], str] = {
     ("seller", "orderid"): "order",
     ("from_", "escrow_id"): "escrow",

@@ -1,4 +1,4 @@
-"""Transactions that can't be read: which field, what was given there, and what this chain takes."""
+"""Explains transactions that can't be parsed: the field, the given value, and the form that this chain accepts."""
 
 from collections.abc import Iterator
 from difflib import get_close_matches
@@ -16,15 +16,15 @@ from state.protocol.operation import OPERATIONS, Operation
 from state.protocol.transaction import SignedTransaction
 from state.protocol.values.asset import COIN, SBD, VESTS, decimals
 
-GIVEN_MEMBERS_MAX = 100  # of all lists and objects in what can't be read, however they are nested
-OPERATIONS_MAX = 1000  # that are looked through for what can't be read
+GIVEN_MEMBERS_MAX = 100  # shown of all lists and objects in the given value, at any depth
+OPERATIONS_MAX = 1000  # operations or list members that are checked
 NAME_MAX = 64  # characters of a name for which similar ones are looked for
-DEPTH_MAX = 4  # of values inside of values
+DEPTH_MAX = 4  # of nested values
 NAIS = ("@@000000021", "@@000000013", "@@000000037")
 
 
 class ParseFailure(Struct, frozen=True):
-    """The place of what can't be read, the value there, the rule's name, what is taken, and advice."""
+    """A value that can't be parsed: its path, the value, the rule's name, and the accepted form."""
 
     path: str
     given: Any
@@ -33,7 +33,7 @@ class ParseFailure(Struct, frozen=True):
 
 
 def unreadable(case: RefusalCase) -> Explanation:
-    """Explain what can't be read in a transaction."""
+    """Explain the first value of a transaction that can't be parsed."""
     found = next(faults(case, case.given), None)
     if found is None:
         return any_refusal(case)
@@ -43,7 +43,7 @@ def unreadable(case: RefusalCase) -> Explanation:
 
 
 def faults(case: RefusalCase, given: Any) -> Iterator[ParseFailure]:
-    """Yield what can't be read in a transaction."""
+    """Yield the parse failures of a transaction."""
     if not isinstance(given, dict):
         yield ParseFailure(
             "trx", given, "no_transaction", f"an object with {', '.join(field.json for field in wire_fields(SignedTransaction))}"
@@ -63,7 +63,7 @@ def faults(case: RefusalCase, given: Any) -> Iterator[ParseFailure]:
 
 
 def faults_of_operations(case: RefusalCase, given: Any) -> Iterator[ParseFailure]:
-    """Yield what can't be read among the operations."""
+    """Yield the parse failures of the operations."""
     form = '["transfer", {...}]' if case.is_legacy else '{"type": "transfer_operation", "value": {...}}'
     takes = f"operations as {form}"
     if not isinstance(given, list):
@@ -89,7 +89,7 @@ def faults_of_operations(case: RefusalCase, given: Any) -> Iterator[ParseFailure
 
 
 def is_read(case: RefusalCase, kind: Any, value: Any) -> bool:
-    """Whether a value can be read, by the quick way of a whole class."""
+    """Whether a value can be parsed. The parser of the whole class is faster than one parser per field."""
     try:
         case.wire.codecs.parser(kind, case.is_legacy)(value)
     except ChainError:
@@ -105,20 +105,20 @@ def class_of(classes: dict[str, type[Operation]], name: Any) -> type[Operation] 
 
 
 def names_of(case: RefusalCase, cls: type[Operation]) -> tuple[str, ...]:
-    """Return the names of an operation that this form takes."""
+    """Return the names of an operation that this JSON form accepts."""
     full = case.spec.spell(f"{cls.NAME}_operation")
     return (case.spec.spell(cls.NAME), full) if case.is_legacy else (full,)
 
 
 def known_names(case: RefusalCase, name: Any) -> str:
-    """Say which names are taken: similar ones, or an example."""
+    """Describe the accepted names: similar names, or an example."""
     known = [names_of(case, cls)[0] for cls in OPERATIONS.values() if not cls.VIRTUAL]
     close = get_close_matches(name, known, 3) if isinstance(name, str) and len(name) <= NAME_MAX else []
-    return f"the name of an operation, as {' or '.join(close or known[2:3])}"
+    return f"the name of an operation, for example {' or '.join(close or known[2:3])}"
 
 
 def faults_of_fields(case: RefusalCase, before: str, cls: type, given: dict[str, Any], depth: int = 0) -> Iterator[ParseFailure]:
-    """Yield what can't be read among the fields of an object."""
+    """Yield the parse failures of the fields of an object."""
     for field in shown_fields(cls, case.is_legacy):
         name = case.spec.spell(field.json)
         if name in given:
@@ -129,7 +129,7 @@ def faults_of_fields(case: RefusalCase, before: str, cls: type, given: dict[str,
 
 
 def faults_of(case: RefusalCase, path: str, kind: Any, value: Any, depth: int = 0) -> Iterator[ParseFailure]:
-    """Yield what can't be read in a value, as far inside of it as it can be seen."""
+    """Yield the parse failure of a value, or the first one inside it down to DEPTH_MAX."""
     codecs = case.wire.codecs
     try:
         codecs.parser(kind, case.is_legacy)(value)
@@ -152,7 +152,7 @@ def faults_of(case: RefusalCase, path: str, kind: Any, value: Any, depth: int = 
 
 @singledispatch
 def accepted(kind: object, case: RefusalCase) -> str:
-    """Say what a field of a kind accepts."""
+    """Describe the form that a field of this kind accepts."""
     return "another form, see docs/api/operations.md"
 
 
@@ -168,7 +168,7 @@ def _key(kind: Key, case: RefusalCase) -> str:
 
 @accepted.register
 def _seconds(kind: Seconds, case: RefusalCase) -> str:
-    return 'a time in UTC, as "2026-01-31T12:00:00"'
+    return 'a time in UTC, for example "2026-01-31T12:00:00"'
 
 
 @accepted.register
@@ -208,7 +208,7 @@ def _pairs(kind: Pairs, case: RefusalCase) -> str:
 
 @accepted.register
 def _amount(kind: AssetKind, case: RefusalCase) -> str:
-    """How amounts are written in this form, with the symbols of the chain."""
+    """Describe the form of amounts, with the symbols of the chain."""
     spec = case.spec
     if case.is_legacy and not kind.nai_only:
         return (
@@ -221,7 +221,7 @@ def _amount(kind: AssetKind, case: RefusalCase) -> str:
 
 @singledispatch
 def rule_of(kind: object, case: RefusalCase, value: Any, error: ChainError) -> str:
-    """Return the stable name of the rule that a value of a kind breaks."""
+    """Return the stable name of the rule that a value violates."""
     return "unreadable_field"
 
 

@@ -1,4 +1,4 @@
-"""The last refused transactions, kept as bytes: their number and their size are bounded, whatever clients send."""
+"""Log of the last refused transactions, kept in memory as bytes. Their number and total size are bounded."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -12,17 +12,17 @@ from state.protocol.errors import ChainError
 from state.protocol.transaction import SignedTransaction, Wire
 
 REFUSED_MAX = 1000
-REFUSED_BYTES_MAX = 16_000_000  # of all that are kept
-TRANSACTION_BYTES_MAX = 100_000  # a larger one is kept without its content
+REFUSED_BYTES_MAX = 16_000_000  # of all entries
+TRANSACTION_BYTES_MAX = 100_000  # a larger transaction is recorded without its content
 MESSAGE_MAX = 1000  # characters
-ENTRY_BYTES = 500  # what an entry takes beside its texts
+ENTRY_BYTES = 500  # memory of an entry without its texts
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
 
 
 class RefusedRecord(Struct, frozen=True):
-    """A refused transaction. `content` is its bytes, or, where it couldn't be read, the JSON text that came."""
+    """A refused transaction. `content` is its bytes, or the received JSON text if it couldn't be parsed."""
 
     time: int
     head_block_number: int
@@ -33,12 +33,12 @@ class RefusedRecord(Struct, frozen=True):
 
     @property
     def size(self) -> int:
-        """Roughly the bytes that it takes."""
+        """Approximate size in memory, in bytes."""
         return len(self.content) + len(self.message) + len(self.explain) + ENTRY_BYTES
 
 
 def encoded(given: Any) -> bytes:
-    """Return a JSON value as text; nothing for null, and for one with bytes that were no UTF-8."""
+    """Encode a JSON value; b"" for null, and for values with text that was not UTF-8."""
     try:
         return b"" if given is None else _encode(given)
     except UnicodeEncodeError:
@@ -46,7 +46,7 @@ def encoded(given: Any) -> bytes:
 
 
 class RefusedTransactionLog:
-    """The last refused transactions, newest first when they are listed."""
+    """Log of the last refused transactions."""
 
     def __init__(self, wire: Wire) -> None:
         self._wire = wire
@@ -59,7 +59,7 @@ class RefusedTransactionLog:
     def add(
         self, time: int, head: int, trx: SignedTransaction | None, given: Any, error: ChainError, explanation: Explanation | None
     ) -> None:
-        """Keep a refused transaction; `given` is what came where it couldn't be read."""
+        """Record a refused transaction; `given` is the received JSON if it couldn't be parsed."""
         if trx is None:
             content = encoded(given)
         else:
@@ -73,7 +73,7 @@ class RefusedTransactionLog:
             self.size -= self._kept.popleft().size
 
     def newest(self, limit: int) -> Iterator[tuple[RefusedRecord, Any, Any]]:
-        """Yield entries, newest first, with the transaction and the explanation of each as JSON values; null for what isn't known."""
+        """Yield entries, newest first, with the transaction and the explanation as JSON values, None if unknown."""
         for entry in list(self._kept)[: -limit - 1 : -1] if limit else []:
             yield entry, self._shown(entry), _decode(entry.explain)
 

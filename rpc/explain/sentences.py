@@ -1,6 +1,6 @@
-"""How a declared refusal is explained (`table` declares them): its sentences, and the functions that find further values for them.
+"""Explains the refusals declared in `table`: their sentences, and the functions that compute further values for them.
 
-In a sentence `{name}` stands for a value of the refusal, a field of the operation, or one of the further values of the entry.
+In a sentence, `{name}` stands for a value of the refusal, a field of the operation, or a further value of the entry.
 """
 
 from collections.abc import Callable
@@ -29,7 +29,7 @@ def nothing_further(case: RefusalCase, operation: Any) -> dict[str, Any]:
 
 
 class Sentence(Struct, frozen=True):
-    """What is said of a refusal: the rule's name, why, what to do, and a function to further values for both."""
+    """Declared explanation: the rule's name, the reason, the advice, and a function that computes further values for both."""
 
     rule: str
     why: str
@@ -50,7 +50,7 @@ def explain_by(sentence: Sentence, case: RefusalCase) -> Explanation:
 
 
 def next_vote(case: RefusalCase, operation: Any) -> dict[str, Any]:
-    """When the voter may vote again."""
+    """Return when the voter may vote again."""
     last = case.state.account(operation.voter).last_vote_time
     return {
         "last": time_text(last),
@@ -60,7 +60,7 @@ def next_vote(case: RefusalCase, operation: Any) -> dict[str, Any]:
 
 
 def next_post(case: RefusalCase, operation: Any) -> dict[str, Any]:
-    """When the author may publish again."""
+    """Return when the author may publish again."""
     author = case.state.account(operation.author)
     if operation.parent_author:
         last, again = author.last_post, author.last_post + COIN_MIN_REPLY_INTERVAL_HF20
@@ -70,30 +70,30 @@ def next_post(case: RefusalCase, operation: Any) -> dict[str, Any]:
 
 
 def present_vote(case: RefusalCase, operation: Any) -> dict[str, Any]:
-    """The account's witness votes and its proxy."""
+    """Return the account's witness votes and its proxy."""
     account = case.state.account(operation.account)
     return {"votes": account.witnesses_voted_for, "present_proxy": account.proxy or "no proxy"}
 
 
 def size_limit(case: RefusalCase, operation: Any) -> dict[str, Any]:
-    """The size of the transaction, and the largest one."""
+    """Return the size of the transaction and the largest allowed size, in bytes."""
     assert case.trx is not None
     return {"size": case.trx.size, "size_max": case.state.props.maximum_block_size - SIZE_MARGIN}
 
 
 def head_time(case: RefusalCase, operation: Any) -> dict[str, Any]:
-    """The time of the head block, and that of an expiration."""
+    """Return the time of the head block and the expiration of the operation."""
     return {"head_block_time": time_text(case.state.head_time), "expires": time_text(getattr(operation, "expiration", 0))}
 
 
 def mixed_roles(case: RefusalCase, operation: Any) -> dict[str, Any]:
-    """The operations of the transaction."""
+    """Return the names of the transaction's operations."""
     assert case.trx is not None
     return {"operations": [case.name_of(one) for one in case.trx.operations]}
 
 
 def earned(case: RefusalCase, operation: Any) -> dict[str, Any]:
-    """What waits to be claimed."""
+    """Return the rewards that can be claimed."""
     account = case.state.account(operation.account)
     return {
         "liquid_earned": Asset(account.reward_coin_balance, COIN),
@@ -103,17 +103,17 @@ def earned(case: RefusalCase, operation: Any) -> dict[str, Any]:
 
 
 def fee(case: RefusalCase, operation: Any) -> dict[str, Any]:
-    """The fee for a new account."""
+    """Return the fee for a new account."""
     return {"required": case.asset_text(case.state.schedule.median_props.account_creation_fee, COIN)}
 
 
 def open_requests(case: RefusalCase, operation: Any) -> dict[str, Any]:
-    """How many requests for savings wait, and how many may."""
+    """Return the number of open savings withdrawals and their limit."""
     account = case.state.account(operation.from_)
     return {"requests": account.savings_withdraw_requests, "requests_max": COIN_SAVINGS_WITHDRAW_REQUEST_LIMIT}
 
 
 def powering_down(case: RefusalCase, operation: Any) -> dict[str, Any]:
-    """What an account is powering down each week."""
+    """Return the account's weekly power-down."""
     account = case.state.account(operation.account)
     return {"present_rate": Asset(account.vesting_withdraw_rate, VESTS)}

@@ -1,4 +1,4 @@
-"""The refusals that newcomers meet most, each with a name, a sentence and advice: by the text of the rule, or by its condition."""
+"""Declared explanations for common refusals, by the text or the condition of the rule: a name, a sentence and advice."""
 
 from rpc.explain.sentences import (
     Sentence,
@@ -49,7 +49,7 @@ TEXTS: dict[str, Sentence] = {
     "the block producer doesn't answer, so it is unknown whether it accepted this: ${why}": Sentence(
         "owner_gives_no_answer",
         "The node that makes the blocks gives no answer ({why}), so nobody knows whether it has taken the transaction.",
-        "Look for its id in the next blocks, and send the same bytes again if it isn't there: no block takes a transaction twice.",
+        "Look for its id in the next blocks. If it isn't there, send the same bytes again: the chain never accepts a transaction twice.",
     ),
     "Tried to execute transaction with no resource user": Sentence(
         "nobody_pays", "No account pays for the transaction: no operation needs an account's authority.", "Add an operation that needs one."
@@ -69,7 +69,7 @@ TEXTS: dict[str, Sentence] = {
         "invalid_json", "A field that must hold JSON doesn't: see its value.", "Write it with a JSON library, with nothing after its end."
     ),
     "Permlink is not a valid size.": Sentence(
-        "invalid_permlink", "The permlink of a new post must have 1 to 255 bytes; '{permlink}' hasn't.", "Choose another permlink."
+        "invalid_permlink", "The permlink of a new post must have 1 to 255 bytes, unlike '{permlink}'.", "Choose another permlink."
     ),
     "Invalid permlink character: ${s}": Sentence(
         "invalid_permlink",
@@ -257,7 +257,7 @@ CONDITIONS: dict[str, Sentence] = {
     "units <= limit": Sentence(
         "too_much_work",
         "The node does at most {limit} units of work for {what}, and this takes more: {units} so far, most of them for {kinds}.",
-        "Send its operations in several transactions. Who runs the node may send ten times as much from the same machine.",
+        "Send its operations in several transactions. The operator of the node may send ten times as much from the same machine.",
     ),
     "fc::raw::pack_size(trx) <= (get_dynamic_global_properties().maximum_block_size - 256)": TOO_LARGE,
     "required_active.size() == 0": MIXED,
@@ -271,7 +271,7 @@ CONDITIONS: dict[str, Sentence] = {
     ),
 }
 
-# Refusals whose text begins so; the rest of it names what differs.
+# By the fixed beginning of the refusal's text; the rest varies.
 BEGINNINGS: dict[str, Sentence] = {
     "Detected private ": Sentence("private_key_in_memo", KEY_IN_MEMO, "Write another memo, and change the keys that this one belongs to."),
     "fc::raw::pack_size(trx) <= ": TOO_LARGE,

@@ -1,4 +1,4 @@
-"""Transactions that have expired, that expire too late, or that refer to a block that isn't there."""
+"""Explains wrong expirations and wrong reference blocks."""
 
 from typing import Any
 
@@ -10,14 +10,14 @@ from state.protocol.values.text import time_text
 HALF_HOUR = 1800
 OFFSET_MAX = 28  # half hours: no time zone is further from UTC
 ODD_ZONES = (7, 9, 11, 13, 19, 21)  # half hours of the zones that are not whole hours from UTC
-AHEAD_MIN, AHEAD_MAX = 10, 900  # seconds: how far ahead clients set expirations
-BLOCKS_SEARCHED_MAX = 2000  # the newest blocks among which the one of a prefix is looked for
-CLOCKS_APART = 60  # seconds between the chain's time and the node's clock that are worth a word
+AHEAD_MIN, AHEAD_MAX = 10, 900  # seconds: how far ahead clients usually set expirations
+BLOCKS_SEARCHED_MAX = 2000  # newest blocks that are searched for a prefix
+CLOCKS_APART = 60  # seconds between the chain's time and the node's clock that are mentioned
 WORD16 = 2**16
 
 
 def wrong_time(case: RefusalCase) -> Explanation:
-    """Explain an expiration that has passed or lies too far ahead."""
+    """Explain an expiration that has passed or is too far ahead."""
     assert case.trx is not None
     given = int(case.trx.expiration)
     now = time_of_refusal(case)
@@ -58,9 +58,9 @@ def time_of_refusal(case: RefusalCase) -> int:
 
 
 def local_offset(seconds: int) -> int:
-    """Return the offset of a time zone that would explain this distance from the present, 0 for none.
+    """Return the time zone offset that explains an expiration `seconds` from now, or 0.
 
-    Clients set expirations up to some minutes ahead.
+    Assumes that the client set the expiration AHEAD_MIN to AHEAD_MAX seconds ahead.
     """
     halves = (seconds - AHEAD_MIN) // HALF_HOUR
     is_zone = halves % 2 == 0 or abs(halves) in ODD_ZONES
@@ -72,7 +72,7 @@ def local_offset(seconds: int) -> int:
 
 
 def wrong_reference(case: RefusalCase) -> Explanation:
-    """Explain a reference block that isn't the one of this chain."""
+    """Explain a reference block that doesn't match this chain."""
     assert case.trx is not None
     number, prefix = case.trx.ref_block_num, case.trx.ref_block_prefix
     summary = case.state.block_summaries.by_slot.get(number)
@@ -103,7 +103,7 @@ def prefix_of(block_id: bytes) -> int:
 
 
 def meaning(case: RefusalCase, number: int, prefix: int) -> tuple[str | None, dict[str, Any] | None, str]:
-    """Return what a prefix belongs to: a stable word, the block, and a sentence."""
+    """Find the block that a prefix belongs to. Return the cause (a stable word or None), the block, and a sentence."""
     turned = int.from_bytes(prefix.to_bytes(4, "little"), "big")
     head = case.state.props.head_block_number
     for back in range(min(head, BLOCKS_SEARCHED_MAX)):
@@ -121,5 +121,5 @@ def meaning(case: RefusalCase, number: int, prefix: int) -> tuple[str | None, di
             found = {"number": block_number(block_id), "id": block_id.hex()}
             said = f"The prefix is that of block {found['number']} of another fork, which is not the main one, or was undone."
             return "other_fork", found, said
-    said = "No block that is known here has that prefix: it is from another chain, from one that was started anew since, or damaged."
+    said = "No known block has that prefix: it is from another chain, from an earlier run of this chain, or damaged."
     return None, None, said

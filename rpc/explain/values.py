@@ -1,4 +1,4 @@
-"""Values for sentences: the fields of the refused operation, and what a condition of the reference asks of them."""
+"""Values for sentences: the fields of the refused operation, and the reference's conditions in words."""
 
 import re
 from typing import Any
@@ -8,10 +8,10 @@ from state.protocol.codec.fields import wire_fields
 from state.protocol.codec.kinds import Seconds, as_it_is
 from state.protocol.values.text import time_text
 
-CONDITION_MAX = 300  # characters of a condition that is put in words
+CONDITION_MAX = 300  # characters of a condition that is translated
 OWNERS = re.compile(r"\b(?:_db|db\(\)|o|op|this|value)\s*(?:\.|->)\s*")
 PLACES = re.compile(r"\{(\w+)\}")
-# Conditions of the reference, in the order in which their forms are tried, and what they ask.
+# Patterns of the reference's conditions, in the order in which they are tried, and their translations.
 FORMS: tuple[tuple[str, str], ...] = (
     (r"(\S+)\.(?:size|length)\(\) > 0", r"{0} must not be empty"),
     (r"(\S+)\.empty\(\) == false", r"{0} must not be empty"),
@@ -31,7 +31,7 @@ SIGNS = {"<=": "at most", "<": "less than", ">=": "at least", ">": "greater than
 
 
 def fields_of_operation(case: RefusalCase) -> dict[str, Any]:
-    """Return the fields of the refused operation as people write them, by the names that clients know; nothing without an operation."""
+    """Return the fields of the refused operation, with amounts as text, by their JSON names. Empty without an operation."""
     operation = case.operation
     if operation is None:
         return {}
@@ -55,7 +55,7 @@ def filled(text: str, values: dict[str, Any]) -> str:
 
 
 def in_words(condition: str) -> str:
-    """Return what a condition asks, in words; "" where its form is none of FORMS."""
+    """Translate a condition into words. Return "" if it matches none of FORMS."""
     bare = OWNERS.sub("", condition.strip())
     if not bare or bare == "false" or len(bare) > CONDITION_MAX:
         return ""

@@ -1,1 +1,1 @@
-"""Missing, superfluous and unreadable signatures: who has signed, who should have, and what has gone wrong between the two."""
+"""Explains missing, superfluous and malformed signatures: who signed, who should have signed, and the likely cause."""

@@ -1,4 +1,4 @@
-"""A transaction as it may have been when it was signed, before one of its fields was changed."""
+"""Variants of a transaction that may have been signed before one of its fields was changed."""
 
 from collections.abc import Iterator
 from itertools import combinations
@@ -17,19 +17,19 @@ from state.protocol.values.asset import COIN, SBD, VESTS, Asset
 from state.protocol.values.integers import INT64_MAX, UINT32_MAX
 from state.protocol.values.text import time_text
 
-ALTERED_BYTES_MAX = 20_000  # larger transactions are not altered: packing them again and again takes too long
-BLOCKS_MAX = 64  # the newest blocks that may have been the reference block
+ALTERED_BYTES_MAX = 20_000  # larger transactions are skipped, since packing every variant takes too long
+BLOCKS_MAX = 64  # newest blocks that are tried as the reference block
 SHIFTS = (
     *(sign * hours * 3600 for hours in range(1, 15) for sign in (1, -1)),
     *(sign * minutes * 60 for minutes in (1, 2, 5, 10, 15, 20, 30, 59, 90, 150, 210, 270, 330, 345, 390, 570) for sign in (1, -1)),
     *(sign * seconds for seconds in (1, 2, 3, 5, 10, 30) for sign in (1, -1)),
 )
-FACTORS = (10, 100, 1000)  # an amount with another precision, a number in another unit
-NAMES_SWAPPED_MAX = 4  # names of an operation that are swapped in pairs
+FACTORS = (10, 100, 1000)  # for amounts with another precision
+NAMES_SWAPPED_MAX = 4  # names of an operation that are swapped in pairs, and operations that are left out
 
 
 class FieldChange(Struct, frozen=True):
-    """The transaction as it may have been signed, the field that was changed, what was signed there, and how to avoid it."""
+    """A variant that may have been signed: the transaction, the changed field, its signed value, and how to avoid the change."""
 
     trx: SignedTransaction
     field: str
@@ -38,7 +38,7 @@ class FieldChange(Struct, frozen=True):
 
 
 def altered_transactions(case: RefusalCase, trx: SignedTransaction) -> Iterator[FieldChange]:
-    """Yield the transaction with one field as it may have been."""
+    """Yield variants of the transaction, each with one change undone."""
     if trx.size > ALTERED_BYTES_MAX:
         return
     for index, operation in enumerate(trx.operations):
@@ -65,7 +65,7 @@ def altered_expiration(trx: SignedTransaction) -> Iterator[FieldChange]:
 
 
 def altered_reference(case: RefusalCase, trx: SignedTransaction) -> Iterator[FieldChange]:
-    """Yield the transaction with other reference blocks: each of the last ones."""
+    """Yield the transaction with each of the last BLOCKS_MAX blocks as its reference block."""
     advice = "don't change the reference block after signing"
     number = case.state.props.head_block_number
     for back in range(BLOCKS_MAX):
@@ -81,7 +81,7 @@ def altered_reference(case: RefusalCase, trx: SignedTransaction) -> Iterator[Fie
 
 
 def shown(case: RefusalCase, value: Any) -> str:
-    """Return a value as a sentence has it."""
+    """Format a value for a sentence."""
     return case.wire.codecs.symbols.asset_text(value) if isinstance(value, Asset) else repr(value)
 
 
@@ -89,7 +89,7 @@ def shown(case: RefusalCase, value: Any) -> str:
 
 
 def altered_fields(case: RefusalCase, operation: Operation) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """Yield the field's name, its earlier value, and how to avoid the change."""
+    """Yield the field's name, its possible earlier value, and how to avoid the change."""
     fields, spell = wire_fields(type(operation)), case.spec.spell
     for field in fields:
         name, value = spell(field.json), getattr(operation, field.name)
@@ -111,7 +111,7 @@ def altered_fields(case: RefusalCase, operation: Operation) -> Iterator[tuple[st
 
 
 def earlier_amounts(asset: Asset) -> Iterator[Asset]:
-    """Yield an amount with another precision, another symbol, or rounded otherwise."""
+    """Yield an amount with another precision, another symbol, or another rounding."""
     amounts = [asset.amount + 1, asset.amount - 1]
     amounts += [asset.amount * factor for factor in FACTORS] + [asset.amount // factor for factor in FACTORS if asset.amount % factor == 0]
     yield from (Asset(amount, asset.symbol) for amount in amounts if abs(amount) <= INT64_MAX)
@@ -131,7 +131,7 @@ def earlier_numbers(number: int, kind: Int) -> Iterator[int]:
 
 
 def swapped_names(operation: Operation, spell: Any) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """Yield the operation with two names in each other's place."""
+    """Yield the operation with two names swapped."""
     names = [field for field in wire_fields(type(operation)) if is_name(field.kind)][:NAMES_SWAPPED_MAX]
     for one, other in combinations(names, 2):
         swapped = {one.name: getattr(operation, other.name), other.name: getattr(operation, one.name)}

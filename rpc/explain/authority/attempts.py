@@ -1,7 +1,6 @@
-"""What a client may have signed in place of a transaction: for another chain, with other symbols, before a change, packed otherwise.
+"""Digests that a client may have signed by mistake: for another chain, with other symbols, before a change, or in another packing.
 
-Each attempt is the digest that would have been signed then. Whoever tries them recovers a key from each: a key that belongs to
-somebody is no accident.
+The caller recovers a key from the signature and each digest. If the key belongs to an account, that digest was signed.
 """
 
 from collections.abc import Iterator
@@ -19,12 +18,12 @@ from state.protocol.spec import ChainSpec
 from state.protocol.transaction import SignedTransaction, Wire
 
 WIRES_KEPT_MAX = 64
-PACKED_AGAIN_MAX = 200  # operations; a transaction with more takes too long to be packed in other ways
+PACKED_AGAIN_MAX = 200  # operations; packing a larger transaction in other ways takes too long
 Letters = tuple[str, str, str]
 
 
 class Attempt(Struct, frozen=True):
-    """A digest, the stable word and a clause for what is wrong if it was signed, and what to do about it."""
+    """A possible mistake: a stable word, a clause that describes it, advice, and the digest that was then signed."""
 
     cause: str
     clause: str
@@ -33,7 +32,7 @@ class Attempt(Struct, frozen=True):
 
 
 def attempts(case: RefusalCase, trx: SignedTransaction) -> Iterator[Attempt]:
-    """Yield attempts, the most frequent mistakes first; no digest twice."""
+    """Yield attempts with distinct digests, the most frequent mistakes first."""
     seen = {case.wire.signature_digest(trx)}
     packed = (
         () if len(trx.operations) > PACKED_AGAIN_MAX else (of_other_symbols(case, trx), of_alterations(case, trx), of_packings(case, trx))
@@ -45,7 +44,7 @@ def attempts(case: RefusalCase, trx: SignedTransaction) -> Iterator[Attempt]:
 
 
 def digest(chain_id: bytes, body: bytes) -> bytes:
-    """Return what is signed for a chain."""
+    """Return the digest that is signed for a chain."""
     return sha256(chain_id + body).digest()
 
 
@@ -53,13 +52,13 @@ def digest(chain_id: bytes, body: bytes) -> bytes:
 
 
 def of_other_chains(case: RefusalCase, trx: SignedTransaction) -> Iterator[Attempt]:
-    """Yield the transaction as it would be signed for another chain."""
+    """Yield the transaction signed for each other chain."""
     for known in case.known_chains():
         yield other_chain(case, known, trx.body)
 
 
 def of_other_symbols(case: RefusalCase, trx: SignedTransaction) -> Iterator[Attempt]:
-    """Yield the transaction packed with the symbols of another chain, signed for this one, or for that one as well."""
+    """Yield the transaction packed with the symbols of another chain, signed for this chain or for the other."""
     own = (case.spec.coin_symbol, case.spec.debt_symbol, case.spec.vests_symbol)
     bodies: dict[Letters, bytes] = {}
     for known in case.known_chains():
@@ -85,7 +84,7 @@ def other_chain(case: RefusalCase, known: KnownChain, body: bytes, addition: str
 
 @lru_cache(WIRES_KEPT_MAX)
 def wire_with(spec: ChainSpec, coin: str, debt: str, vests: str) -> Wire:
-    """Return the wire format of a chain with other letters for its symbols."""
+    """Return the wire format of a chain with other symbols."""
     return Wire(replace(spec, coin_symbol=coin, debt_symbol=debt, vests_symbol=vests))
 
 
@@ -93,7 +92,7 @@ def wire_with(spec: ChainSpec, coin: str, debt: str, vests: str) -> Wire:
 
 
 def of_alterations(case: RefusalCase, trx: SignedTransaction) -> Iterator[Attempt]:
-    """Yield the transaction as it may have been before somebody changed it."""
+    """Yield the transaction as it may have been before a change."""
     for alteration in altered_transactions(case, trx):
         body = case.wire.pack_body(alteration.trx)
         clause = f"{alteration.field} was changed after signing: it was signed with {alteration.signed}"
@@ -102,14 +101,14 @@ def of_alterations(case: RefusalCase, trx: SignedTransaction) -> Iterator[Attemp
 
 
 def of_packings(case: RefusalCase, trx: SignedTransaction) -> Iterator[Attempt]:
-    """Yield the transaction as clients with another serialisation pack it."""
+    """Yield the transaction in the packings of other clients."""
     for packing in (*whole(case, trx), *other_packings(case, trx)):
         to_do = "Have the node pack what is signed (condenser_api.get_transaction_hex), or use a client that packs as it does."
         yield Attempt("other_serialization", f"it was packed otherwise: {packing.clause}", to_do, packing.digest)
 
 
 def whole(case: RefusalCase, trx: SignedTransaction) -> Iterator[Packing]:
-    """Yield the same bytes, hashed otherwise."""
+    """Yield the same bytes with other digests."""
     chain_id, body = case.spec.chain_id, trx.body
     yield Packing("the chain id is missing in front of the bytes that were hashed", sha256(body).digest())
     yield Packing("the digest was hashed once more", sha256(digest(chain_id, body)).digest())

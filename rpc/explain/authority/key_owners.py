@@ -1,4 +1,4 @@
-"""Whose keys there are: those of the accounts that a transaction is about, of all accounts where a plugin knows them, and former ones."""
+"""Finds the owners of keys: accounts related to a transaction, all accounts if a plugin indexes them, and former owners."""
 
 from collections.abc import Iterator
 from functools import cached_property
@@ -13,10 +13,10 @@ from state.protocol.authority import Authority
 from state.protocol.operation import Needed
 from state.protocol.transaction import SignedTransaction
 
-ACCOUNTS_MAX = 100  # that are looked at: those that must sign, that their authorities name, and that the operations touch
-HISTORY_MAX = 400  # entries of an account's history that are read for former keys, the newest
+ACCOUNTS_MAX = 100  # that are searched: those that must sign, that their authorities name, and that the operations touch
+HISTORY_MAX = 400  # newest entries of an account's history that are read for former keys
 HISTORIES_MAX = 3  # accounts whose histories are read
-RECORDS_FOR_A_TRY = 8  # reading so many entries takes about as long as a key recovery
+RECORDS_FOR_A_TRY = 8  # reading this many entries takes about as long as a key recovery
 CREATIONS = (AccountCreate, AccountCreateWithDelegation, CreateClaimedAccount)
 UPDATES = (AccountUpdate, AccountUpdate2)
 ROLES = ("owner", "active", "posting")
@@ -25,7 +25,7 @@ Place = tuple[str, str]  # account and role
 
 
 class KeyOwners:
-    """Finds the accounts and roles that a key belongs to, or has belonged to."""
+    """Finds the accounts and roles that a key belongs to or belonged to."""
 
     def __init__(self, case: RefusalCase, trx: SignedTransaction) -> None:
         self._case, self._state = case, case.state
@@ -37,7 +37,7 @@ class KeyOwners:
         self.accounts = list(dict.fromkeys([*self.signers, *touched]))[:ACCOUNTS_MAX]
 
     def _nested(self, names: list[str]) -> list[str]:
-        """Return accounts, the accounts that their authorities name, and so on."""
+        """Return the accounts and, transitively, the accounts that their authorities name."""
         found = dict.fromkeys(names[:ACCOUNTS_MAX])
         waiting = list(found)
         while waiting and len(found) < ACCOUNTS_MAX:
@@ -50,7 +50,7 @@ class KeyOwners:
         return list(found)
 
     def of(self, key: bytes) -> list[Place]:
-        """Return the accounts and roles that have a key now, those of the accounts concerned first."""
+        """Return the accounts and roles that have a key now, starting with those related to the transaction."""
         found = list(self._involved.get(key, ()))
         if ACCOUNT_BY_KEY.is_on(self._state):
             for name in references(self._state, key)[:ACCOUNTS_MAX]:
@@ -67,7 +67,7 @@ class KeyOwners:
         return found
 
     def _places(self, name: str) -> dict[bytes, list[Place]]:
-        """Return the keys of an account with the roles that they have."""
+        """Return the keys of an account, each with its roles."""
         found: dict[bytes, list[Place]] = {}
         row = self._state.account_authorities.by_account.get(name)
         if row is not None:
@@ -85,7 +85,7 @@ class KeyOwners:
     # -------------------------------------------------------------- former keys
 
     def former(self, key: bytes) -> list[Place]:
-        """Return the accounts and roles that had a key and don't have it any more."""
+        """Return the accounts and roles that had a key and no longer have it."""
         return [place for place in self._former.get(key, ()) if key not in self._places(place[0])]
 
     @cached_property
@@ -109,7 +109,7 @@ class KeyOwners:
         return found
 
     def _replaced(self) -> Iterator[tuple[str, str, bytes]]:
-        """Yield account, role and key of earlier authorities, from what the chain remembers and from the histories of accounts."""
+        """Yield account, role and key of earlier authorities, from the chain's owner history and from account histories."""
         for name in self.signers:
             for row in self._state.owner_histories.by_account.equal(name):
                 yield from keys_of(name, "owner", row.previous_owner_authority)

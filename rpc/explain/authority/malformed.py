@@ -1,4 +1,4 @@
-"""Signatures from which no key can be recovered."""
+"""Explains signatures from which no key can be recovered."""
 
 from collections.abc import Callable
 
@@ -12,7 +12,7 @@ NO_KEY = "unable to reconstruct public key from signature"
 
 
 def bad_signature(case: RefusalCase) -> Explanation:
-    """Explain the first signature that no key can have made."""
+    """Explain the first signature from which no key can be recovered."""
     assert case.trx is not None
     found = first_bad(case)
     if found is None:
@@ -26,12 +26,12 @@ def bad_signature(case: RefusalCase) -> Explanation:
     if case.error.condition == CANONICAL_CONDITION:
         why = f"signatures[{index}] is valid but not in the form that the chain takes: of the two values of s it must have the lower one."
         return case.explained("signature_not_canonical", why, "Sign again until the signature is canonical, as the libraries do.", **values)
-    why = f"signatures[{index}] is no signature at all: no point of the curve belongs to it."
+    why = f"signatures[{index}] is not a valid signature: no point of the curve belongs to it."
     return case.explained("signature_not_recoverable", why, "Compare it with what the signer made; it was damaged on the way.", **values)
 
 
 def first_bad(case: RefusalCase) -> tuple[int, bytes] | None:
-    """Return the first bad signature with its index; None when the budget is spent before it is found."""
+    """Return the first bad signature with its index; None if there is none or the budget is spent first."""
     assert case.trx is not None
     rule, digest = canonical_rule(case.state), case.wire.signature_digest(case.trx)
     for index, signature in enumerate(case.trx.signatures):

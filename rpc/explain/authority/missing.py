@@ -1,4 +1,4 @@
-"""Why an authority is missing, or a signature too much: the facts, and the cause as far as trying finds it."""
+"""Explains missing authorities and superfluous signatures: the facts, and the cause if an attempt finds it."""
 
 from contextlib import suppress
 from itertools import islice
@@ -25,9 +25,9 @@ from state.protocol.operation import Needed
 from state.protocol.transaction import SignedTransaction
 from state.protocol.work import TooMuchWork
 
-SEARCH_UNITS_MAX = 1000  # of work, for signatures that can be left out
-SIGNATURES_MAX = 20  # that are looked at; more are refused for other reasons
-BYTES_FOR_A_TRY = 500  # packing and hashing so many bytes once more takes less than a key recovery
+SEARCH_UNITS_MAX = 1000  # of work, to find signatures that can be left out
+SIGNATURES_MAX = 20  # that are examined; a transaction with more is refused for another reason
+BYTES_FOR_A_TRY = 500  # packing and hashing this many bytes takes less time than a key recovery
 RULES: dict[type[ChainError], str] = {
     MissingActiveAuthority: "missing_active_authority",
     MissingOwnerAuthority: "missing_owner_authority",
@@ -37,7 +37,7 @@ SIGN_AGAIN = "Sign with the right key, and send it again."
 
 
 class Signer(Struct, frozen=True):
-    """A key that signed, with its signature, whose it is, and whose it was."""
+    """A key that signed, its signature, its owners and its former owners."""
 
     key: bytes
     signature: bytes
@@ -46,7 +46,7 @@ class Signer(Struct, frozen=True):
 
 
 class Cause(Struct, frozen=True):
-    """A stable word for what has gone wrong, a sentence, and what to do; the word is null where nothing was found."""
+    """Cause of a missing authority: a stable word (None if unknown), a sentence, and advice."""
 
     word: str | None
     said: str
@@ -58,7 +58,7 @@ def missing_authority(case: RefusalCase) -> Explanation:
     assert case.trx is not None
     trx = case.trx
     key_owners, signers, entries = facts_of(case, trx)
-    # What the refusal names is what nothing stands in for.
+    # The refusal names the account whose authority no other one replaces.
     name = case.error.values.get("id")
     lacking = next((one for one in entries if one["short_by"] and one["account"] == name), entries[0] if entries else None)
     cause = cause_of(case, trx, key_owners, signers, lacking)
@@ -70,7 +70,7 @@ def missing_authority(case: RefusalCase) -> Explanation:
 
 
 def superfluous(case: RefusalCase) -> Explanation:
-    """Explain signatures that nothing needs, and a key that signed twice."""
+    """Explain superfluous signatures, and a key that signed twice."""
     assert case.trx is not None
     trx = case.trx
     key_owners, signers, entries = facts_of(case, trx)
@@ -84,7 +84,7 @@ def superfluous(case: RefusalCase) -> Explanation:
     spare = not_needed(case, Needed.by(trx.operations), signers, {key["key"] for entry in entries for key in entry["keys"]})
     said = "; ".join(f"{case.key_text(one.key)}, {whose(one)}" for one in spare)
     accounts = ", ".join(f"{entry['account']} ({entry['role']})" for entry in entries)
-    why = f"More keys have signed than are needed, and the chain takes none to spare. Needed is {accounts}; not needed is {said}."
+    why = f"More keys have signed than are needed, and the chain refuses extra signatures. Needed is {accounts}; not needed is {said}."
     found = tried(case, trx, key_owners, next((one for one in spare if not one.places), None))
     advice = f"Leave out the signature of {', '.join(case.key_text(one.key) for one in spare)}."
     if found is not None:
@@ -98,7 +98,7 @@ def superfluous(case: RefusalCase) -> Explanation:
 
 
 def facts_of(case: RefusalCase, trx: SignedTransaction) -> tuple[KeyOwners, list[Signer], list[dict[str, Any]]]:
-    """Return who holds keys, which keys signed, and what is needed with how far they reach."""
+    """Return the key owners, the signers, and the required authorities with the weights reached."""
     key_owners = KeyOwners(case, trx)
     signers = signers_of(case, trx, key_owners)
     needed = required(case, Needed.by(trx.operations), frozenset(signer.key for signer in signers))
@@ -106,7 +106,7 @@ def facts_of(case: RefusalCase, trx: SignedTransaction) -> tuple[KeyOwners, list
 
 
 def signers_of(case: RefusalCase, trx: SignedTransaction, key_owners: KeyOwners) -> list[Signer]:
-    """Return the keys that signed, and whose they are."""
+    """Return the keys that signed, with their owners."""
     keys = case.wire.signers(trx, canonical_rule(case.state))[:SIGNATURES_MAX]
     pairs = zip(keys, trx.signatures, strict=False)
     found = []
@@ -117,18 +117,18 @@ def signers_of(case: RefusalCase, trx: SignedTransaction, key_owners: KeyOwners)
 
 
 def signed_by(case: RefusalCase, signer: Signer) -> dict[str, Any]:
-    """Return a key that signed as clients see it."""
+    """Return the JSON form of a signer."""
     shown: dict[str, Any] = {"key": case.key_text(signer.key), "belongs_to": members_of(signer.places)}
     return shown | {"belonged_to": members_of(signer.former)} if signer.former else shown
 
 
 def members_of(places: list[Place]) -> list[dict[str, str]]:
-    """Return accounts with their roles as clients see them."""
+    """Return the JSON form of accounts with their roles."""
     return [{"account": name, "role": role} for name, role in places]
 
 
 def not_needed(case: RefusalCase, needed: Needed, signers: list[Signer], members: set[str]) -> list[Signer]:
-    """Return the keys without which the others are still enough; `members` are those of the authorities themselves, which stay first."""
+    """Return keys that can be left out. Keys in `members`, the authorities' own keys, are tried last, so they are kept if possible."""
     lookups, kept = authority_lookups(case.state), list(signers)
 
     def search() -> None:
@@ -143,7 +143,7 @@ def not_needed(case: RefusalCase, needed: Needed, signers: list[Signer], members
 
 
 def lack(entry: dict[str, Any] | None) -> str:
-    """Say what is needed and what is reached."""
+    """Describe the required authority and the weight reached."""
     if entry is None:
         return "The authority that is needed is missing."
     named = f"the {entry['role']} authority of {entry['account']}" if entry["account"] else "an authority that the operation names"
@@ -154,7 +154,7 @@ def lack(entry: dict[str, Any] | None) -> str:
 
 
 def whose(signer: Signer) -> str:
-    """Say whose a key is."""
+    """Describe the owners of a key."""
     if signer.places:
         return "the key of " + ", ".join(f"{name} ({role})" for name, role in signer.places[:3])
     if signer.former:
@@ -168,7 +168,7 @@ def whose(signer: Signer) -> str:
 def cause_of(
     case: RefusalCase, trx: SignedTransaction, key_owners: KeyOwners, signers: list[Signer], lacking: dict[str, Any] | None
 ) -> Cause:
-    """Return what has gone wrong."""
+    """Return the cause of a missing authority."""
     if not signers:
         return Cause("unsigned", "It has no signature.", f"Sign it with the key of {wanted(lacking)}.")
     for signer in signers:
@@ -199,11 +199,11 @@ def cause_of(
 
 
 def unknown_key(case: RefusalCase, signers: list[Signer], lacking: dict[str, Any] | None) -> Cause:
-    """Say that nothing was found."""
+    """Return the cause for a key of unknown origin."""
     said = f"It was signed with {case.key_text(signers[0].key)}, which belongs to no account that is known here: "
-    said += "either that is a stranger's key, or something was changed after signing, since a changed transaction leads to another key."
+    said += "either that is an unknown key, or something was changed after signing, since a changed transaction leads to another key."
     if case.budget.is_spent:
-        said += " Not everything could be tried: too many transactions were refused in this moment, or this one is too large."
+        said += " Not everything could be tried: too many transactions were just refused, or this one is too large."
     spec = case.spec
     to_do = f"Compare the bytes that the client signs with condenser_api.get_transaction_hex; check its chain id ({spec.chain_id.hex()}), "
     to_do += f"its symbols ({spec.coin_symbol}, {spec.debt_symbol}, {spec.vests_symbol}) and the key of {wanted(lacking)}."
@@ -211,14 +211,14 @@ def unknown_key(case: RefusalCase, signers: list[Signer], lacking: dict[str, Any
 
 
 def wanted(lacking: dict[str, Any] | None) -> str:
-    """Say whose key is wanted."""
+    """Describe the key that is needed."""
     if lacking is None or not lacking["account"]:
         return "the authority that the operation names"
     return f"{lacking['account']}, role {lacking['role']}"
 
 
 def tried(case: RefusalCase, trx: SignedTransaction, key_owners: KeyOwners, signer: Signer | None) -> Attempt | None:
-    """Return the attempt under which a signature is that of a known key; None when there is none, or the budget is spent."""
+    """Return the attempt that yields a known key from a signature; None if there is none, or the budget is spent."""
     if signer is None:
         return None
     cost = 1 + trx.size // BYTES_FOR_A_TRY
@@ -235,5 +235,5 @@ def tried(case: RefusalCase, trx: SignedTransaction, key_owners: KeyOwners, sign
 
 
 def upper(text: str) -> str:
-    """Return a clause as the beginning of a sentence."""
+    """Capitalize the first letter of a clause."""
     return text[:1].upper() + text[1:]

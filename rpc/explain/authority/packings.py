@@ -1,4 +1,4 @@
-"""Other ways to pack a transaction, which some clients have."""
+"""Wrong packings of a transaction that some clients produce."""
 
 import re
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ from state.protocol.transaction import SignedTransaction
 from state.protocol.values.asset import Asset
 from state.protocol.values.text import encode
 
-OPERATIONS_MAX = 50  # of larger transactions only the first are packed otherwise
+OPERATIONS_MAX = 50  # operations that are packed differently; the rest are packed normally
 CONTROL = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f]")
 LETTERS = {"\x08": "b", "\x0c": "f"}
 # The orders in which beem packs the fields of escrows; it leaves some out.
@@ -34,7 +34,7 @@ BEEM_ORDERS = {
 
 
 class Packing(Struct, frozen=True):
-    """A clause that says what is different, and the digest that it leads to."""
+    """A wrong packing: a clause that describes the difference, and the resulting digest."""
 
     clause: str
     digest: bytes
@@ -62,7 +62,7 @@ def other_packings(case: RefusalCase, trx: SignedTransaction) -> Iterator[Packin
 
 
 def with_operations(case: RefusalCase, trx: SignedTransaction, pack: Any) -> bytes:
-    """Return the body with the fields of each operation packed by `pack(case, operation)`, a dict of bytes by field in their order."""
+    """Return the body with each operation packed by `pack(case, operation)`, which returns bytes by field, in order."""
     bodies = []
     for index, operation in enumerate(trx.operations):
         own = {path: data for path, data, _ in parts(case.wire, replace(trx, operations=(operation,), signatures=()))}
@@ -80,7 +80,7 @@ def packed_fields(case: RefusalCase, operation: Operation) -> dict[str, bytes]:
 
 
 def nai_symbols(case: RefusalCase, operation: Operation) -> dict[str, bytes]:
-    """Pack amounts with the numbers of their symbols."""
+    """Pack amounts with symbols as numbers of 4 bytes."""
     changed = packed_fields(case, operation)
     for field in wire_fields(type(operation)):
         value = getattr(operation, field.name)
@@ -95,12 +95,12 @@ def beem_texts(case: RefusalCase, operation: Operation) -> dict[str, bytes]:
 
 
 def letter(match: re.Match[str]) -> str:
-    """Return what beem packs in place of a control character."""
+    """Return beem's replacement for a control character."""
     return LETTERS.get(match[0], f"u{ord(match[0]):04x}")
 
 
 def lengths_in_characters(case: RefusalCase, operation: Operation) -> dict[str, bytes]:
-    """Pack texts with the number of their characters."""
+    """Pack texts with their length in characters instead of bytes."""
     return texts_packed(case, operation, lambda text: pack_length(len(text)) + encode(text))
 
 
@@ -114,19 +114,19 @@ def texts_packed(case: RefusalCase, operation: Operation, pack: Any) -> dict[str
 
 
 def sized(data: bytes) -> bytes:
-    """Return bytes after their number."""
+    """Prefix bytes with their length."""
     return pack_length(len(data)) + data
 
 
 def beem_order(case: RefusalCase, operation: Operation) -> dict[str, bytes]:
-    """Pack the fields of escrows in the order of beem."""
+    """Pack the fields of escrows in beem's order."""
     changed = packed_fields(case, operation)
     order = BEEM_ORDERS.get(type(operation))
     return changed if order is None else {name: changed[name] for name in order}
 
 
 def descending_sets(case: RefusalCase, operation: Operation) -> dict[str, bytes]:
-    """Pack sets and maps, also those of authorities, from the last member to the first."""
+    """Pack sets and maps, including those of authorities, in descending order."""
     changed = packed_fields(case, operation)
     for field in wire_fields(type(operation)):
         value = getattr(operation, field.name)

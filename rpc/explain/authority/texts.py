@@ -1,4 +1,4 @@
-"""Texts as they may have been before something on the way changed them."""
+"""Variants of texts and names that may have been signed before software changed them."""
 
 import json
 import unicodedata
@@ -8,7 +8,7 @@ from typing import Any
 
 from state.protocol.codec.kinds import Bounded, String
 
-JSON_TEXT_MAX = 20_000  # characters of a JSON text that is written in other forms
+JSON_TEXT_MAX = 20_000  # characters; longer JSON texts are not reformatted
 NAME_BYTES = 16
 COMPACT, SPACED = (",", ":"), (", ", ": ")
 JSON_FORMS: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -61,20 +61,20 @@ NAME_CHANGES: tuple[Change, ...] = (
 
 
 def earlier_texts(text: str) -> Iterator[tuple[str, str]]:
-    """Yield what a text may have been, with the words for it."""
+    """Yield possible earlier forms of a text, each after its description."""
     for words, change in CHANGES:
         yield words, change(text)
     yield from other_json(text)
 
 
 def earlier_names(name: str) -> Iterator[tuple[str, str]]:
-    """Yield what the name of an account may have been, with the words for it."""
+    """Yield possible earlier forms of an account name, each after its description."""
     for words, change in NAME_CHANGES:
         yield words, change(name)
 
 
 def other_json(text: str) -> Iterator[tuple[str, str]]:
-    """Yield a JSON text in the forms in which programs write it."""
+    """Yield a JSON text in the formats of common libraries, each after its description."""
     if len(text) > JSON_TEXT_MAX or not text.lstrip().startswith(("{", "[")):
         return
     try:

@@ -1,4 +1,4 @@
-"""How far the keys that signed get in each authority that is needed."""
+"""Weights that the signing keys reach in each required authority."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,24 +11,24 @@ from state.protocol.errors import UnknownKey
 from state.protocol.operation import Needed
 
 REQUIRED_MAX = 20  # authorities that are shown
-# The roles that stand in for one, by the chain's rules.
+# The roles that can replace a role, by the chain's rules.
 STANDING_IN = {"posting": ("active", "owner"), "active": ("owner",), "owner": (), "other": ()}
 
 
 class Weigher:
-    """Adds up the weights that keys reach; accounts in an authority count by the role that is looked up."""
+    """Adds up the weights of keys in authorities. `nested` looks up the authority of an account in an authority."""
 
     def __init__(self, keys: frozenset[bytes], nested: Lookup) -> None:
         self._keys, self._nested = keys, nested
         self._looked_up = 0
 
     def reached(self, authority: Authority, depth: int = 0) -> int:
-        """Return the weight that is reached in an authority."""
+        """Return the weight reached in an authority."""
         keys = sum(weight for key, weight in authority.key_auths if key in self._keys)
         return keys + sum(weight for name, weight in authority.account_auths if self.is_reached(name, depth))
 
     def is_reached(self, name: str, depth: int) -> bool:
-        """Whether the authority of an account inside of another authority is reached."""
+        """Whether the keys satisfy the authority of an account that another authority names."""
         if depth >= LIMITS.depth or self._looked_up >= LIMITS.accounts:
             return False
         self._looked_up += 1
@@ -40,7 +40,7 @@ class Weigher:
 
 
 def required(case: RefusalCase, needed: Needed, keys: frozenset[bytes]) -> Iterator[dict[str, Any]]:
-    """Yield what is needed of each account, with the weight that the keys reach and what it falls short by."""
+    """Yield the JSON form of each required authority, with the weight that the keys reach and the missing weight."""
     lookups = authority_lookups(case.state)
     nested = lookups.posting if needed.posting else lookups.active
     for role in ("owner", "active", "posting"):
@@ -53,7 +53,7 @@ def required(case: RefusalCase, needed: Needed, keys: frozenset[bytes]) -> Itera
 
 
 def entry(case: RefusalCase, name: str, role: str, authority: Authority, weigher: Weigher) -> dict[str, Any]:
-    """Return what is needed of one authority."""
+    """Return the JSON form of one required authority."""
     reached = weigher.reached(authority)
     members: dict[str, Any] = {
         "account": name or None,
