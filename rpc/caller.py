@@ -1,4 +1,4 @@
-"""Who makes a request. It knows no protocol and no method."""
+"""The client of a request, independent of the protocol."""
 
 from typing import Any
 
@@ -6,8 +6,8 @@ from msgspec import Struct
 
 
 class Caller(Struct, frozen=True):
-    """The client of a request: the address that stands for it (`http.guests.address_of`), "" in the node's own process; why it has no
-    local rights, "" when it has them; and the session of its WebSocket, None elsewhere.
+    """The client of a request: its limit key (`http.connection_limits.address_of`), "" in the node's own process; the reason why it has no
+    local rights, "" if it has them; and the session of its WebSocket, if any.
     """
 
     address: str = ""
@@ -16,16 +16,16 @@ class Caller(Struct, frozen=True):
 
     @property
     def is_local(self) -> bool:
-        """Whether it has local rights: it may call every method."""
+        """Whether it has local rights, and so may call every method."""
         return not self.why_not_local
 
     @property
     def queue(self) -> str:
-        """The address by whose turn it is served: programs with local rights have that of the node itself."""
+        """Its key in the fair queue: its address, or "" (the node itself) with local rights."""
         return self.address if self.why_not_local else ""
 
 
-# The node itself, and whoever has the chain in a process of its own.
+# The node itself, or a script that has the chain in its own process.
 LOCAL = Caller()
-# Of whom nothing is known.
+# An unknown client.
 ANYBODY = Caller(why_not_local="nothing is known of the caller")

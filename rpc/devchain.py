@@ -1,13 +1,13 @@
-"""The interface of the node's driver, which moves a chain that is made for tests: what the methods of dev_api ask of it."""
+"""Interface of the node's dev chain, for the methods of dev_api."""
 
 from collections.abc import Generator, Iterator
 from typing import Protocol
 
 
 class DevChain(Protocol):
-    """Makes blocks and sets the time of a chain. What changes the chain is called in a job of the processor; refusals are Refused.
+    """Makes blocks and sets the time of a chain. Call the methods that change the chain in a job of the processor; they raise Refused.
 
-    Iterators change the chain step by step, a block a step, so that others are answered in between (`Processor.run_steps`).
+    Iterators change the chain one block per step, so that other calls run in between (`Processor.run_steps`).
     """
 
     @property
@@ -16,15 +16,15 @@ class DevChain(Protocol):
 
     @property
     def seconds_ahead(self) -> int:
-        """How far the chain's time runs ahead of the machine's; negative when it is behind."""
+        """The chain's time minus the machine's, in seconds."""
 
     @property
     def block_mode(self) -> str:
-        """When blocks are made, as `--blocks` takes it."""
+        """The block mode, in the form of `--blocks`."""
 
     @property
     def leap(self) -> str:
-        """What a leap in time does unless it is said: `missed` or `produced`."""
+        """The default for slots skipped by a time jump: `missed` or `produced`."""
 
     @property
     def version(self) -> str:
@@ -32,34 +32,34 @@ class DevChain(Protocol):
 
     @property
     def snapshots(self) -> list[int]:
-        """The ids of the moments that are kept, the oldest first."""
+        """The ids of the dev snapshots, oldest first."""
 
     def mine(self, count: int) -> Iterator[object]:
-        """Make blocks: the first at the chain's time if that is later than the next slot, the others slot after slot."""
+        """Make blocks: the first in the next slot, or at the chain's time if that is later, the others in consecutive slots."""
 
     def set_block_mode(self, text: str) -> None:
-        """Make blocks in another way from now on."""
+        """Change the block mode."""
 
     def advance(self, seconds: int, leap: str) -> Iterator[object]:
-        """Let the chain's time leap; the slots in between are `missed`, or `produced`; an empty `leap` is that of the node."""
+        """Move the chain's time forward. Skipped slots are `missed` or `produced`; an empty `leap` means the node's default."""
 
     def set_next_block_time(self, time: int) -> int:
-        """Set the time of the next block, in seconds since 1970, rounded up to a slot; return it."""
+        """Set the time of the next block, in seconds since 1970. Return it, rounded up to a slot."""
 
     def snapshot_in_steps(self) -> Generator[None, None, int]:
-        """Keep this moment of the chain, and return its id; between the steps nothing may move it (`Processor.in_steps`)."""
+        """Take a dev snapshot and return its id. The chain must not change between the steps (`Processor.in_steps`)."""
 
     def revert(self, moment_id: int) -> None:
-        """Return to a moment, which stays; later ones are dropped."""
+        """Restore the chain to a dev snapshot. Later ones are dropped."""
 
     def reset(self) -> None:
-        """Begin anew, with a fresh chain."""
+        """Restart from a fresh chain."""
 
     def drop_pending(self) -> int:
-        """Forget all transactions that wait for a block; return how many there were."""
+        """Drop all pending transactions. Return their number."""
 
     def dump(self, path: str) -> int:
-        """Write the chain with its clock into a file; return the size of the file."""
+        """Write the chain and its clock to a file. Return the size of the file, in bytes."""
 
     def load(self, path: str) -> None:
-        """Put the chain where the one of a dump was, with its clock."""
+        """Replace the chain and its clock by those of a dump."""

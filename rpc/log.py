@@ -1,6 +1,6 @@
-"""The log as the service and the node write it: events, each a text that is a constant in the code, with named values.
+"""Structured log of the service and the node: events, each a constant text with named values.
 
-It is the standard library's logging below `ROOT`, which every start has loaded anyway. It must not know where the lines go.
+Based on the standard library's logging below `ROOT`, which every start loads anyway.
 """
 
 import logging
@@ -10,29 +10,29 @@ ROOT = "coind"
 
 
 class Log:
-    """Writes the events of one part of the program. `exc_info` among the values is an error whose traceback belongs to the event."""
+    """Logs the events of one part of the program. The value `exc_info` is an error whose traceback is logged with the event."""
 
     def __init__(self, name: str) -> None:
         self._logger = logging.getLogger(f"{ROOT}.{name}")
 
     def info(self, event: str, **values: Any) -> None:
-        """Write what happens in the usual course."""
+        """Log a normal event."""
         self._write(logging.INFO, event, values)
 
     def warning(self, event: str, **values: Any) -> None:
-        """Write what somebody should look at."""
+        """Log an event that needs attention."""
         self._write(logging.WARNING, event, values)
 
     def error(self, event: str, **values: Any) -> None:
-        """Write what has failed."""
+        """Log a failure."""
         self._write(logging.ERROR, event, values)
 
     def exception(self, event: str, **values: Any) -> None:
-        """Write what has failed, with the traceback of the error that is being handled."""
+        """Log a failure with the traceback of the current exception."""
         self._write(logging.ERROR, event, {**values, "exc_info": True})
 
     def critical(self, event: str, **values: Any) -> None:
-        """Write what ends the program."""
+        """Log an event that ends the program."""
         self._write(logging.CRITICAL, event, values)
 
     def _write(self, level: int, event: str, values: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""The interface of the node's processor, which owns the chain: what methods that change the chain ask of it."""
+"""Interface of the node's processor, which owns the chain, for methods that change it."""
 
 from collections.abc import Callable, Generator, Iterator
 from typing import Protocol, TypeVar
@@ -12,7 +12,7 @@ Result = TypeVar("Result")
 
 
 class Inclusion(Struct, frozen=True):
-    """The place of a transaction in the chain, or, with `trx_num` -1, the block at which it had expired."""
+    """The position of a transaction in the chain, or, with `trx_num` -1, the block at which it had expired."""
 
     id: bytes
     block_num: int
@@ -21,40 +21,40 @@ class Inclusion(Struct, frozen=True):
 
 
 class Processor(Protocol):
-    """Takes transactions and blocks one at a time. A refusal of the chain is raised as PushFailed."""
+    """Runs one job on the chain at a time. A refused transaction or block raises PushFailed."""
 
     async def push_transaction(self, trx: SignedTransaction, caller: Caller) -> None:
         """Apply a transaction on top of the pending state."""
 
     async def push_block(self, block: SignedBlock, caller: Caller = LOCAL) -> None:
-        """Apply a block, or keep it on its branch."""
+        """Apply a block, or store it on its branch."""
 
     async def wait_for(self, trx: SignedTransaction, caller: Caller) -> Inclusion:
-        """Push a transaction and wait for the block that includes it, or for the first one after its expiration.
+        """Push a transaction and wait for the block that includes it, or for the first block after its expiration.
 
-        The wait begins before the push. A transaction that somebody waits for already is refused as an assertion of the call,
+        The wait begins before the push. If another call is already waiting for the transaction, the call is refused as an assertion,
         `_callbacks.find( txid ) == _callbacks.end(): Transaction is a duplicate`. Source: rpc-api.md §7.3.
         """
 
     async def push_blocks_from(self, path: str, count: int, skip_flags: int) -> int:
-        """Push the blocks head + 1 to head + count of a block file; return how many of them were applied.
+        """Push the blocks head + 1 to head + count of a block file. Return the number of blocks applied.
 
-        It stops at the first that is refused. A file that cannot be read is refused.
+        Stops at the first refused block. Raises: Refused if the file cannot be read.
         """
 
     async def run_steps(self, steps: Iterator[object]) -> int:
-        """Take the steps of something that changes the chain, each when it is its turn; return how many there were.
+        """Run an iterator that changes the chain, with each step as a queued job. Return the number of steps.
 
-        An exception of a step is passed on.
+        Exceptions of a step propagate.
         """
 
     async def in_turn(self, work: Callable[[], Result]) -> Result:
-        """Do something that changes the chain when it is its turn, and return its result; an exception is passed on.
+        """Run a function that changes the chain as a queued job, and return its result. Exceptions propagate.
 
-        Callers that wait for a transaction which it has taken away are refused.
+        If it drops a transaction that a caller is waiting for, that caller is refused.
         """
 
     async def in_steps(self, work: Callable[[], Generator[None, None, Result]]) -> Result:
-        """Do something that reads the chain, and during which nothing may change it, when it is its turn: in steps, between which other
-        calls read. Return its result; an exception is passed on.
+        """Run a read-only job in steps, and return its result. Reads run between steps; the chain doesn't change. Exceptions
+        propagate.
         """

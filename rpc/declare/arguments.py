@@ -1,7 +1,7 @@
-"""Arguments of RPC methods: how an annotation is read from JSON, what a missing argument stands for, and how that default is shown.
+"""Arguments of RPC methods: how an annotation is read from JSON, the default of a missing argument, and the JSON form of that default.
 
-Scalars and declared types are read by the codec of state.protocol; lists, start keys, enumerations and query objects are added here.
-Nothing here knows methods. Source: rpc-api.md §1.9.
+The codec of state.protocol reads scalars and declared types; this module adds lists, start keys, enumerations and query objects.
+Source: rpc-api.md §1.9.
 """
 
 import enum
@@ -69,7 +69,7 @@ __all__ = [
 ]
 
 MISSING: Any = object()
-# The reference takes whatever fits into a request; millions of names would make a reply of many gigabytes.
+# The reference accepts any number that fits into a request. Millions of names would make a reply of many gigabytes.
 ARRAY_SIZE_MAX = 10_000
 Value = TypeVar("Value")
 Read = Callable[[Any], Any]
@@ -88,7 +88,7 @@ Converter = Callable[[Any, Wire, Form], Any]
 
 
 class TimestampKind(Seconds):
-    """A point of time in an argument. Dates before 1970 wrap to times that no text can name; here they are the epoch."""
+    """A point in time as an argument. Dates before 1970, which would wrap to times beyond any date text, become the epoch."""
 
     def parser(self, codecs: Codecs, legacy: bool) -> Read:
         read = super().parser(codecs, legacy)
@@ -104,7 +104,7 @@ Timestamp = Annotated[int, TimestampKind()]
 
 
 class Example(Struct, frozen=True):
-    """Mark of an argument: what a call in the docs gives, where the type alone says nothing.
+    """Mark of an argument: its value in the docs' example call, where the type gives none.
 
     Use: `Permlink = Annotated[Text, Example("first-post")]`.
     """
@@ -116,9 +116,9 @@ Permlink = Annotated[Text, Example("first-post")]
 
 
 class MaxValue(Struct, frozen=True):
-    """Mark of an integer: it is refused above `maximum`, after all arguments are converted.
+    """Mark of an integer that is refused above `maximum`, after all arguments are converted.
 
-    Use: `BlogLimit = Annotated[UInt32, Limit(500, "Cannot retrieve more than 500 ...")]`. With `key`, the text may hold
+    Use: `BlogLimit = Annotated[UInt32, MaxValue(500, "Cannot retrieve more than 500 ...")]`. With `key`, the text can contain
     the refused value as `${key}`.
     """
 
@@ -138,30 +138,30 @@ class MaxValue(Struct, frozen=True):
 
 
 class ExactLength(Struct, frozen=True):
-    """Mark of a tuple: an array of another size is refused with this text; without it, missing members take their defaults."""
+    """Mark of a tuple: an array of another size is refused with this text. Without the mark, missing members take their defaults."""
 
     text: str
     condition: str = ""
 
     def check(self, given: list[Any], size: int) -> None:
-        """Refuse an array that has not exactly `size` members."""
+        """Refuse an array that doesn't have exactly `size` members."""
         require(len(given) == size, self.text, condition=self.condition or f"key.size() == {size}")
 
 
 class EnumTitle(Struct, frozen=True):
-    """Mark of an enumeration: the name that the reference has for it, in product spelling."""
+    """Mark of an enumeration: its name in the reference, in product spelling."""
 
     text: str
 
 
 class OneOfNames(Struct, frozen=True):
-    """Mark of an enumeration: the members that this method takes. It is documentation; the function itself refuses the others."""
+    """Mark of an enumeration: the members that this method accepts. For the docs only; the function itself refuses the others."""
 
     names: tuple[str, ...]
 
 
 class AnyOf(Struct, frozen=True):
-    """Mark of an argument that the function reads itself, because its type depends on another argument: the types that it may have."""
+    """Mark of an argument that the function converts itself, because its type depends on another argument: the possible types."""
 
     annotations: tuple[Any, ...]
 
@@ -170,17 +170,17 @@ class Argument(Struct, Generic[Value], frozen=True):
     """How an annotation is read on one chain, in one form."""
 
     read: Callable[[Any], Value]
-    """From JSON; raises a ChainError, or of objects BadArgument, for what it doesn't take."""
+    """Converts from JSON. Raises ChainError, for objects BadArgument, if it refuses the value."""
     default: Callable[[], Value]
-    """The value when it is left out."""
+    """Returns the value of a missing argument."""
     shown: Default
-    """The JSON form of that, for jsonrpc.get_signature; UNSET when it is left out there as well."""
+    """Returns the JSON form of the default for jsonrpc.get_signature; UNSET to leave it out there."""
     check: Callable[[Any], None] | None = None
-    """What is asked after all arguments are converted."""
+    """Checks the value after all arguments are converted."""
 
 
 class PreparsedTransaction(dict[str, Any]):
-    """The JSON object of a transaction in the params of a call, with the transaction that was read from it before the call."""
+    """The JSON object of a transaction in the params of a call, with the transaction that was parsed from it before the call."""
 
     def __init__(self, value: dict[str, Any], transaction: SignedTransaction) -> None:
         super().__init__(value)
@@ -200,13 +200,13 @@ UNREAD = (Any, object)
 
 
 def register_converter(of: type, converter: Converter) -> None:
-    """Register how arguments of a type are read from JSON. A missing argument is read from an empty object."""
+    """Register the converter from JSON for arguments of a type. A missing argument is converted from an empty object."""
     assert of not in CONVERTERS, f"{of} has a converter"
     CONVERTERS[of] = converter
 
 
 def argument(annotation: Any, wire: Wire, form: Form = APPBASE) -> Argument[Any]:
-    """Return how an annotation is read. Methods also use it for start keys whose shape depends on the order that is asked for."""
+    """Return how an annotation is read. Methods also use it for start keys whose shape depends on the requested order."""
     bare, marks = annotation, getattr(annotation, "__metadata__", ())
     if marks:
         bare = annotation.__origin__
@@ -216,7 +216,7 @@ def argument(annotation: Any, wire: Wire, form: Form = APPBASE) -> Argument[Any]
 
 
 def shown_default(default: Default, member: Argument[Any]) -> Any:
-    """Return the JSON form of the default of an argument, be it declared or the default of its type; UNSET for none."""
+    """Return the JSON form of an argument's default, which is declared or that of its type; UNSET for none."""
     if default is member.default:
         return member.shown()
     declared = default()
@@ -226,9 +226,9 @@ def shown_default(default: Default, member: Argument[Any]) -> Any:
 
 
 def object_reader(fields: Sequence[tuple[str, Read, Default]], wire: Wire) -> Callable[[Any], list[Any]]:
-    """Return a reader of JSON objects as lists of values, by the names of fields in either spelling; other members are ignored.
+    """Return a function that reads a JSON object as a list of the values of `fields`, in either spelling. It ignores other members.
 
-    The reader raises BadArgument for a member that is refused.
+    The function raises BadArgument for a member that is refused.
     """
     plan = [(wire.spec.spell(name), name, read, default) for name, read, default in fields]
 
@@ -249,7 +249,7 @@ def object_reader(fields: Sequence[tuple[str, Read, Default]], wire: Wire) -> Ca
 
 
 def is_query(cls: Any) -> bool:
-    """Whether a type is a Struct whose fields aren't all declared for the wire, as discussion queries are."""
+    """Whether a type is a Struct with fields that aren't declared for the wire, for example a discussion query."""
     return isinstance(cls, type) and issubclass(cls, Struct) and len(wire_fields(cls)) < len(cls.__struct_fields__)
 
 
@@ -321,14 +321,14 @@ def _tuple(elements: tuple[Any, ...], marks: tuple[Any, ...], wire: Wire, form: 
         if exactly is None:
             return tuple([m.read(given[i]) if i < len(given) else m.default() for i, m in enumerate(members)])
         exactly.check(given, size)
-        # The reference passes these members as arguments of one call, and its compiler evaluates those from the last to the first.
+        # The reference passes these members as arguments of one call, which its compiler evaluates from last to first.
         return tuple([m.read(item) for m, item in zip(members[::-1], given[::-1], strict=True)])[::-1]
 
     return Argument(read, lambda: tuple([m.default() for m in members]), lambda: [m.shown() for m in members])
 
 
 def _choice(cls: type[enum.Enum], marks: tuple[Any, ...], wire: Wire) -> Argument[Any]:
-    """An enumeration is read by name, or by its place in the declaration; aliases are known by name only."""
+    """Read an enumeration by name, or by index in the declaration. Aliases have a name only."""
     names, members = cls.__members__, list(cls)
     own_names = [member.name for member in members]
     title = wire.spec.spell(next((mark.text for mark in marks if isinstance(mark, EnumTitle)), cls.__name__))
@@ -357,7 +357,7 @@ def _query(cls: Any, wire: Wire, form: Form) -> Argument[Any]:
 
 
 def _field_default(field: msgspec.structs.FieldInfo, member: Argument[Any]) -> Default:
-    """Return the default of a member of a query: the declared one, or else that of its type."""
+    """Return the default of a member of a query: the declared default, or else that of its type."""
     if field.default is not msgspec.NODEFAULT:
         declared = field.default
         return lambda: declared

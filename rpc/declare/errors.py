@@ -1,4 +1,4 @@
-"""The error objects of replies, made from refusals. Nothing here knows requests or methods. Source: rpc-api.md §1.7, §1.8."""
+"""Error objects of replies, made from refusals. Source: rpc-api.md §1.7, §1.8."""
 
 import os
 from collections.abc import Callable
@@ -30,9 +30,9 @@ Clock = Callable[[], float]
 
 
 class PushFailed(Exception):
-    """A refusal of the chain while a transaction or block was pushed: there also assertions are server errors (rpc-api.md §7.1).
+    """A refusal while a transaction or block was pushed, where assertions are server errors as well (rpc-api.md §7.1).
 
-    `transaction` is what was refused, None for a block; `units` the work that its sender is charged with.
+    `transaction` is the refused transaction, None for a block; `units` is the work charged to its sender.
     """
 
     def __init__(self, error: ChainError, transaction: SignedTransaction | None = None) -> None:
@@ -41,7 +41,7 @@ class PushFailed(Exception):
 
 
 class NotServed(Exception):
-    """A method that is only listed: a call is answered as if the method didn't exist (rpc-api.md §9.2)."""
+    """A call of a method that is listed but not served; the reply is that of an unknown method (rpc-api.md §9.2)."""
 
     def __init__(self, method: str) -> None:
         error = Refused("Could not find method ${method}", condition="method_itr != api_itr->second.end()", method=method)
@@ -50,11 +50,11 @@ class NotServed(Exception):
 
 
 class InvalidRequest(Exception):
-    """What has come is no request of JSON-RPC."""
+    """The received value is not a JSON-RPC request."""
 
 
 class InvalidParameters(Exception):
-    """Arguments that a method of `bridge` refuses, in the words that its clients know (social.md §3.1)."""
+    """A refusal of arguments by a method of `bridge`, with the reference's text (social.md §3.1)."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -62,10 +62,9 @@ class InvalidParameters(Exception):
 
 
 class BadArgument(Exception):
-    """A refusal of an argument, with its name; for a member of an object that includes the member's: `query.tag`.
+    """A refusal of an argument, with its name. The name of a member of an object includes the argument: `query.tag`.
 
-    `unread` is the JSON of a transaction that can't be read, and whether its form is the condenser's, where the method makes one of its
-    arguments.
+    If the argument is a transaction, `unread` is the JSON that can't be parsed, and whether it is in the condenser's form.
     """
 
     def __init__(self, refused: "ChainError | BadArgument", name: str, unread: tuple[Any, bool] | None = None) -> None:
@@ -76,7 +75,7 @@ class BadArgument(Exception):
 
 
 class UpstreamError(Exception):
-    """What another node has answered a call with that was passed on to it: `error` is its error object, which the client gets as it is."""
+    """An error reply of another node to a forwarded call. `error` is its error object, which the client gets unchanged."""
 
     def __init__(self, said: dict[str, Any]) -> None:
         super().__init__(said.get("message"))
@@ -84,7 +83,7 @@ class UpstreamError(Exception):
 
 
 class NotEnabled(Exception):
-    """A method that needs one of these plugins, which are all off."""
+    """A call of a method that needs one of `plugins`, which are all off."""
 
     def __init__(self, error: Refused, plugins: tuple[str, ...]) -> None:
         super().__init__(error)
@@ -93,7 +92,7 @@ class NotEnabled(Exception):
 
 
 def code_of(error: ChainError, assertion: int) -> int:
-    """Return the JSON-RPC code of a refusal; `assertion` is the code of assertions at this stage."""
+    """Return the JSON-RPC code of a refusal; `assertion` is the code for assertions."""
     return assertion if error.CODE == ASSERTION else SERVER_ERROR
 
 
@@ -108,12 +107,12 @@ def invalid_parameters(error: InvalidParameters) -> dict[str, Any]:
 
 
 def internal_error() -> dict[str, Any]:
-    """Return the error object for a bug of ours; the details are in the node's log."""
+    """Return the error object for a bug in the node; the details are in its log."""
     return {"code": SERVER_ERROR, "message": INTERNAL, "data": "internal error, see the log of the node"}
 
 
 def error_object(error: ChainError, code: int, wire: Wire, clock: Clock) -> dict[str, Any]:
-    """Return the error object of a refusal, spelled for a chain; `clock` gives seconds since 1970 for the time stamps in it."""
+    """Return the error object of a refusal, spelled for a chain. `clock` returns seconds since 1970, for its time stamps."""
     spell = wire.spec.spell
     context = _context(error, clock)
     frames = [(error.format, error.values), (error.context, {}), *error.frames]
@@ -130,14 +129,14 @@ def error_object(error: ChainError, code: int, wire: Wire, clock: Clock) -> dict
 
 
 def _of_limits(error: ChainError) -> dict[str, Any]:
-    """What the data of a refusal says about limits of work, for programs."""
+    """Return the members of `error.data` about work limits."""
     if isinstance(error, TooMuchWork):
         return {"units": error.units, "limit": error.limit, "kinds": error.kinds}
     return {"retry_after_seconds": error.seconds} if isinstance(error, RefusedTooOften) else {}
 
 
 def jsonable(value: object, wire: Wire) -> Any:
-    """Return a value of a refusal in its JSON form: numbers and texts as such, declared types in the NAI form."""
+    """Return the JSON form of a value of a refusal: numbers and texts unchanged, declared types in the NAI form."""
     if value is None or isinstance(value, (str, bool, float)):
         return value
     if isinstance(value, int):
@@ -156,12 +155,12 @@ def jsonable(value: object, wire: Wire) -> Any:
 
 
 def _is_declared(cls: type) -> bool:
-    """Whether the codec knows a type."""
+    """Whether the codec supports a type."""
     return cls in BUILT_IN or bool(wire_fields(cls))
 
 
 def _context(error: ChainError, clock: Clock) -> dict[str, Any]:
-    """Return where and when a refusal was raised."""
+    """Return the source position and time of a refusal."""
     file, line, method = "", 0, ""
     trace = error.__traceback__
     while trace is not None:
@@ -174,9 +173,9 @@ def _context(error: ChainError, clock: Clock) -> dict[str, Any]:
 
 
 class RefusedTooOften(Refused):
-    """A client whose allowance of refused work is used up sends a transaction; `seconds` until it may try again."""
+    """Refusal of a client that has used up its allowance of refused work; `seconds` until it may try again."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = ceil(seconds * 10) / 10
-        text = "So much that this address has sent was refused that nothing of it is looked at now; try again in ${seconds} s"
+        text = "Too many transactions from this address were refused; try again in ${seconds} s"
         super().__init__(text, condition="allowance >= min", seconds=self.seconds)

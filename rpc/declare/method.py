@@ -1,6 +1,6 @@
-"""`@method`: an RPC method declared once, as an annotated function; and how it is bound to a chain and to the objects it works on.
+"""`@method` declares an RPC method once, as an annotated function; `bind` binds it to a chain and to its context objects.
 
-Nothing here knows requests. Source: rpc-api.md §1.5, §1.9, §1.13.
+Source: rpc-api.md §1.5, §1.9, §1.13.
 """
 
 import inspect
@@ -24,27 +24,26 @@ from state.protocol.work import ARGUMENTS, TooMuchWork
 POSITIONAL_GROUP = "condenser_api"
 UNCONVERTED_GROUP = "bridge"
 TEST_GROUP = "dev_api"
-# In the arguments of a call of a client without local rights, and how many are converted with a unit of work.
+# Values in the arguments of a call without local rights, and values that a unit of work converts.
 VALUES_MAX, VALUES_OF_UNIT = 12_000, 3
 
 MethodFunction = TypeVar("MethodFunction", bound=Callable[..., Any])
-# Takes the params, and who calls.
-Call = Callable[[Any, Caller], Any]
-# What a method works on that differs from one connection to the next.
+Call = Callable[[Any, Caller], Any]  # of params and caller
+# Context objects that differ between connections.
 SESSION, CALLER = "session", "caller"
-# What there is once, however many processes keep the chain: what changes it, and what is known only where it is changed.
+# Context objects that only the process that owns the chain has.
 OF_OWNER = frozenset({"processor", "devchain", "explainer", "series"})
 
 
 class Parameter(Struct, frozen=True):
-    """One argument as declared. `default` is inspect.Parameter.empty when a missing argument takes the default of its type."""
+    """A declared argument. `default` is inspect.Parameter.empty if a missing argument takes the default of its type."""
 
     name: str
     annotation: Any
     default: Any
 
     def shown(self, wire: Wire) -> str:
-        """Its name as the clients of a chain know it."""
+        """Return its name in the spelling of the chain."""
         return wire.spec.spell(self.name.rstrip("_"))
 
     @property
@@ -54,11 +53,11 @@ class Parameter(Struct, frozen=True):
 
 
 class Method(Struct, frozen=True, kw_only=True):
-    """An RPC method as declared."""
+    """A declared RPC method."""
 
     name: str
     function: Callable[..., Any]
-    declared: Callable[..., Any]  # the function as it was declared, whose signature it is; `function` may be wrapped
+    declared: Callable[..., Any]  # the declared function, which has the signature; `function` may be a wrapper of it
     form: Form
     raw: bool
     plugins: tuple[str, ...]
@@ -72,7 +71,7 @@ class Method(Struct, frozen=True, kw_only=True):
 
     @property
     def context(self) -> tuple[str, ...]:
-        """The names of the objects that it works on."""
+        """The names of its context objects."""
         return _context(self.declared)
 
     @property
@@ -87,7 +86,7 @@ class Method(Struct, frozen=True, kw_only=True):
 
     @property
     def group(self) -> str:
-        """The API that it belongs to."""
+        """The group that it belongs to."""
         return self.name.split(".")[0]
 
     @property
@@ -97,24 +96,24 @@ class Method(Struct, frozen=True, kw_only=True):
 
     @property
     def needs_caller(self) -> bool:
-        """Whether it works on who calls it, as those do that broadcast."""
+        """Whether it uses the caller, for example to broadcast."""
         return CALLER in self.context
 
     @property
     def needs_owner(self) -> bool:
-        """Whether the process that owns the chain has to answer a call, where others keep the chain as well: it changes something, or
-        speaks of the node.
+        """Whether the process that owns the chain must answer a call, instead of a reader process: it changes something or describes the
+        node.
         """
         return not (self.needs_session or self.of_process) and (self.loopback_only or not OF_OWNER.isdisjoint(self.context))
 
     @property
     def positional(self) -> bool:
-        """Whether its arguments come as one array."""
+        """Whether its arguments are one array."""
         return self.group == POSITIONAL_GROUP
 
     @property
     def test_only(self) -> bool:
-        """Whether it is served only on chains that are made for tests."""
+        """Whether it is served only on dev chains."""
         return self.group == TEST_GROUP
 
 
@@ -134,19 +133,19 @@ def method(
     of_process: bool = False,
     registry: dict[str, Method] = METHODS,
 ) -> Callable[[MethodFunction], MethodFunction]:
-    """Declare an RPC method: `group.name`, a function, and from its signature all the rest.
+    """Declare the decorated function as the RPC method `group.name`. Its signature declares the rest.
 
-    Parameters before a `/` are what the service works on (`state`, `processor`, ...), by name; without a `/` that is the
-    first one; `_state` is a state that is not looked at. `session` is that of the WebSocket over which the call has come; elsewhere
-    such a method isn't served. `caller` is who calls. Either comes last among these. The others are arguments. An `async` function waits
-    for something (broadcasts); all others answer at once.
+    Parameters before a `/` (without a `/`, the first) are context objects (`state`, `processor`, ...), found by name; `_state` is an
+    unused state. `session` is the session of the caller's WebSocket; the method isn't served elsewhere. `caller` is the client. Either
+    comes last among the context objects. The other parameters are arguments. An `async` function may wait (broadcasts); all others
+    answer at once.
 
-    `key`: the reply is an object whose only member has this name and holds what the function returns.
-    `form` is LEGACY for condenser_api unless said otherwise. `raw`: the function takes the whole params as they came.
-    `plugin`: served only if one of these plugins or optional groups is enabled; otherwise a call is refused with
-    `not_enabled` (condition, text), or as if the method weren't there if that isn't given.
-    `loopback_only`: only programs on the same machine see it. `needs_local`: everybody sees it, and only they may call it.
-    `of_process`: it speaks of the process that answers, whichever of those that keep the chain.
+    `key`: the reply is an object whose only member has this name and holds the result of the function.
+    `form`: LEGACY by default for condenser_api, else APPBASE. `raw`: the function takes the params unconverted.
+    `plugin`: served only if one of these plugins or optional groups is enabled. Otherwise a call is refused with
+    `not_enabled` (condition, text), or without that as an unknown method.
+    `loopback_only`: only clients with local rights see it. `needs_local`: all clients see it, only those with local rights may call it.
+    `of_process`: it describes the process that answers, so reader processes answer it themselves.
     """
 
     def declare(function: MethodFunction) -> MethodFunction:
@@ -179,9 +178,9 @@ def method(
 
 
 def bind(method: Method, wire: Wire, context: Mapping[str, Any]) -> Call:
-    """Return the function from the params of a method to its result, on one chain. Every method may work on `show` as well.
+    """Return the function that calls a method with its params, on one chain. Every method may also have `show` as a context object.
 
-    What reads the arguments is made with the first call: most methods are never called.
+    The converters of arguments are built at the first call, since most methods are never called.
     """
     missing = [name for name in method.context if name not in context and name not in ("show", SESSION, CALLER)]
     if missing:
@@ -200,7 +199,7 @@ def bind(method: Method, wire: Wire, context: Mapping[str, Any]) -> Call:
 
 
 def require_few_values(params: Any) -> None:
-    """Refuse arguments with so many values that converting them would take long: that isn't interrupted."""
+    """Refuse arguments with more than VALUES_MAX values, since conversion can't be interrupted."""
     count, lists = 0, [params]
     while lists:
         value = lists.pop()
@@ -242,12 +241,12 @@ def _bind(method: Method, wire: Wire, context: Mapping[str, Any]) -> Call:
 
 
 def itself(caller: Caller) -> Caller:
-    """Return the caller, for methods that work on it."""
+    """Return the caller unchanged."""
     return caller
 
 
 def refuse(error: Refused, plugins: tuple[str, ...]) -> Call:
-    """Return a call that is always refused: for methods whose plugins are off."""
+    """Return a call that always raises NotEnabled, for methods whose plugins are off."""
 
     def call(_params: Any, _caller: Caller) -> Any:
         raise NotEnabled(error, plugins)
@@ -256,7 +255,7 @@ def refuse(error: Refused, plugins: tuple[str, ...]) -> Call:
 
 
 def default_of(parameter: Parameter, member: Argument[Any]) -> Callable[[], Any]:
-    """Return the default of an argument: the declared one, or else that of its type."""
+    """Return the default of an argument: the declared default, or else that of its type."""
     if parameter.required:
         return member.default
     declared = parameter.default
@@ -264,7 +263,7 @@ def default_of(parameter: Parameter, member: Argument[Any]) -> Callable[[], Any]
 
 
 class _Signature(Struct, frozen=True):
-    """What the annotations of a function declare."""
+    """The declared arguments and result of a function."""
 
     parameters: tuple[Parameter, ...]
     returns: Any
@@ -272,7 +271,7 @@ class _Signature(Struct, frozen=True):
 
 @cache
 def _signature(function: Callable[..., Any]) -> _Signature:
-    """Return a function's arguments and its result. It is looked at when it is first asked for: a start has no use for most of them."""
+    """Return a function's arguments and result. Computed on first use, since a start needs few of them."""
     hints = get_type_hints(function, include_extras=True)
     parameters = list(inspect.signature(function).parameters.values())[_count_before(function) :]
     return _Signature(tuple(Parameter(p.name, hints[p.name], p.default) for p in parameters), hints.get("return"))
@@ -285,17 +284,17 @@ def _names(function: Callable[..., Any]) -> tuple[str, ...]:
 
 @cache
 def _context(function: Callable[..., Any]) -> tuple[str, ...]:
-    """The names of the objects that a method works on."""
+    """Return the names of a method's context objects."""
     return tuple(name.lstrip("_") for name in _names(function)[: _count_before(function)])
 
 
 def _count_before(function: Callable[..., Any]) -> int:
-    """Return how many of a function's parameters are objects that it works on: those before the `/`, or else the first."""
+    """Return the number of a function's context objects: the parameters before the `/`, or else the first."""
     return function.__code__.co_posonlyargcount or min(1, function.__code__.co_argcount)
 
 
 def _under_key(key: str, function: Callable[..., Any], waits: bool) -> Callable[..., Any]:
-    """The function with its result as the only member of an object; with `waits` it is awaited."""
+    """Wrap a function so that its result is the only member of an object; with `waits` the function is awaited."""
 
     async def wait(*values: Any) -> dict[str, Any]:
         return {key: await function(*values)}
@@ -304,7 +303,7 @@ def _under_key(key: str, function: Callable[..., Any], waits: bool) -> Callable[
 
 
 def _named(method: Method, members: list[Argument[Any]], wire: Wire) -> Callable[[Any], list[Any]]:
-    """Return the reader of arguments by name; null and [] stand for no arguments, and an array gives them in declared order."""
+    """Return a function that reads arguments by name. null and [] mean no arguments; an array gives them in declared order."""
     names = [parameter.name.rstrip("_") for parameter in method.parameters]
     fields = [
         (name, member.read, default_of(parameter, member))
@@ -323,7 +322,7 @@ def _named(method: Method, members: list[Argument[Any]], wire: Wire) -> Callable
 
 
 def _positional(method: Method, members: list[Argument[Any]], wire: Wire) -> Callable[[Any], list[Any]]:
-    """Return the reader of arguments by position; an empty object is an empty array."""
+    """Return a function that reads arguments by position. An empty object counts as an empty array."""
     readers = [member.read for member in members]
     defaults = [default_of(parameter, member) for parameter, member in zip(method.parameters, members, strict=True)]
     most = len(members)
@@ -350,8 +349,8 @@ def _positional(method: Method, members: list[Argument[Any]], wire: Wire) -> Cal
 
 
 def _unconverted(method: Method) -> Callable[[Any], list[Any]]:
-    """Return the reader of arguments by name or by position that leaves them as they are; unknown names, and too few or too many, are
-    refused (social.md §3.1).
+    """Return a function that reads arguments by name or by position without conversion. It refuses unknown names and wrong counts
+    (social.md §3.1).
     """
     names = [parameter.name for parameter in method.parameters]
 
@@ -376,7 +375,7 @@ def _unconverted(method: Method) -> Callable[[Any], list[Any]]:
 
 
 def count_texts(least: int, most: int) -> tuple[str, str]:
-    """Return condition and text of the refusal of a wrong number of arguments; the letters `#s` are the reference's."""
+    """Return condition and text of the refusal of a wrong number of arguments. `#s` is in the reference's text."""
     if least == most:
         return f"args.size() == {most}", "Expected #s argument(s), was ${n}"
     if most == least + 1:

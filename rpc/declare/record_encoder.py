@@ -1,8 +1,8 @@
-"""How methods write their replies: records, which are declared classes, as JSON in the form of the method. No record is known here.
+"""Encodes replies: records, which are declared classes, as JSON in the form of the method.
 
-A record says more about its fields than an operation does: a field may be read at a path (`FieldPath`, `OptionalFieldPath`), below an
-attribute that the class names (`ROOT`), or be a constant (`ConstantField`). The codec knows nothing of these. It is given `record_dumper`,
-and asks it for every declared class, so that a record inside another one, or in a list, is written as a record too.
+Fields of records extend those of operations: a field may be read at a path (`FieldPath`, `OptionalFieldPath`), below an attribute that
+the class names (`ROOT`), or be a constant (`ConstantField`). The codec gets `record_dumper` and calls it for every declared class, so
+nested records are encoded as records as well.
 """
 
 from collections.abc import Iterable
@@ -23,21 +23,21 @@ from state.protocol.transaction import Wire
 from state.protocol.work import Work
 
 CHAINS_KEPT_MAX = 8
-# What is shown with a unit of work: fields of a record, and letters of its texts.
+# Fields of a record, and characters of its texts, that a unit of work encodes.
 FIELDS_OF_UNIT, LETTERS_OF_UNIT = 24, 2000
-OPERATION_UNITS = 2  # to show an operation that a record holds
+OPERATION_UNITS = 2  # units to encode an operation in a record
 
 Json = dict[str, Any]
 
 
 class ShowsRecord(Struct, frozen=True):
-    """Mark of an annotation: this JSON value shows that record."""
+    """Mark of an annotation: the JSON value is the encoding of `record`."""
 
     record: Any
 
 
 class RecordEncoder:
-    """Writes values as records, in one form; a method gets it as `show`. Each record that a method shows is counted as `work`."""
+    """Encodes values as records, in one JSON form. A method gets it as `show`. Each encoded record is counted as `work`."""
 
     def __init__(self, wire: Wire, form: Form, work: Work | None = None) -> None:
         self.wire = wire
@@ -47,11 +47,11 @@ class RecordEncoder:
         self._dumpers: dict[Any, Dump] = {}
 
     def __call__(self, record: Any, value: Any) -> Any:
-        """The JSON form of a value by its record."""
+        """Encode a value as a record."""
         return self.by(record)(value)
 
     def by(self, record: Any) -> Dump:
-        """The function that writes values by a record."""
+        """Return the function that encodes values as a record."""
         dump = self._dumpers.get(record)
         if dump is None:
             dump = self._codecs.dumper(record, self.legacy) or as_it_is
@@ -61,7 +61,7 @@ class RecordEncoder:
         return dump
 
     def _counted(self, record: type, dump: Dump) -> Dump:
-        """Return a function that counts the work of what it shows."""
+        """Wrap `dump` so that it counts its work."""
         fields = shown_fields(record, self.legacy)
         kinds = [getattr(field.kind, "kind", field.kind) for field in fields]
         units = 1 + len(fields) // FIELDS_OF_UNIT + OPERATION_UNITS * sum(isinstance(kind, OperationKind) for kind in kinds)
@@ -71,7 +71,7 @@ class RecordEncoder:
         def dump_counted(value: Any) -> Any:
             spend(units, name)
             shown = dump(value)
-            # Here long texts take no time yet: they do when the answer is encoded.
+            # Long texts cost time later, when the reply is encoded as bytes.
             letters = sum([len(shown[text]) for text in texts])
             if letters >= LETTERS_OF_UNIT:
                 spend(letters // LETTERS_OF_UNIT, name)
@@ -80,12 +80,12 @@ class RecordEncoder:
         return dump_counted
 
     def each(self, record: Any, values: Iterable[Any]) -> list[Any]:
-        """The JSON forms of values, in their order."""
+        """Encode values as records, in order."""
         dump = self.by(record)
         return [dump(value) for value in values]
 
     def maybe(self, record: Any, value: Any) -> Any:
-        """The JSON form of a value, None for None."""
+        """Encode a value as a record; None for None."""
         return None if value is None else self.by(record)(value)
 
 
@@ -94,18 +94,18 @@ class RecordEncoder:
 
 @lru_cache(CHAINS_KEPT_MAX)
 def record_codecs(spec: ChainSpec) -> ChainCodecs:
-    """Return the codecs that write the records of a chain: one object for all methods, so that each record is compiled once."""
+    """Return the codecs for the records of a chain. All methods share them, so each record is compiled once."""
     return ChainCodecs(spec, class_dumper=record_dumper)
 
 
 def record_dumper(codecs: Codecs, cls: type, legacy: bool) -> Dump:
-    """Return the function that writes a value as a record: straight-line code, made by the codec's generator."""
+    """Return the function that encodes a value as a record: straight-line code from the codec's generator."""
     members = [member_of(codecs, cls, field, legacy) for field in shown_fields(cls, legacy)]
     return object_dumper(cls.__name__, members + extra_members(codecs, cls, legacy))
 
 
 def member_of(codecs: Codecs, cls: type, field: Field, legacy: bool) -> Member:
-    """Return how a field of a record is written."""
+    """Return the generator's description of a field."""
     key = codecs.spec.spell(field.json)
     if isinstance(field.kind, ConstantField):
         return Member(key, repr(field.kind.value))
@@ -113,7 +113,7 @@ def member_of(codecs: Codecs, cls: type, field: Field, legacy: bool) -> Member:
 
 
 def field_path(cls: type, field: Field) -> str:
-    """Return the expression that reads a field of `v`: at its path, or as the attribute of its name, below the ROOT of its class."""
+    """Return the expression that reads a field of `v`: its path, or the attribute of its name below the ROOT of its class."""
     if isinstance(field.kind, FieldPath | OptionalFieldPath):
         path = field.kind.path
     else:
@@ -123,9 +123,9 @@ def field_path(cls: type, field: Field) -> str:
 
 
 def blank(of: Any, codecs: Codecs, legacy: bool) -> Any:
-    """Return the JSON form of a record or a kind with nothing in it; optional fields are left out.
+    """Return the JSON form of a default-valued record or kind; optional fields are left out.
 
-    `jsonrpc.get_signature` shows results so, and the schemas see by it whether a kind is written as text.
+    `jsonrpc.get_signature` shows results this way, and schemas use it to find out whether a kind is encoded as text.
     """
     if isinstance(of, ConstantField):
         return of.value
