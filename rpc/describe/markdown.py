@@ -1,5 +1,5 @@
-"""The pages of docs/api as markdown, made from the OpenRPC document alone. They have nothing to do with the pages of
-condenser_api.get_state. It writes no file; bin/docs.py does.
+"""Renders the pages of docs/api as markdown from the OpenRPC document; `bin.docs` writes the files. Not related to the pages of
+condenser_api.get_state.
 """
 
 import json
@@ -14,12 +14,12 @@ INDEX, RECORDS, OPERATIONS = "index.md", "records.md", "operations.md"
 MADE_BY = "<!-- Made by `python -m bin.docs` from the declarations in rpc/api and rpc/records. Don't edit. -->"
 WHOLE_TYPES = {2**bits - 1 for bits in (7, 8, 15, 16, 31, 32, 63, 64)}
 ERRORS = (
-    (-32700, "an element of a request is no object"),
-    (-32600, 'the request is not one of JSON-RPC 2.0: `jsonrpc` is not "2.0", `method` is missing, `id` is neither an integer nor a text'),
+    (-32700, "an element of a request is not an object"),
+    (-32600, 'not a JSON-RPC 2.0 request: `jsonrpc` is not "2.0", `method` is missing, or `id` is neither an integer nor a text'),
     (-32001, "`call` without `params`"),
     (-32002, "there is no such method or group, or its plugin is off"),
     (-32003, "the method refuses its arguments: the message begins with `Assert Exception:`"),
-    (-32000, "everything else: arguments that can't be read, what the chain refuses, text that is no JSON"),
+    (-32000, "everything else: arguments that can't be parsed, refusals of the chain, invalid JSON"),
 )
 OPENING = """
 Every method is called by HTTP POST, or in a text frame of a WebSocket, on any path:
@@ -27,15 +27,15 @@ Every method is called by HTTP POST, or in a text frame of a WebSocket, on any p
 curl -s http://127.0.0.1:8090 -d '{"jsonrpc": "2.0", "id": 1, "method": "condenser_api.get_accounts", "params": [["alice"]]}'
 ```
 Methods of condenser_api take their arguments as one array, all others as an object by name, or as an array in the order of the table.
-What is left out there is what `jsonrpc.get_signature` shows. Numbers may also come as text.
+Missing arguments have the defaults that `jsonrpc.get_signature` shows. Numbers can also be sent as text.
 
-The form `"method": "call", "params": ["GROUP", "METHOD", ARGUMENTS]` is the same. An array of requests is answered by an array.
-`rpc.discover` returns all of this as an OpenRPC document, spelled for the chain of the node; here it is spelled for the chain `dev`.
+The form `"method": "call", "params": ["GROUP", "METHOD", ARGUMENTS]` is equivalent. The reply to an array of requests is an array.
+`rpc.discover` returns all of this as an OpenRPC document in the spelling of the node's chain. These pages use the spelling of `dev`.
 """
 
 
 def pages(document: Document) -> Pages:
-    """Return the text of every page by its file name: an index, one page per group, the records, the operations."""
+    """Return the text of every page by file name: an index, one page per group, the records, the operations."""
     methods = sorted(document["methods"], key=lambda method: method["name"])
     groups = {name: list(members) for name, members in groupby(methods, key=lambda method: method["name"].split(".")[0])}
     schemas = document["components"]["schemas"]
@@ -51,7 +51,7 @@ def _index(groups: dict[str, list[Any]]) -> str:
     lines += [f"| [{name}]({name}.md) | {len(members)} |" for name, members in groups.items()]
     lines += [
         "",
-        f"What they show are [records]({RECORDS}) and [operations]({OPERATIONS}).",
+        f"Their results contain [records]({RECORDS}) and [operations]({OPERATIONS}).",
         "",
         "## Errors",
         "",
@@ -95,7 +95,7 @@ def _left_out(parameter: Any, method: Any) -> str:
 
 
 def _records(schemas: dict[str, Any]) -> str:
-    lines = ["# Records", MADE_BY, "What differs in condenser_api has a record of its own there, whose name begins with `Condenser`."]
+    lines = ["# Records", MADE_BY, "Records that differ in condenser_api have a second form, whose name begins with `Condenser`."]
     operations = {reference for pair in _pairs(schemas) for reference in pair}
     for name, schema in schemas.items():
         if name not in operations:
@@ -117,7 +117,7 @@ def _record(schema: Any) -> Iterator[str]:
 def _operations(schemas: dict[str, Any]) -> str:
     about = (
         'The condenser shows an operation as `["transfer", {...}]`, all other groups as `{"type": "transfer_operation", "value": {...}}`. '
-        "Members whose form is another one in the condenser show both."
+        "The table shows both forms of members that differ in the condenser."
     )
     lines = ["# Operations", MADE_BY, about]
     for appbase, condenser in _pairs(schemas):

@@ -1,6 +1,6 @@
-"""The OpenRPC document of a service: every method with its arguments, result and refusals, from nothing but its declaration.
+"""OpenRPC document of a service: every method with its arguments, result and refusals, derived from its declaration alone.
 
-It must not know any method. Source of the form: spec.open-rpc.org.
+Source of the form: spec.open-rpc.org.
 """
 
 import re
@@ -24,8 +24,8 @@ from state.store.rows import run_steps
 VERSION = "1.3.2"
 SOMEBODY, A_FEW = "alice", 10
 ABOUT = (
-    "Methods of condenser_api take their arguments by position, all others by name or by position. Whatever is left out there "
-    "is what jsonrpc.get_signature shows. Numbers may also come as text."
+    "Methods of condenser_api take their arguments by position, all others by name or by position. Missing arguments have the "
+    "defaults that jsonrpc.get_signature shows. Numbers can also be sent as text."
 )
 
 
@@ -35,7 +35,7 @@ def document(methods: Iterable[Method], wire: Wire) -> dict[str, Any]:
 
 
 def document_in_steps(methods: Iterable[Method], wire: Wire) -> Generator[None, None, dict[str, Any]]:
-    """Return what `document` returns, after a step for each method."""
+    """Return the same as `document`, and yield after each method."""
     schemas = Schemas(wire)
     described = []
     for method in methods:
@@ -98,8 +98,8 @@ def _marks(parameter: Parameter) -> tuple[Any, ...]:
 
 
 def _refusals(method: Method) -> Iterator[tuple[int, str]]:
-    """Return the refusals that follow from the declaration: missing rights, WebSockets or plugins, a wrong number of arguments,
-    limits.
+    """Yield code and message of the refusals that follow from the declaration: missing rights, WebSockets or plugins, a wrong number of
+    arguments, limits.
     """
     absent = Refused("Could not find method ${method}", condition="method_itr != api_itr->second.end()", method=method.name.split(".")[1])
     if method.loopback_only or method.needs_local or method.needs_session or (method.plugins and method.not_enabled is None):
@@ -113,14 +113,14 @@ def _refusals(method: Method) -> Iterator[tuple[int, str]]:
         for limit in _limits(parameter):
             yield CALL_ERROR, Refused(limit.text, condition=limit.refused_condition).message()
     if method.waits:
-        yield SERVER_ERROR, "What the chain refuses the transaction or block with"
+        yield SERVER_ERROR, "The chain's refusal of the transaction or block"
 
 
 # ------------------------------------------------------------------ examples
 
 
 def _examples(method: Method, wire: Wire) -> list[dict[str, Any]]:
-    """Return a call that anybody can make with its result on an empty chain; none where a transaction or block is needed."""
+    """Return an example call with its result on an empty chain; none if it needs a transaction or block."""
     shapes = [shape_of(parameter.annotation) for parameter in method.parameters]
     if method.raw or any(isinstance(shape, Declared) and shape.of in (SignedTransaction, SignedBlock) for shape in shapes):
         return []
@@ -139,7 +139,7 @@ def _examples(method: Method, wire: Wire) -> list[dict[str, Any]]:
 
 
 def _example(shape: Shape) -> Any:
-    """Return an example where a name is asked for; UNSET for everything else."""
+    """Return an example value for account names and for lists and tuples of them; UNSET for everything else."""
     match shape:
         case Declared(of=Bounded()):
             return SOMEBODY

@@ -1,7 +1,7 @@
-"""JSON schemas (draft 7) of arguments and results, made from the same declarations as the codec. Nothing here knows methods.
+"""JSON schemas (draft 7) of arguments and results, made from the same declarations as the codec.
 
-Records and types with a meaning of their own are components, which others refer to. A type that differs between the two forms is there
-twice, that of the condenser with `Condenser` in front (operations: under the name that they have there).
+Records and named types are components, which other schemas refer to. A type that differs between the two JSON forms has two components:
+the condenser's begins with `Condenser` (or, for operations, has their name in the condenser).
 """
 
 import inspect
@@ -44,13 +44,13 @@ from state.protocol.transaction import SignedTransaction, Wire
 Schema = dict[str, Any]
 
 CONDENSER = "Condenser"
-# Classes of records end in this to differ from those of rows; clients see the name without it.
+# Suffix of record classes, which distinguishes them from row classes. Clients see the name without it.
 RECORD = "Record"
 COMPONENTS = "#/components/schemas/"
 
 
 class Schemas:
-    """Makes the schemas of one chain and collects the components that they refer to."""
+    """Builds the schemas of one chain, and collects the components that they refer to."""
 
     def __init__(self, wire: Wire) -> None:
         self.codecs = record_codecs(wire.spec)
@@ -60,11 +60,11 @@ class Schemas:
 
     @property
     def components(self) -> dict[str, Schema]:
-        """Every component met so far, by name."""
+        """The components collected so far, by name."""
         return {name: schema for name, (_, schema) in sorted(self._made.items())}
 
     def of(self, shape: Shape, legacy: bool) -> Schema:
-        """The schema of a shape, in one of the two forms."""
+        """Return the schema of a shape, in one of the two JSON forms."""
         match shape:
             case Declared(of=of):
                 return self.declared(of, legacy)
@@ -88,19 +88,19 @@ class Schemas:
                 return {}
 
     def declared(self, of: Any, legacy: bool) -> Schema:
-        """The schema of a declared class or a kind."""
+        """Return the schema of a declared class or a kind."""
         return schema_of(kind_of(of), self, legacy)
 
     # -------------------------------------------------------------- components
 
     def component(self, name: str, of: Any, schema: Schema) -> Schema:
-        """Add a component under a name, and return the reference to it."""
+        """Add a component, and return a reference to it."""
         known = self._made.setdefault(name, (of, schema))
         assert known[0] is of or known[1] == schema, f"{of} and {known[0]} are both called {name}"
         return {"$ref": COMPONENTS + name}
 
     def form(self, names: tuple[str, str], of: Any, legacy: bool, make: Callable[[bool], Schema]) -> Schema:
-        """A component that may look different in the condenser, where it then has the other name."""
+        """Return a reference to a component, which has the second of `names` if its form in the condenser differs."""
         if (of, legacy) not in self._references:
             appbase = make(False)
             schema = make(True) if legacy else appbase
@@ -113,13 +113,13 @@ class Schemas:
         properties = {self.spell(field.json): self.declared(field.kind, legacy) for field in fields}
         optional = {self.spell(field.json) for field in fields if isinstance(field.kind, Maybe)}
         for name, hint in get_type_hints(cls).items():
-            # Blocks hold transactions, for which Wire has functions of its own: this field carries no kind.
+            # The transactions of a block have no kind, since Wire has separate functions for them.
             if get_origin(hint) is tuple and get_args(hint)[0] is SignedTransaction:
                 properties[name] = array(self.declared(SignedTransaction, legacy))
         return described(cls, record(properties, optional))
 
     def operations(self, legacy: bool) -> Schema:
-        """Every operation that the chain has, each a component of its own."""
+        """Return the schema of an operation: any of the chain's operations, each of which is a component."""
         classes = by_wire_tag(self.codecs.spec.smt).values()
         return one_of(*[self._operation(cls, legacy) for cls in classes]) | {"description": "An operation of the chain."}
 
@@ -147,12 +147,12 @@ class Schemas:
 @singledispatch
 def schema_of(kind: object, schemas: Schemas, legacy: bool) -> Schema:
     """Return the schema of a kind or a declared class, in one of the two forms."""
-    raise TypeError(f"{type(kind).__name__} is no kind of field")
+    raise TypeError(f"{type(kind).__name__} is not a kind of field")
 
 
 @schema_of.register
 def _kind(kind: Kind, schemas: Schemas, legacy: bool) -> Schema:
-    """A kind without a schema of its own has that of its default value."""
+    """Fall back to the JSON type of the default value."""
     return alike(blank(kind, schemas.codecs, legacy))
 
 
@@ -316,44 +316,44 @@ def reachable(of: Any, components: dict[str, Schema]) -> dict[str, Schema]:
 
 
 def array(items: Schema) -> Schema:
-    """An array of any size."""
+    """Return the schema of an array of any size."""
     return {"type": "array", "items": items}
 
 
 def row(*items: Schema) -> Schema:
-    """An array with these members."""
+    """Return the schema of an array with exactly these members."""
     return {"type": "array", "items": list(items), "minItems": len(items), "maxItems": len(items)}
 
 
 def record(properties: dict[str, Schema], optional: Any = ()) -> Schema:
-    """An object with these members, of which some may be left out."""
+    """Return the schema of an object with these members; `optional` ones may be absent."""
     return {"type": "object", "properties": properties, "required": [name for name in properties if name not in optional]}
 
 
 def one_of(*schemas: Schema) -> Schema:
-    """Whatever one of these takes."""
+    """Return a schema that accepts any of these."""
     return schemas[0] if len(schemas) == 1 else {"anyOf": list(schemas)}
 
 
 def text(description: str, pattern: str) -> Schema:
-    """A text of some form."""
+    """Return the schema of a text that matches a pattern."""
     return {"type": "string", "description": description, "pattern": pattern}
 
 
 def described(cls: type[Struct], schema: Schema) -> Schema:
-    """Return a schema with the docstring of a class as its description."""
+    """Add the docstring of a class to a schema, as its description."""
     return {"description": inspect.getdoc(cls) or "", **schema}
 
 
 def alike(value: Any) -> Schema:
-    """The JSON type of a value, which is not null; that of a tuple is an array with the types of its members."""
+    """Return the schema of a value's JSON type; for a tuple, an array with the types of its members. The value must not be null."""
     if isinstance(value, tuple):
         return row(*map(alike, value))
     return {"type": {bool: "boolean", int: "integer", float: "number", str: "string", dict: "object"}[type(value)]}
 
 
 NAME = {"type": "string", "description": 'The name of an account; "" for none.', "maxLength": 16}
-TIME = text("A point of time, UTC, in seconds.", r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$")
+TIME = text("A point in time, UTC, in seconds.", r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$")
 INTEGER = {"type": ["integer", "string"], "description": "An integer; a decimal text above 4294967295.", "pattern": r"^-?\d+$"}
 INTEGER_TEXT = text("An integer, always as a decimal text.", r"^-?\d+$")
 ASSET = record(

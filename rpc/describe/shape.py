@@ -1,6 +1,4 @@
-"""The shape of an argument or a result, as a small tree made from its annotation. Signatures and schemas are made from it. Nothing here
-knows chains or requests.
-"""
+"""Shape of an argument or a result: a small tree made from its annotation, from which signatures and schemas are derived."""
 
 import enum
 import types
@@ -18,11 +16,11 @@ NONE = (None, type(None))
 
 
 class Anything(Struct, frozen=True):
-    """A JSON value of which nothing is declared; by default an empty object."""
+    """An undeclared JSON value; by default an empty object."""
 
 
 class Number(Struct, frozen=True):
-    """A JSON number that need not be whole; only `bridge` has them."""
+    """A JSON number that may have a fraction; only `bridge` has them."""
 
 
 class Declared(Struct, frozen=True):
@@ -38,13 +36,13 @@ class ListShape(Struct, frozen=True):
 
 
 class TupleShape(Struct, frozen=True):
-    """An array whose members have a type each."""
+    """An array with a type for each member."""
 
     elements: tuple[Any, ...]
 
 
 class MapShape(Struct, frozen=True):
-    """An object whose members have any names and one type."""
+    """An object with arbitrary names and one type for all members."""
 
     element: Any
 
@@ -57,13 +55,13 @@ class Members(Struct, frozen=True):
 
 
 class Nullable(Struct, frozen=True):
-    """null, or that."""
+    """null or the type `of`."""
 
     of: Any
 
 
 class OneOf(Struct, frozen=True):
-    """One of several."""
+    """A value of one of several types."""
 
     of: tuple[Any, ...]
 
@@ -78,7 +76,10 @@ Shape = Anything | Number | Declared | ListShape | TupleShape | MapShape | Membe
 
 
 def shape_of(annotation: Any) -> Shape:
-    """Return the shape that an annotation declares. Raises TypeError for an annotation that says nothing about JSON."""
+    """Return the shape that an annotation declares.
+
+    Raises: TypeError if the annotation has no JSON form.
+    """
     marks = getattr(annotation, "__metadata__", ())
     for mark in marks:
         if isinstance(mark, ShowsRecord):
@@ -106,7 +107,7 @@ def shape_of(annotation: Any) -> Shape:
 
 
 def result_shape(method: Method) -> Shape:
-    """Return the shape of a method's reply: that of the function's result, below the key that the reply may have."""
+    """Return the shape of a method's reply: that of the function's result, under the method's key if it has one."""
     returned = shape_of(method.returns)
     return Members({method.key: returned}, frozenset()) if method.key else returned
 
@@ -123,7 +124,7 @@ def _container(bare: Any) -> Shape:
         return TupleShape(tuple(shape_of(part) for part in arguments))
     if origin is dict:
         return Anything() if not arguments or arguments[1] in UNREAD else MapShape(shape_of(arguments[1]))
-    raise TypeError(f"{bare} says nothing about JSON")
+    raise TypeError(f"{bare} has no JSON form")
 
 
 def _typed_dict(cls: Any) -> Members:

@@ -1,4 +1,4 @@
-"""What jsonrpc.get_signature shows of a method: its arguments and its result with their default values. Nothing here knows requests.
+"""Signatures for jsonrpc.get_signature: the arguments and the result of a method with their default values.
 
 Source: rpc-api.md §1.11.
 """
@@ -15,17 +15,17 @@ from state.protocol.transaction import Wire
 
 
 def signature(method: Method, wire: Wire) -> dict[str, Any]:
-    """Return default-valued arguments and result of a method."""
+    """Return the default-valued arguments and result of a method."""
     return {"args": _arguments(method, wire), "ret": result_default(method, wire)}
 
 
 def result_default(method: Method, wire: Wire) -> Any:
-    """Return the result of a method with nothing in it; an empty object where nothing is declared."""
+    """Return the default-valued result of a method; an empty object if none is declared."""
     return blank_shape(result_shape(method), wire, method.form)
 
 
 def blank_shape(shape: Shape, wire: Wire, form: Form) -> Any:
-    """Return the JSON value of a shape with nothing in it; optional members are left out."""
+    """Return the default JSON value of a shape, without optional members."""
     match shape:
         case Declared(of=of):
             return blank(of, record_codecs(wire.spec), form is LEGACY)

@@ -1,1 +1,1 @@
-"""The explorer: pages for people, served by the node itself. `files` reads what `web` holds; the browser does the rest by RPC."""
+"""The explorer: web pages that the node serves. `files` serves the files of `web`; the pages get their data by RPC."""

@@ -1,5 +1,5 @@
-"""The modules of the explorer as one file, so that a browser asks once in place of sixty times: each becomes a block, in an order in which
-what it imports comes first. The files stay as they are; this takes them as they are written here, and nothing else.
+"""Bundles the explorer's modules into one file, so that a browser sends one request instead of sixty. Each module becomes a block, after
+the modules that it imports. Supports only the import and export syntax that these files use.
 """
 
 import re
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from posixpath import dirname, join, normpath
 
 IMPORT = re.compile(r'^import (.+?) from "(.+?)";\n', re.MULTILINE | re.DOTALL)
-# `default` or not, then the name of a function or class, of a constant, names that are taken apart, or names that are declared above.
+# Groups: `default`, the name of a function or class, the name of a constant, destructured names, names declared earlier.
 EXPORT = re.compile(
     r"^export (default )?(?:(?:async )?(?:function|class) (\w+)|const (?:(\w+)|[\[{]([^\]}]+)[\]}])|\{([^}]+)\};\n)",
     re.MULTILINE,
@@ -16,8 +16,9 @@ STATIC = re.compile(r"^(import|export) ", re.MULTILINE)
 
 
 def joined(sources: Mapping[str, str], main: str) -> str:
-    """Return one module with the text of `main` and of all that it imports; modules that aren't in `sources`, which has their texts by
-    path, are imported as they were. Raises ValueError for what it doesn't know, and for modules that import each other.
+    """Return one module with the text of `main` and of all modules that it imports. Modules not in `sources` (texts by path) stay imports.
+
+    Raises: ValueError for unsupported syntax, and for import cycles.
     """
     order: dict[str, list[str]] = {}
     outer: dict[str, str] = {}
@@ -56,7 +57,7 @@ def _visit(sources: Mapping[str, str], path: str, order: dict[str, list[str]], o
     text = EXPORT.sub(exported, IMPORT.sub(imported, sources[path]))
     if STATIC.search(text):
         raise ValueError(f"{path}: an import or export is written in another way")
-    # A block keeps its names to itself.
+    # A block, so that its names stay local.
     order[path] = [f"const {_name(path)} = {{}};\n", "{\n", text, f"Object.assign({_name(path)}, {{ {', '.join(exports)} }});\n", "}\n"]
 
 

@@ -1,5 +1,5 @@
-"""The files of the explorer, as a browser gets them: read once, packed, with a tag that changes with what is in them, and with the
-headers that keep texts of strangers from running anything.
+"""Serves the files of the explorer: read once, compressed, with an ETag of their content and with security headers that keep users'
+texts from running scripts.
 """
 
 import re
@@ -17,7 +17,7 @@ INDEX = "index.html"
 MODULES = PREFIX + "app/"
 FIRST, MAIN = MODULES + "calls.js", MODULES + "main.js"
 JOINED = PREFIX + "app.js"
-SHEETS = (PREFIX + "style/base.css", PREFIX + "style/parts.css")  # that every page needs
+SHEETS = (PREFIX + "style/base.css", PREFIX + "style/parts.css")  # for every page
 STYLE = PREFIX + "style.css"
 TYPES = {
     ".html": "text/html; charset=utf-8",
@@ -26,7 +26,7 @@ TYPES = {
     ".json": "application/json",
     ".svg": "image/svg+xml",
 }
-# Nothing runs but our own files, nothing is loaded from elsewhere, no text becomes markup, and nobody shows the page in a frame.
+# Only our own scripts run, nothing is loaded from elsewhere, no text becomes markup, and no frame can show the page.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
@@ -39,7 +39,7 @@ HEADERS = {
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
-    # A browser keeps the files, and asks each time whether they are still the same.
+    # A browser caches the files, and revalidates them each time.
     "cache-control": "no-cache",
     "vary": "Accept, Accept-Encoding",
 }
@@ -54,7 +54,7 @@ HeaderPairs = list[tuple[bytes, bytes]]
 
 
 class WebFile(Struct, frozen=True):
-    """A file of the explorer: its bytes, the same packed by gzip, its type, and a tag of its content."""
+    """A file of the explorer: its bytes, the bytes compressed by gzip, its content type, and a tag of its content."""
 
     body: bytes
     packed: bytes
@@ -63,7 +63,7 @@ class WebFile(Struct, frozen=True):
 
 
 class FileReply(Struct, frozen=True):
-    """What is answered when a file is asked for."""
+    """Reply to a request for a file."""
 
     status: int
     headers: HeaderPairs
@@ -71,9 +71,9 @@ class FileReply(Struct, frozen=True):
 
 
 def read_files(root: Path = ROOT) -> dict[str, WebFile]:
-    """Return the files by their paths; the page itself, which stands at every path that isn't a file's, has the path "".
+    """Return the files by path. The page itself, served at every path without a file, has the path "".
 
-    The modules of the pages are one file, JOINED, and their sheets another, STYLE. FIRST runs before JOINED is there, and so is apart.
+    JOINED contains the modules of the pages, STYLE their style sheets. FIRST is separate, since it runs before JOINED has loaded.
     """
     bodies = {PREFIX + path.relative_to(root).as_posix(): path.read_bytes() for path in sorted(root.rglob("*")) if path.suffix in TYPES}
     modules = {
@@ -86,7 +86,7 @@ def read_files(root: Path = ROOT) -> dict[str, WebFile]:
 
 
 def answer(files: Mapping[str, WebFile], path: str, asked: HeaderPairs, *, has_body: bool = True) -> FileReply:
-    """Return the reply to a request for a path; without a body when only the head is asked for, or when the browser has the file."""
+    """Return the reply to a request for a path; without a body for HEAD requests, or if the browser has the file."""
     file = files.get(path) or (None if path.startswith(PREFIX) else files[""])
     if file is None:
         headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", b"%d" % len(_NO_FILE))]
@@ -102,7 +102,7 @@ def answer(files: Mapping[str, WebFile], path: str, asked: HeaderPairs, *, has_b
 
 
 def takes_gzip(accepted: bytes) -> bool:
-    """Whether an Accept-Encoding header lets a reply be packed by gzip: named, or all are, and not with the quality 0."""
+    """Whether an Accept-Encoding header allows gzip: it names gzip or `*`, with a quality other than 0."""
     qualities = {}
     for one in accepted.lower().split(b","):
         name, _, rest = one.partition(b";")
@@ -111,11 +111,11 @@ def takes_gzip(accepted: bytes) -> bool:
 
 
 def _values(headers: HeaderPairs, name: bytes) -> bytes:
-    """Return what headers of a name say, as one list."""
+    """Return the values of all headers with a name, joined by commas."""
     return b",".join(value for sent, value in headers if sent == name)
 
 
 def _file(body: bytes, content_type: str) -> WebFile:
-    import gzip  # a start has no use for it
+    import gzip  # not needed at start
 
     return WebFile(body, gzip.compress(body, mtime=0), content_type, sha256(body).hexdigest()[:16])

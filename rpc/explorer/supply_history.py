@@ -1,6 +1,6 @@
-"""How supplies have developed: samples of the chain's totals, taken while blocks are applied. The chain itself keeps no history of them.
+"""History of the chain's supply: samples of its totals, taken while blocks are applied, since the state has only current totals.
 
-It begins with the node, holds a bounded number of samples of the whole time, and must not know who shows them.
+It starts with the node, and covers the whole time with a bounded number of samples.
 """
 
 from msgspec import Struct
@@ -14,7 +14,7 @@ SAMPLES_MAX = 1000
 
 
 class Sample(Struct, frozen=True):
-    """The totals of the chain after a block; money in the smallest unit."""
+    """Totals of the chain after a block; amounts in the smallest unit."""
 
     number: int
     time: int
@@ -27,10 +27,10 @@ class Sample(Struct, frozen=True):
 
 
 class SupplyHistory:
-    """Samples of the blocks whose numbers are multiples of `stride`, which doubles when there would be too many, and of the last block.
+    """Samples of the last block, and of the blocks whose numbers are multiples of `stride`, which doubles when there are too many.
 
-    Which blocks have one depends on their numbers alone, and on where the series began. Blocks that were undone are forgotten; those that
-    come back with a return to a later moment, without being applied, leave a gap.
+    The sampled blocks depend only on their numbers and on the start of the series. Samples of undone blocks are dropped. Blocks that
+    reappear when a later savepoint is restored, without being applied, leave a gap.
     """
 
     def __init__(self, chain: Chain, most: int = SAMPLES_MAX) -> None:
@@ -39,24 +39,24 @@ class SupplyHistory:
         self._state = chain.state
         self._samples: list[Sample] = []
         self._head_id = b""
-        self._noted = 0  # the first of the blocks that were noted in a row since the last move
+        self._noted = 0  # the first of the consecutive blocks sampled since the last head change
         self._chain = chain
         self._begin()
 
     def attach(self) -> "SupplyHistory":
-        """Begin to follow the chain; return this."""
+        """Attach to the chain's events, and return self."""
         self._chain.state.listeners.after_block.append(self._note)
         self._chain.on_head_change.append(self._moved)
         return self
 
     @property
     def samples(self) -> list[Sample]:
-        """The samples, oldest first; the last one is that of the head block."""
+        """The samples, oldest first; the last sample is that of the head block."""
         is_kept = bool(self._samples) and self._samples[-1].number == self._last.number
         return self._samples if is_kept or not self._last.number else [*self._samples, self._last]
 
     def _begin(self) -> None:
-        """Take a sample of the state as it is, which no block has led to before our eyes."""
+        """Start from a sample of the current state, whose blocks were not observed."""
         self._head_id = self._state.props.head_block_id
         self._last = sample_of(self._state)
         self._forget(self._last.number)
@@ -65,7 +65,7 @@ class SupplyHistory:
         self._add(self._last)
 
     def _note(self, state: State, block: SignedBlock) -> None:
-        """Take a sample after each block, on whatever branch it is; a block of the same number replaces it."""
+        """Take a sample after each block, on any branch. A later block of the same number replaces it."""
         if not self._noted or block.previous != self._head_id:
             self._noted = block.number
         self._head_id = block.id
@@ -74,9 +74,7 @@ class SupplyHistory:
         self._add(self._last)
 
     def _moved(self, change: HeadChange) -> None:
-        """Forget the blocks that are not on the main branch any more. Those that came in their place have been noted, unless an earlier
-        moment has come back.
-        """
+        """Drop the samples of blocks that left the main branch. Their replacements have been sampled, unless a savepoint was restored."""
         noted, self._noted = self._noted, 0
         changed = [*change.popped[-1:], *change.applied[:1]]
         if not changed:
@@ -89,13 +87,13 @@ class SupplyHistory:
             self._begin()
 
     def _forget(self, first: int) -> None:
-        """Forget the samples from a block on."""
+        """Drop the samples from a block on."""
         samples = self._samples
         while samples and samples[-1].number >= first:
             samples.pop()
 
     def _add(self, sample: Sample) -> None:
-        """Keep a sample if its block's number asks for it, and every other one only once there would be too many."""
+        """Store a sample if its number is a multiple of `stride`. If there are too many, double `stride` and drop every other sample."""
         if not sample.number or sample.number % self.stride:
             return
         self._samples.append(sample)
@@ -105,7 +103,7 @@ class SupplyHistory:
 
 
 def sample_of(state: State) -> Sample:
-    """Return the totals of the chain as they are."""
+    """Return the current totals of the chain."""
     props = state.props
     return Sample(
         number=props.head_block_number,

@@ -1,1 +1,1 @@
-"""JSON from the bytes of requests, and JSON as bytes."""
+"""JSON decoding of requests, and JSON encoding."""

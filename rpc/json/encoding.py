@@ -1,4 +1,4 @@
-"""Values as the bytes of JSON."""
+"""JSON encoding of values as bytes."""
 
 import re
 from typing import Any
@@ -10,7 +10,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def encoded(value: Any) -> bytes:
-    """Encode a value as JSON; bytes that were no UTF-8 (surrogates in our texts) become U+FFFD."""
+    """Encode a value as JSON. Surrogates, which stand for bytes that were not UTF-8, become U+FFFD."""
     try:
         return _encode(value)
     except UnicodeEncodeError:
@@ -18,7 +18,7 @@ def encoded(value: Any) -> bytes:
 
 
 def scrubbed(value: Any) -> Any:
-    """Return a JSON value with U+FFFD in place of each surrogate."""
+    """Replace each surrogate in a JSON value by U+FFFD."""
     if isinstance(value, str):
         return _SURROGATE.sub("\ufffd", value)
     if isinstance(value, (list, tuple)):

@@ -1,9 +1,9 @@
-"""Reads the bytes of a large request as one JSON value, in slices between which others have their turn. It sets no limits.
+"""Decodes the JSON value of a large request in chunks, between which other tasks run. It sets no limits.
 
-The decoder of msgspec, and that of the standard library which says why a text can't be read, both read a text in one go: 32 MB take a
-second. So the text is taken apart into pieces first, runs of whole members of one array or object. The scanner of the standard library
-finds where members end, and each run is decoded as an array or object of its own. Values and refusals are those of the plain way
-(`reading.read_json`), to the place that a refusal names.
+The decoders of msgspec and of the standard library (which gives the reason for errors) decode a text in one call: 32 MB take a second.
+So the text is first split into runs of whole members of one array or object. The scanner of the standard library finds the ends of
+members, and msgspec decodes each run as a separate array or object. Values and errors, including their positions, are the same as those
+of `reader.read_json`.
 """
 
 import json
@@ -17,14 +17,14 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-# So many characters, in so many members, are scanned, and then decoded, in a slice: some milliseconds.
+# Characters and members that are scanned and decoded in a chunk, which takes some milliseconds.
 WINDOW_SIZE, MEMBERS_MAX = 1 << 17, 5000
-CHUNK_SIZE = 1 << 20
-# A number at the end of a window may go on after it: with `.`, `e` or `e+`.
+CHUNK_SIZE = 1 << 20  # bytes or characters
+# A number at the end of a window can continue after it, with `.`, `e` or `e+`.
 NUMBER_REST_MAX = 4
-# How much a decoder looks at after the place where it fails.
+# Characters that a decoder reads after the position where it fails.
 BEHIND_SIZE = 64
-# How much of the text a scanner has to see to refuse a delimiter, or what stands in place of a value.
+# Characters that the scanner needs to refuse a wrong delimiter or value.
 REFUSED_SIZE = 16
 
 Json = Any
@@ -39,12 +39,12 @@ _place = re.compile(r"\(byte (\d+)\)$")
 
 
 def _counted(step: str, number: int) -> str:
-    """Return the first step of a path within a stretch as one within the whole: `number` members of its array stand before the stretch."""
+    """Convert the first step of a path in a run to one in the whole text, where `number` members precede the run in its array."""
     return step if step == "[...]" else f"[{int(step[1:-1]) + number}]"
 
 
 class JsonSyntaxError(Exception):
-    """Why a text has no value, in the words of the decoder that refuses it; `is_utf8` is false when its bytes are no text at all."""
+    """A text is not valid JSON. `reason` is the decoder's message; `is_utf8` is false if the bytes are not UTF-8."""
 
     def __init__(self, reason: str, is_utf8: bool = True) -> None:
         super().__init__(reason)
@@ -52,21 +52,21 @@ class JsonSyntaxError(Exception):
 
 
 class _Open(Struct, eq=False):
-    """An array or object that is being read; `last` is where its last member ends, -1 before the first one."""
+    """An array or object that is being read; `last` is the end of its last member, -1 before the first."""
 
     value: Any
     last: int = -1
 
     @property
     def brackets(self) -> str:
-        """Its two brackets."""
+        """Its opening and closing bracket."""
         return "[]" if type(self.value) is list else "{}"
 
 
 class _Failed(Struct):
-    """A stretch of the text that can't be decoded, what stands before it when it is decoded alone, and where its first member lies.
+    """A run of the text that can't be decoded, the prefix needed to decode it alone, and the position of its first member.
 
-    The path leads to what the member stands in, as the decoder writes paths; `number` is its own place there, if that is an array.
+    `path` leads to the enclosing array or object, in the decoder's notation; `number` is the index in it, if it is an array.
     """
 
     begin: int
@@ -78,13 +78,16 @@ class _Failed(Struct):
 
 
 def first_value(body: bytes, start: int) -> Steps:
-    """Return the value that begins at a place of a body; what follows it isn't looked at. Raises Unreadable."""
+    """Decode the value that begins at `start` of a body, ignoring anything after it; yields after each chunk.
+
+    Raises: JsonSyntaxError if it is not valid.
+    """
     text = yield from _as_text(body, start)
     return (yield from _Reader(text).read())
 
 
 def _as_text(body: bytes, start: int) -> Generator[None, None, str]:
-    """Return bytes as text; those that aren't UTF-8 become surrogates, one each."""
+    """Decode bytes as text. Each byte that isn't UTF-8 becomes a surrogate."""
     decoder, pieces = getincrementaldecoder("utf-8")("surrogateescape"), []
     for begin in range(start, len(body), CHUNK_SIZE):
         pieces.append(decoder.decode(body[begin : begin + CHUNK_SIZE]))
@@ -94,37 +97,37 @@ def _as_text(body: bytes, start: int) -> Generator[None, None, str]:
 
 
 def _bytes_of(text: str) -> bytes:
-    """Return the bytes of what `_as_text` has made, or of a part of it."""
+    """Encode a text of `_as_text`, or a part of it, as the original bytes."""
     return text.encode("utf-8", "surrogateescape")
 
 
 def _after_blanks(text: str, place: int) -> int:
-    """Return the next place that holds no white space."""
+    """Return the next position without white space."""
     found = _blanks(text, place)
-    assert found is not None, "no blanks are blanks as well"
+    assert found is not None, "the pattern matches the empty text"
     return found.end()
 
 
 class _Reader:
-    """Reads one text: members of the innermost array or object that is open, one run of them at a time."""
+    """Decodes one text, one run of members of the innermost open array or object at a time."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._open: list[_Open] = []
         self._root: Json = None
-        # What can't be decoded counts only if the scanner takes all of the value: refusals of the scanner come first.
+        # A decoding error counts only if the scanner accepts the whole value, since the scanner's errors come first.
         self._failed: _Failed | None = None
-        # Where a text or number begins and ends that has been scanned, but is too long to be decoded in the same slice.
+        # Begin and end of a scanned text or number that is too long to be decoded in the same chunk.
         self._long: tuple[int, int] | None = None
 
     def read(self) -> Steps:
-        """Return the value at the beginning."""
+        """Decode the value at the beginning of the text."""
         try:
             place = self._member(0)
             while self._open or self._long is not None:
                 yield
                 place = self._run(place) if self._long is None else (yield from self._read_long(*self._long))
-        except ValueError as error:  # of the scanner: what stands there is no JSON, or a number of too many digits
+        except ValueError as error:  # from the scanner: invalid JSON, or a number with too many digits
             raise JsonSyntaxError(str(error)) from None
         yield
         if self._failed is not None:
@@ -134,9 +137,9 @@ class _Reader:
     # -------------------------------------------------------------- one step
 
     def _run(self, begin: int) -> int:
-        """Read members of the innermost array or object, those that are whole within a window; returns where the next one begins.
+        """Read the members of the innermost array or object that are complete in a window. Return the position of the next member.
 
-        When the first one isn't, that one is read, or entered.
+        If the first member isn't complete, read or enter it alone.
         """
         text, inner, at, last = self._text, self._open[-1], begin, -1
         window = text[begin : begin + WINDOW_SIZE]
@@ -165,7 +168,10 @@ class _Reader:
         return at
 
     def _value_of(self, text: str, at: int) -> int:
-        """Return where the value of the member of an object begins. Raises ValueError."""
+        """Return the position of the value of an object's member.
+
+        Raises: ValueError if the key or colon is malformed.
+        """
         if text[at : at + 1] != '"':
             raise ValueError
         _, end = scanstring(text, at + 1)
@@ -175,7 +181,7 @@ class _Reader:
         return _after_blanks(text, colon + 1)
 
     def _member(self, at: int) -> int:
-        """Enter the member at a place if it is an array or object, or read it in one go; returns where the next member begins."""
+        """Enter the member at a position if it is an array or object, else read it whole. Return the position of the next member."""
         text, inner = self._text, self._open[-1] if self._open else None
         start = at
         if inner is not None and inner.brackets == "{}":
@@ -201,7 +207,7 @@ class _Reader:
         return self._after(end)
 
     def _read_long(self, at: int, end: int) -> Generator[None, None, int]:
-        """Decode a long member; returns where the next one begins. To make its bytes takes longer than to decode them."""
+        """Decode a long member. Return the position of the next one. Encoding its bytes, which takes longer than decoding, is chunked."""
         self._long = None
         pieces = []
         for begin in range(at, end, CHUNK_SIZE):
@@ -213,14 +219,14 @@ class _Reader:
         return self._after(end)
 
     def _enter(self, at: int, start: int) -> int:
-        """Begin with the array or object at `start`, whose key, if it has one, is at `at`; returns where the next member begins."""
+        """Enter the array or object at `start`, whose key, if any, is at `at`. Return the position of the next member."""
         value: Json = [] if self._text[start] == "[" else {}
         if not self._open:
             self._root = value
         elif type(self._open[-1].value) is list:
             self._open[-1].value.append(value)
         else:
-            # The member with another value, so that its key is read like all others.
+            # Decode the member with the value 0, so that its key is decoded like all others.
             for key in self._decoded(at, start, "{", "0}") or ():
                 self._open[-1].value[key] = value
         self._open.append(_Open(value))
@@ -231,7 +237,7 @@ class _Reader:
         return self._after(first + 1)
 
     def _after(self, end: int) -> int:
-        """Go on after a member that ends there: return where the next one begins, in what encloses it when it was the last one."""
+        """Continue after a member that ends at `end`. Return the position of the next one, leaving arrays and objects that end there."""
         text = self._text
         while self._open:
             inner = self._open[-1]
@@ -248,7 +254,7 @@ class _Reader:
     # -------------------------------------------------------------- values and refusals
 
     def _take(self, begin: int, end: int, packed: bytes | None = None) -> None:
-        """Decode members of what is open, or the whole value; `packed` are its bytes, if they have been made."""
+        """Decode members of the open array or object, or the whole value; `packed` are its bytes, if already encoded."""
         if not self._open:
             self._root = self._decoded(begin, end, "", "", packed)
             return
@@ -260,7 +266,7 @@ class _Reader:
             inner.value.update(found)
 
     def _decoded(self, begin: int, end: int, opening: str, closing: str, packed: bytes | None = None) -> Json:
-        """Return the value of a stretch of the text between two brackets; None once something can't be decoded."""
+        """Decode a run of the text between two brackets. Return None after the first decoding error."""
         if self._failed is None:
             try:
                 packed = _bytes_of(self._text[begin:end]) if packed is None else packed
@@ -272,7 +278,7 @@ class _Reader:
         return None
 
     def _wrong(self, inner: _Open, at: int) -> JSONDecodeError:
-        """Return the scanner's refusal of what stands at a place instead of a delimiter or member: of a short text of the same form."""
+        """Return the scanner's error for a wrong delimiter or member at a position, from a short text of the same form."""
         is_first = inner.last < 0
         before = inner.brackets[0] if is_first else '[""' if inner.brackets == "[]" else '{"":""'
         begin = at if is_first else inner.last
@@ -280,10 +286,10 @@ class _Reader:
             _scanner.raw_decode(before + self._text[begin : at + REFUSED_SIZE])
         except JSONDecodeError as error:
             return JSONDecodeError(error.msg, self._text, begin + error.pos - len(before))
-        raise AssertionError("what the scanner takes is no error")
+        raise AssertionError("the scanner must refuse this text")
 
     def _refusal(self, failed: _Failed, end: int) -> JsonSyntaxError:
-        """Return the decoder's refusal of a stretch of a value that ends at a place, with the place and the path that the whole has."""
+        """Return the decoder's error for a run, with the position and path in the whole text. The value ends at `end`."""
         if not failed.is_utf8:
             return JsonSyntaxError("", is_utf8=False)
         text = failed.prefix + self._text[failed.begin : min(failed.end + BEHIND_SIZE, end)]
@@ -293,4 +299,4 @@ class _Reader:
             offset = len(self._text[: failed.begin].encode("utf-8", "surrogateescape")) - len(failed.prefix)
             reason = _place.sub(lambda found: f"(byte {int(found[1]) + offset})", str(error))
             return JsonSyntaxError(_path.sub(lambda found: f"`${failed.path}{_counted(found[1], failed.number)}", reason))
-        raise AssertionError("what is decoded the second time is no error")
+        raise AssertionError("decoding must fail again")

@@ -1,6 +1,6 @@
-"""Reads the bytes of a request as one JSON value, with the reference's limits. Nothing here knows the envelope.
+"""Decodes the bytes of a request as one JSON value, with the reference's limits.
 
-A standard decoder reads the first value of a body; white space before it and anything after it are ignored. Source: rpc-api.md §1.3, §1.13.
+Only the first value of a body counts. White space before it and anything after it are ignored. Source: rpc-api.md §1.3, §1.13.
 """
 
 import json
@@ -16,27 +16,26 @@ from state.protocol.errors import ChainError, EndOfFile, ParseError, require
 from state.protocol.values.convert import json_int, to_text
 from state.protocol.values.integers import INT64_MIN, UINT64_MAX
 
-BODY_SIZE_MAX = 32_000_000
+BODY_SIZE_MAX = 32_000_000  # bytes
 DEPTH_MAX = 99
-# Commas and brackets, those in texts too. A full block of the smallest operations has a third of them; decoding so many takes
-# a few tenths of a second, in which nobody else is answered.
+# Commas and brackets, including those in texts. A full block of the smallest operations has a third as many. Decoding that many takes a
+# few tenths of a second, in which no other request is answered.
 MARKS_MAX = 6_000_000
-# The same for whoever has no local rights, and so can push no block: what the largest transaction takes, or a batch of thousands of calls.
-REMOTE_SIZE_MAX = 4_000_000
+# Limits without local rights, which pushing blocks needs: enough for the largest transaction, or a batch of thousands of calls.
+REMOTE_SIZE_MAX = 4_000_000  # bytes
 REMOTE_MARKS_MAX = 200_000
 
-# How much of an array a refusal may show.
+# Limits on an array that a refusal shows.
 SHOWN_MEMBERS_MAX = 1000
-SHOWN_SIZE_MAX = 4096
+SHOWN_SIZE_MAX = 4096  # characters
 
-# How many bytes of a large body are looked at in a slice, and how many of its values.
-CHUNK_SIZE = 1 << 18
-WALKED_CHUNK = 20_000
+CHUNK_SIZE = 1 << 18  # bytes of a large body that are checked in a chunk
+WALKED_CHUNK = 20_000  # values that are checked in a chunk
 
 NO_UTF8 = "The request is not valid UTF-8"
 LONG_DIGITS = 19
 _BLANK = b" \t\r\n"
-# Every digit is made a zero, and zeros in a row are looked for: a pattern takes eight times as long to find digits in a row.
+# Digits are mapped to zeros, to search for a run of zeros. A regular expression takes eight times as long.
 _DIGITS_AS_ZEROS = bytes(ord("0") if byte in b"0123456789" else 0 for byte in range(256))
 _LONG_NUMBER = b"0" * LONG_DIGITS
 _FIRST_VALUE = json.JSONDecoder()
@@ -45,9 +44,9 @@ _too_deep = DEPTH_MAX.__lt__
 
 
 def read_json(body: bytes, is_local: bool = True) -> Any:
-    """Return the first JSON value of a body; raises a ChainError if there is none.
+    """Decode the first JSON value of a body. No other request is answered meanwhile; use `read_json_in_steps` for large bodies.
 
-    Nobody else is answered meanwhile; large bodies are for `read_json_in_steps`.
+    Raises: ChainError if there is no valid value.
     """
     if len(body) > REMOTE_MARKS_MAX:
         check_marks(body, size_limits(body, is_local))
@@ -63,7 +62,7 @@ def read_json(body: bytes, is_local: bool = True) -> Any:
 
 
 def read_json_in_steps(body: bytes, is_local: bool = True) -> Generator[None, None, Any]:
-    """Return what `read_json` returns, or raise what it raises; yields after each slice of the work."""
+    """Do the same as `read_json`, but yield after each chunk."""
     most = size_limits(body, is_local)
     if len(body) > most:
         marks = 0
@@ -94,12 +93,15 @@ def read_json_in_steps(body: bytes, is_local: bool = True) -> Generator[None, No
 
 
 def pieces(body: bytes) -> Iterator[bytes]:
-    """Yield a body in pieces of a slice each."""
+    """Yield a body in chunks."""
     return (body[begin : begin + CHUNK_SIZE] for begin in range(0, len(body), CHUNK_SIZE))
 
 
 def size_limits(body: bytes, is_local: bool) -> int:
-    """Return how many commas and brackets a body may have; refuse one of more bytes than its sender may send."""
+    """Return how many commas and brackets a body may have.
+
+    Raises: Refused if it has more bytes than its sender may send.
+    """
     if is_local:
         return MARKS_MAX
     check_size(body)
@@ -107,29 +109,29 @@ def size_limits(body: bytes, is_local: bool) -> int:
 
 
 def check_size(body: bytes) -> None:
-    """Refuse a body that only a program with local rights may send."""
+    """Refuse a body that is too large for a client without local rights."""
     text = "A request may have at most ${most} bytes, unless it comes from a program on the machine of the node"
     require(len(body) <= REMOTE_SIZE_MAX, text, condition=f"size <= {REMOTE_SIZE_MAX}", most=REMOTE_SIZE_MAX)
 
 
 def check_marks(body: bytes, most: int) -> None:
-    """Refuse a body that may hold more values than one request can need, before it is decoded."""
+    """Refuse a body with more than `most` commas and brackets, before it is decoded."""
     if len(body) > most:
         require_marks(count_marks(body), most)
 
 
 def count_marks(body: bytes) -> int:
-    """Return how many commas and brackets there are."""
+    """Return the number of commas and brackets."""
     return sum(map(body.count, (b",", b"[", b"]", b"{", b"}")))
 
 
 def require_marks(marks: int, most: int) -> None:
-    """Refuse more marks than a request may have."""
+    """Refuse more than `most` marks."""
     require(marks <= most, "The request holds too many values", condition=f"commas + brackets <= {most}")
 
 
 def check_depth(body: bytes) -> None:
-    """Refuse a body that is nested too deep; like the reference, count brackets everywhere, also inside of texts."""
+    """Refuse a body that is nested too deep. Like the reference, count all brackets, including those inside texts."""
     if body.count(b"{") > DEPTH_MAX:
         check_depth_from(0, body, *b"{}")
     if body.count(b"[") > DEPTH_MAX:
@@ -137,7 +139,7 @@ def check_depth(body: bytes) -> None:
 
 
 def check_depth_from(depth: int, body: bytes, start: int, end: int) -> int:
-    """Refuse a part of a body, before which so many brackets are open, that is nested too deep; returns how many are open after it."""
+    """Refuse a chunk of a body that is nested too deep. `depth` brackets are open before it; return how many are open after it."""
     opened = body.count(start)
     if depth + opened > DEPTH_MAX:
         depths = accumulate(_steps(body, start, end), initial=depth)
@@ -146,14 +148,14 @@ def check_depth_from(depth: int, body: bytes, start: int, end: int) -> int:
 
 
 def _steps(body: bytes, start: int, end: int) -> memoryview:
-    """1 for each opening bracket and -1 for each closing one, in their order."""
+    """Return 1 for each opening bracket and -1 for each closing bracket, in order."""
     others = bytes(byte for byte in range(256) if byte not in (start, end))
     steps = bytes.maketrans(bytes((start, end)), b"\x01\xff")
     return memoryview(body.translate(steps, others)).cast("b")
 
 
 def _first_value(body: bytes) -> Any:
-    """Return the first value of a body that isn't one JSON value as a whole."""
+    """Decode the first value of a body that isn't one JSON value as a whole."""
     body = body.lstrip(_BLANK)
     if not body:
         raise EndOfFile("stringstream")
@@ -166,19 +168,19 @@ def _first_value(body: bytes) -> Any:
 
 
 def _malformed(error: Exception) -> ChainError:
-    """Return the refusal of a text that can't be decoded."""
+    """Return the refusal for a decoding error."""
     if isinstance(error, UnicodeError):
         return ParseError(NO_UTF8)
     return ParseError("${reason}", reason=str(error))
 
 
 def _may_hold_long_number(body: bytes) -> bool:
-    """Whether so many digits stand in a row, in a text or not, that an integer of them may be too large."""
+    """Whether a run of digits, in a text or not, is long enough for an integer that exceeds 64 bits."""
     return _LONG_NUMBER in body.translate(_DIGITS_AS_ZEROS)
 
 
 def _unreadable_integer(value: Any) -> ParseError | None:
-    """The refusal of the first integer that neither 64-bit type holds; like the reference's it says what the integer stands in."""
+    """Return the refusal of the first integer that fits no 64-bit type, with the enclosing values as in the reference."""
     steps = _unreadable_in_slices(value)
     while True:
         try:
@@ -189,8 +191,8 @@ def _unreadable_integer(value: Any) -> ParseError | None:
 
 
 def _unreadable_in_slices(value: Any) -> Generator[None, None, ParseError | None]:
-    """Return what `_unreadable_integer` does; yields after each slice."""
-    # What is being walked through, from the outside in: each array or object, its members, and the place of the next member.
+    """Do the same as `_unreadable_integer`, but yield after each chunk."""
+    # The path of the walk, from the outside in: each array or object, its members, and the index of the next member.
     path: list[tuple[Any, list[Any], int]] = [([value], [value], 0)]
     seen = 0
     while path:
@@ -213,12 +215,12 @@ def _unreadable_in_slices(value: Any) -> Generator[None, None, ParseError | None
 
 
 def _no_integer(value: int) -> ParseError:
-    """Return the refusal of an integer that neither 64-bit type holds."""
+    """Return the refusal of an integer that fits no 64-bit type."""
     return ParseError("Couldn't parse uint64_t" if value > 0 else "Couldn't parse int64_t")
 
 
 def _error_position(error: ParseError, value: Any, before: list[Any]) -> None:
-    """Note that a refused value stands in an array after these members, or in an object."""
+    """Add to a refusal that the value is in an array after these members, or in an object."""
     if type(value) is list:
         error.frames.append(("Attempting to parse array ${array}", {"array": ReadSoFar(before)}))
     else:
@@ -226,9 +228,9 @@ def _error_position(error: ParseError, value: Any, before: list[Any]) -> None:
 
 
 class ReadSoFar(list[Any]):
-    """The members of an array that have been read when one is refused; they print as the reference prints JSON.
+    """The members of an array before the refused one, printed as the reference prints JSON.
 
-    Where that would take more than a few thousand characters, nothing is shown; the reference prints all of it.
+    Empty if the text would exceed SHOWN_SIZE_MAX, where the reference prints all of it.
     """
 
     def __init__(self, members: list[Any]) -> None:
@@ -242,7 +244,7 @@ class ReadSoFar(list[Any]):
 
 
 def _is_longer(members: list[Any], size: int) -> bool:
-    """Whether members print with more characters in any case; looks at no more of them than that takes."""
+    """Whether members certainly print with more than `size` characters. Examines only as many members as that needs."""
     rest = [members]
     while rest and size >= 0:
         some = rest.pop()
@@ -262,7 +264,7 @@ def _is_longer(members: list[Any], size: int) -> bool:
 
 
 def _shown(value: Any) -> Any:
-    """A JSON value with its numbers as the reference writes them: texts where they are large or real."""
+    """Return a JSON value with numbers as the reference writes them: large and real numbers as texts."""
     if type(value) is int:
         return json_int(value)
     if type(value) is float:
