@@ -1,4 +1,4 @@
-"""The command line of `bin/coind`: its commands, each in a module that is loaded when it is called, and how a command ends."""
+"""Command line of `bin/coind`: its commands, each in a module that is imported on use, and their exit statuses."""
 
 import re
 import sys
@@ -15,24 +15,24 @@ from node.version import VERSION, VERSION_WORDS
 
 NODE, CHAIN, TOOLS, ABOUT = (Group.create_ordered(name) for name in ("Node", "Chain", "Tools", "About"))
 
-SOURCES_HELP = """Each option also has a variable of the environment, for example COIND_HTTP for --http, and a key in the file of
---config. The command line takes precedence, then the variable. Lists have commas in a variable.
+SOURCES_HELP = """Each option can also be set by an environment variable, for example COIND_HTTP for --http, or by a key in the file of
+--config. The command line takes precedence, then the variable. Separate the items of a list in a variable by commas.
 """
-TX_HELP = """Make, sign and broadcast transactions.
+TX_HELP = """Build, sign and broadcast transactions.
 
-The keys of the accounts of a chain made for tests are known; others come from --key, COIND_KEY or a prompt.
+The keys of a test chain's accounts are built in. Give other keys by --key, COIND_KEY or at the prompt.
 
 Example: bin/coind tx transfer alice bob "1.000 COIN" --memo thanks --wait
 """
-SHOW_HELP = """Look at a chain: accounts, blocks, posts, the market...
+SHOW_HELP = """Show the state of a chain: accounts, blocks, posts, the market...
 
-Tables on a terminal, aligned text elsewhere, JSON with --json.
+Prints tables on a terminal, aligned text elsewhere, and JSON with --json.
 
 Example: bin/coind show account alice
 """
 DEV_HELP = """Drive a local chain: blocks, time, snapshots, balances...
 
-The node must run on this machine, and have a chain that is made for tests.
+The node must run on this machine, with a test chain.
 
 Example: bin/coind dev advance 7d
 """
@@ -51,29 +51,29 @@ app.config = (sources,)
 app["--help"].group = app["--version"].group = ABOUT
 app.command("node.cli.run_options:run_command", name="run", help=f"Start a node.\n\n{SOURCES_HELP}", group=NODE, sort_key=1)
 app.command("node.cli.run_options:replay_command", name="replay", help=f"Apply a file of blocks.\n\n{SOURCES_HELP}", group=NODE, sort_key=2)
-app.command("node.cli.relay:relay_command", name="relay", help="Put the blocks of a node into a broker.", group=NODE, sort_key=3)
+app.command("node.cli.relay:relay_command", name="relay", help="Relay the blocks of a node to a broker.", group=NODE, sort_key=3)
 app.command("node.cli.tx.app:tx", name="tx", help=TX_HELP, group=CHAIN)
 app.command("node.cli.show.app:show", name="show", help=SHOW_HELP, group=CHAIN)
 app.command("node.cli.dev.app:dev", name="dev", help=DEV_HELP, group=CHAIN)
-app.command("node.cli.blocks:blocks", name="blocks", help="Look at the blocks of a data folder, or repair them.", group=TOOLS)
-app.command("node.cli.snapshot:snapshot", name="snapshot", help="Work with snapshots of the state, without a node.", group=TOOLS)
-app.command("node.cli.export:export_command", name="export", help="Write what a chain has done into files for other programs.", group=TOOLS)
-app.command("node.cli.sql:sql_command", name="sql", help="Ask an export questions in SQL.", group=TOOLS)
-app.command("node.cli.report:report_command", name="report", help="Pictures of what a chain did, in one file.", group=TOOLS)
+app.command("node.cli.blocks:blocks", name="blocks", help="Check or repair the block log of a data folder.", group=TOOLS)
+app.command("node.cli.snapshot:snapshot", name="snapshot", help="Save, list, load, verify or compare state snapshots.", group=TOOLS)
+app.command("node.cli.export:export_command", name="export", help="Export blocks to Parquet, CSV or JSON lines.", group=TOOLS)
+app.command("node.cli.sql:sql_command", name="sql", help="Query an export in SQL.", group=TOOLS)
+app.command("node.cli.report:report_command", name="report", help="Draw charts of a chain's activity, in one HTML file.", group=TOOLS)
 app.command(
-    "node.cli.optional_libraries:install_command", name="install", help="Add what only some users need: data, nats, ray.", group=TOOLS
+    "node.cli.optional_libraries:install_command", name="install", help="Install optional dependencies: data, nats or ray.", group=TOOLS
 )
 app.command("node.cli.keys:keys_command", name="keys", help="Print the keys of an account.", group=TOOLS)
 
 
 @app.command(name="completion", group=ABOUT)
 def completion_command(shell: Literal["bash", "zsh", "fish"], /) -> int:
-    """Print what makes a shell complete the commands and options.
+    """Print the completion script of a shell for the commands and options.
 
     Parameters
     ----------
     shell
-        The shell that reads it.
+        The shell.
     """
     print(app.generate_completion(shell=shell))
     return 0
@@ -81,7 +81,7 @@ def completion_command(shell: Literal["bash", "zsh", "fish"], /) -> int:
 
 @app.command(name="version", group=ABOUT)
 def version_command() -> int:
-    """Print the version of this program, of Python, and the names of its chains."""
+    """Print the versions of coind and Python, and the names of the chain specs."""
     import platform
 
     from node.specs.builder import spec_names
@@ -93,7 +93,7 @@ def version_command() -> int:
 
 
 def main() -> int:
-    """Run the command line of this process; returns its status."""
+    """Run the command line of this process and return its exit status."""
     try:
         status = app(sys.argv[1:], result_action="return_value", print_error=False, exit_on_error=False)
     except CycloptsError as error:
@@ -107,15 +107,15 @@ def main() -> int:
 
 
 def problem(error: CycloptsError) -> str:
-    """Return what is wrong with the command line, in a sentence."""
+    """Return the error of a command line as a sentence."""
     if isinstance(error, UnusedCliTokensError):
         given = " ".join(map(repr, error.unused_tokens or ()))
-        return f'No argument is expected at {given}. A text with spaces stands in quotes, as "1.000 COIN".'
+        return f'Unexpected argument: {given}. Put texts with spaces in quotes, for example "1.000 COIN".'
     text = " ".join(str(error).split())
-    # Where a nearest one is named, nobody needs the others.
+    # With a suggestion, the list of all commands is only noise.
     return re.sub(r"(Did you mean .*?\?) Available commands: .*", r"\1", text)
 
 
 def usage(error: CycloptsError) -> str:
-    """Return where to look after an error in the command line: at the help of the command, if there is one."""
+    """Return a pointer to the help of the command, or to the general help."""
     return f"See: {' '.join(['bin/coind', *(error.command_chain or ()), '--help'])}"

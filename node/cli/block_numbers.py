@@ -1,4 +1,4 @@
-"""Numbers of blocks as they are typed: 1M, 100k, 1_000, 1M:2M."""
+"""Parses block numbers and ranges of the command line: 1M, 100k, 1_000, 1M:2M."""
 
 import re
 
@@ -10,23 +10,23 @@ BLOCK_MAX = (1 << 32) - 1
 
 
 def count(text: str, option: str, *, least: int = 0) -> int:
-    """Return a number as 100000, 100_000, 100k or 1.5M. Raises NodeError, which names the option."""
+    """Parse a number, for example 100000, 100_000, 100k or 1.5M. Raises NodeError, which names the option."""
     found = NUMBER.fullmatch(text.replace("_", ""))
     if found is not None:
         whole, fraction, unit = found[1], found[2] or "", UNITS[found[3].lower()]
         number, rest = divmod(int(whole + fraction) * unit, 10 ** len(fraction))
         if not rest and least <= number <= BLOCK_MAX:
             return int(number)
-    what = f"expected a whole number from {least:,} to {BLOCK_MAX:,}, as 100000, 100k or 1.5M"
-    raise NodeError(f"{option} {text!r} is no number of blocks; {what}")
+    what = f"Expected a whole number from {least:,} to {BLOCK_MAX:,}, for example 100000, 100k or 1.5M."
+    raise NodeError(f"{option} {text!r} is not a number of blocks. {what}")
 
 
 def block_range(text: str, option: str) -> tuple[int, int | None]:
-    """Return the first and the last block of a range as 1M:2M, which ends before its second number; None for no end. Raises NodeError."""
+    """Return the first and the last block of FIRST:END, which excludes END. The last is None without an END. Raises NodeError."""
     start, colon, stop = text.partition(":")
     if not colon:
-        raise NodeError(f"{option} {text!r} is no range; expected FIRST:END, as 1M:2M, 1M: or :2M")
+        raise NodeError(f"{option} {text!r} is not a range. Expected FIRST:END, for example 1M:2M, 1M: or :2M.")
     first, end = count(start or "1", option), count(stop, option) if stop else None
     if end is not None and end <= max(first, 1):
-        raise NodeError(f"{option} {text} holds no block: it ends before block {end:,}")
+        raise NodeError(f"{option} {text} contains no block, since it ends before block {end:,}.")
     return max(first, 1), None if end is None else end - 1

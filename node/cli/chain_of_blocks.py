@@ -1,4 +1,4 @@
-"""Which chain the blocks are of that a command reads."""
+"""Selects the chain of the blocks that a command reads."""
 
 from pathlib import Path
 
@@ -10,14 +10,14 @@ from state.protocol.spec import ChainSpec
 
 
 def spec_of_blocks(path: Path, chain: str | None) -> ChainSpec:
-    """Return the spec of a chain by its name or the path of its file; without one, that of the blocks at a path.
+    """Return the spec with the name or path `chain`, or without one the spec of the blocks at `path`.
 
-    Raises NodeError, also for a chain that the blocks contradict.
+    Raises NodeError, also if the blocks belong to another chain.
     """
     given = None if chain is None else load_spec(chain)
     try:
         return chosen_chain(path, given)
     except UnknownChain as error:
-        raise NodeError(f"{error}; give it as --chain" if given is None else f"--chain {chain}: {error}") from None
+        raise NodeError(f"{error}. Give it by --chain." if given is None else f"--chain {chain}: {error}") from None
     except DataError as error:
         raise NodeError(str(error)) from None

@@ -1,4 +1,4 @@
-"""`coind export`: writes what a chain has done into files for other programs."""
+"""`coind export`: writes operations, blocks and rows of tables to files for other programs."""
 
 from functools import partial
 from pathlib import Path
@@ -20,30 +20,34 @@ CHUNK_BLOCKS = "100k"
 
 def export_command(
     source: Annotated[
-        Path, Parameter(help="A block log or JSON lines of blocks; a folder of them, or of a node; or -.", allow_leading_hyphen=True)
+        Path,
+        Parameter(
+            help="A block log, JSON lines of blocks, a folder of such files, a data folder, or - (stdin).", allow_leading_hyphen=True
+        ),
     ],
     /,
     *,
-    to: Annotated[Path, Parameter(help="The folder of the export; what is there of it already is skipped.")],
+    to: Annotated[Path, Parameter(help="The folder of the export; existing files of it are skipped.")],
     chain: ChainOfBlocks = None,
-    blocks: Annotated[str, Parameter(help="Only these blocks, as 1M:2M, which ends before block 2,000,000.")] = ":",
-    only: Annotated[str | None, Parameter(help="Only these kinds of operations, as transfer,vote; blocks: the blocks themselves.")] = None,
-    tables: Annotated[str, Parameter(help="Rows of these tables at the end; as comments@100k, every 100,000 blocks too.")] = "",
-    format: Annotated[Literal["parquet", "csv", "jsonl"], Parameter(help="The form of the files.")] = "parquet",
-    chunk: Annotated[str, Parameter(help="Blocks that share a file.")] = CHUNK_BLOCKS,
+    blocks: Annotated[str, Parameter(help="The range of blocks, for example 1M:2M (excludes block 2,000,000).")] = ":",
+    only: Annotated[str | None, Parameter(help="The kinds of operations, for example transfer,vote (blocks: the blocks).")] = None,
+    tables: Annotated[str, Parameter(help="Tables to write at the end (comments@100k: also every 100,000 blocks).")] = "",
+    format: Annotated[Literal["parquet", "csv", "jsonl"], Parameter(help="The file format.")] = "parquet",
+    chunk: Annotated[str, Parameter(help="Blocks per file.")] = CHUNK_BLOCKS,
     verify: Annotated[Literal["all", "none"], Parameter(help="Check everything in the blocks, or trust them.")] = "all",
     signature_workers: Annotated[
         int | None,
         Parameter(
-            name=("--signature-workers", "--workers"), help="Processes that recover keys ahead; by default one for each further core."
+            name=("--signature-workers", "--workers"),
+            help="Processes that recover the keys of signatures in advance; by default one per additional core.",
         ),
     ] = None,
-    dry: Annotated[bool, Flag, Parameter(help="Only say what would be done.")] = False,
+    dry: Annotated[bool, Flag, Parameter(help="Only print the plan.")] = False,
     config: Config = None,
 ) -> int:
-    """Write operations, blocks and rows of tables into files for other programs: Parquet, CSV or JSON lines.
+    """Write operations, blocks and rows of tables to files: Parquet, CSV or JSON lines.
 
-    An export that was stopped, or that has more blocks by now, goes on when it is started again with the same options.
+    Run it again with the same options to resume a stopped export, or to add new blocks.
 
     Example: bin/coind export block_log --chain steem-testnet --to steem --tables accounts
     """
@@ -73,15 +77,15 @@ def export_command(
 
 
 def names(text: str, option: str) -> tuple[str, ...]:
-    """Return the names of a list with commas. Raises NodeError for an empty one."""
+    """Parse names separated by commas. Raises NodeError for an empty name."""
     found = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
     if not all(found):
-        raise NodeError(f"{option} {text!r} has an empty name; expected names with commas in between, as transfer,vote")
+        raise NodeError(f"{option} {text!r} has an empty name. Separate names by commas, for example transfer,vote.")
     return found
 
 
 def tables_of(text: str) -> dict[str, int]:
-    """Return after how many blocks the rows of each table are written, 0: only at the end. Raises NodeError."""
+    """Return the interval in blocks at which each table is written, 0 for only at the end. Raises NodeError."""
     found = {}
     for each in names(text, "--tables") if text else ():
         name, at, every = each.partition("@")

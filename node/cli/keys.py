@@ -1,4 +1,4 @@
-"""`coind keys`: prints the keys of an account, as a name and a password give them or as a chain's spec does, without a node."""
+"""`coind keys`: prints the keys of an account from a chain spec, or derived from its name and a password, without a node."""
 
 from typing import Annotated, Literal
 
@@ -24,42 +24,42 @@ def keys_command(
     role: Annotated[Literal["owner", "active", "posting", "memo"] | None, Parameter(help="Only the keys of this role.")] = None,
     password: Annotated[
         str | None,
-        Parameter(help="The password that the keys are derived from; by default that of the chain's accounts.", show_default=False),
+        Parameter(help="The password for deriving the keys; by default that of the chain's accounts.", show_default=False),
     ] = None,
     config: Config = None,
 ) -> int:
-    """Print the keys of an account: of one of the chain's own those that its spec gives, else those of its name and a password."""
+    """Print the keys of an account from the chain spec, or derived from its name and a password."""
     if not is_valid_account_name(name):
-        raise NodeError(f"{name} is no valid account name")
+        raise NodeError(f"{name} is not a valid account name")
     spec = load_spec(chain)
     secrets, origin = keys_of(spec, name, password)
     say(f"keys of {name}{origin}, public ones with the prefix of the chain {spec.name} ({spec.key_prefix})")
     for each in ROLES if role is None else (role,):
         if each not in secrets:
-            raise NodeError(f"the spec of {spec.name} names only the public {each} key of {name}, not the private one")
+            raise NodeError(f"the spec of {spec.name} has only the public {each} key of {name}, not the private one")
         say(f"{each:8}public   {public_key_text(public_key(secrets[each]), spec.key_prefix)}")
         say(f"{each:8}private  {wif_from_secret(secrets[each])}")
     return 0
 
 
 def keys_of(spec: ChainSpec, name: str, password: str | None) -> tuple[dict[str, bytes], str]:
-    """Return the secrets of an account by role, and where they come from if it isn't plain. Raises NodeError where nobody knows them."""
+    """Return the secrets of an account by role, and a note on their origin, "" if it is obvious. Raises NodeError if they are unknown."""
     if password is None:
         known = next((account for account in known_accounts(spec) if account.name == name), None)
         if known is not None:
             return known.secrets, " as its spec gives them to a witness" if is_witness(spec, name) else ""
         if is_witness(spec, name) or any(account.name == name for account in spec.genesis.accounts):
-            raise NodeError(f"the spec of {spec.name} names only public keys of {name}; --password derives others from its name")
+            raise NodeError(f"the spec of {spec.name} has only public keys of {name}. Use --password to derive others from its name.")
     chosen = default_password(spec) if password is None else password
     origin = f" from its name and the password {chosen}" if password is None and not spec.is_test else ""
     return {role: derive_secret(name, role, chosen) for role in ROLES}, origin
 
 
 def is_witness(spec: ChainSpec, name: str) -> bool:
-    """Return whether an account is a witness of the genesis."""
+    """Whether an account is a witness at genesis."""
     return name in (spec.genesis.witness, *spec.genesis.witnesses)
 
 
 def default_password(spec: ChainSpec) -> str:
-    """Return the password of the spec's first account that has one; that of the chain dev where none has."""
+    """Return the password of the spec's first account with one, or that of the chain dev."""
     return next((account.password for account in spec.genesis.accounts if account.password), DEFAULT_PASSWORD)

@@ -1,7 +1,7 @@
-"""Where options come from in addition to the command line: variables of the environment, then the TOML file of `--config`.
+"""Sources of options in addition to the command line: environment variables, then the TOML file of `--config`.
 
-Every option of every command has a variable and a key. Those of `run` and `replay` are COIND_CHAIN and `chain`; those of other commands
-have the command in front: COIND_EXPORT_CHAIN, and `chain` in the table `[export]`. An empty variable counts as none.
+Every option of every command has a variable and a key. For `run` and `replay` they are, for example, COIND_CHAIN and `chain`. For other
+commands they include the command: COIND_EXPORT_CHAIN, and `chain` in the table `[export]`. An empty variable counts as unset.
 """
 
 import os
@@ -19,18 +19,18 @@ from node.runtime.suggestions import alternatives, closest, either
 from rpc.log import Log
 
 PREFIX = "COIND_"
-# Commands whose variables and keys are without the name of the command.
+# Commands whose variables and keys don't include the name of the command.
 UNNAMED = ("run", "replay")
 # Options of several commands, with one variable and key for all of them.
 SHARED = ("url", "key")
-# The file can't name another one.
+# A config file can't name another one.
 FORBIDDEN = "config"
 SIZE_MAX = 1 << 20
 WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
 LIST = "a list of texts"
 SHOWN_MAX = 200
 PAGE = "docs/options.toml"
-# How alike a variable and an option's must be for a warning: other programs have variables with this prefix as well.
+# The minimum similarity to a known variable for a warning, since other programs use variables with this prefix, too.
 SIMILARITY_MIN = 0.75
 
 # Kubernetes and Docker set variables such as COIND_PORT to the address of a service that is named coind.
@@ -41,14 +41,14 @@ Options = dict[str, Argument]
 
 
 class OptionSources:
-    """The sources of options for the commands of an app; what cyclopts calls after it has read the command line."""
+    """Sources of options for the commands of an app. cyclopts calls it after parsing the command line."""
 
     def __init__(self, app: App) -> None:
         self._app = app
         self._places: dict[str, str] = {}
 
     def __call__(self, _command: App, words: tuple[str, ...], arguments: ArgumentCollection) -> None:
-        """Take the options that the command line leaves open. Raises CycloptsError."""
+        """Set the options that are not on the command line. Raises CycloptsError."""
         options = options_of(arguments)
         self._places = {}
         for argument in options.values():
@@ -66,13 +66,13 @@ class OptionSources:
             self._take_file(given.tokens[-1].value, words, options)
 
     def in_words(self, text: str) -> str:
-        """Return the text of an error with each option named as it was given: `COIND_DATA` in place of `--data`."""
+        """Return an error text with each option named as it was given, for example `COIND_DATA` instead of `--data`."""
         for word, place in self._places.items():
             text = re.sub(rf"(?<![\w-]){re.escape(word)}(?![\w-])", place.replace("\\", r"\\"), text)
         return text
 
     def _add(self, argument: Argument, texts: Iterable[str], *, keyword: str, source: str, place: str) -> None:
-        """Give an option a value, as texts of the command line."""
+        """Set an option's value from texts, as on the command line."""
         self._places[argument.name] = place
         for index, text in enumerate(texts):
             argument.append(Token(keyword=keyword, value=text, source=source, index=index))
@@ -99,7 +99,7 @@ class OptionSources:
                 self._add(options[key], texts, keyword=key, source=file, place=f"{key} in {file}")
 
     def _table_of(self, file: str, words: tuple[str, ...], options: Options) -> dict[str, Any]:
-        """Return the part of a file that is for a command."""
+        """Return the part of a file that belongs to a command."""
         root = read_file(file)
         if words[0] in UNNAMED:
             others = set(names(self._app)) - set(UNNAMED)
@@ -117,14 +117,14 @@ class OptionSources:
         return {key: value for key, value in root.items() if key in unnamed} | dict(table)
 
     def _options_beside(self, words: tuple[str, ...]) -> set[str]:
-        """Return the options whose keys and variables may stand beside those of a command without being meant for it."""
+        """Return the options of other commands whose keys and variables are allowed next to those of this command."""
         if words[0] not in UNNAMED:
             return set()
         (other,) = (name for name in UNNAMED if name != words[0])
         return {*options_of(self._app[other].assemble_argument_collection()), *SHARED}
 
     def _warn_of_mistyped(self, words: tuple[str, ...], options: Options) -> None:
-        """Warn of variables that are no option's, and look as if they should be."""
+        """Log a warning for each unknown variable that is similar to an option's."""
         start = variable_start(words)
         unknown = {name for name in os.environ if name.startswith(start)} - {variable_of(words, each) for each in options.values()}
         unknown -= {name for each in options.values() for name in earlier_variables(words, each)}
@@ -135,7 +135,7 @@ class OptionSources:
         for name in sorted(unknown - known):
             near = closest(name.removeprefix(PREFIX).upper(), [each.removeprefix(PREFIX) for each in known], SIMILARITY_MIN)
             if near:
-                _log.warning("a variable is no option and has no effect", variable=name, nearest=either([PREFIX + each for each in near]))
+                _log.warning("unknown environment variable ignored", variable=name, nearest=either([PREFIX + each for each in near]))
 
 
 def names(app: App) -> list[str]:
@@ -144,12 +144,12 @@ def names(app: App) -> list[str]:
 
 
 def options_of(arguments: Iterable[Argument]) -> Options:
-    """Return the options among arguments by their names without the dashes, which are their keys in a file."""
+    """Return the options among arguments by their keys in a file: their names without dashes."""
     return {each.name.removeprefix("--"): each for each in arguments if each.names and each.name.startswith("--")}
 
 
 def variable_start(words: tuple[str, ...]) -> str:
-    """Return how the variables of a command begin."""
+    """Return the prefix of a command's variables."""
     return PREFIX if words[0] in UNNAMED else PREFIX + "_".join(words).replace("-", "_").upper() + "_"
 
 
@@ -169,19 +169,19 @@ def earlier_variables(words: tuple[str, ...], argument: Argument) -> list[str]:
 
 
 def declared_variable(argument: Argument) -> str:
-    """Return the variable of an option that has the same one in all commands; empty for other options."""
+    """Return the variable of an option that has the same one in all commands, "" for other options."""
     return next(iter(argument.parameter.env_var or ()), "")
 
 
 def unset(options: Mapping[str, Argument]) -> Options:
-    """Return the options without a value so far. A port counts as set where the address has one."""
+    """Return the options without a value. `--port` counts as set if `--http` includes a port."""
     http = options.get("http")
     is_port_set = http is not None and bool(http.tokens) and has_port(http.tokens[-1].value)
     return {name: each for name, each in options.items() if not each.tokens and not (name == "port" and is_port_set)}
 
 
 def type_in_file(hint: Any) -> Any:
-    """Return the type that an option has in a file: paths and choices are text."""
+    """Return the type of an option in a file. Paths and choices are text."""
     return next((kind for kind in (hint, *get_args(hint)) if kind in WORDS or get_origin(kind) is tuple), str)
 
 
@@ -197,5 +197,5 @@ def read_file(file: str) -> dict[str, Any]:
         raise CycloptsError(msg=f"--config {file}: can't be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise CycloptsError(msg=f"--config {file}: expected text in UTF-8") from None
-    except (ValueError, RecursionError) as error:  # of TOML, or of a number with thousands of digits
+    except (ValueError, RecursionError) as error:  # invalid TOML, or a number with thousands of digits
         raise CycloptsError(msg=f"--config {file}: expected TOML: {error or 'nested too deeply'}") from None

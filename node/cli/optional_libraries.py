@@ -1,6 +1,6 @@
-"""`coind install`: adds what only some users need.
+"""`coind install`: installs optional dependencies.
 
-In a checkout the launcher has done it before this is called. An installed package asks the pip of its own environment, or uv.
+In a checkout, the launcher installs them before this runs. An installed package calls pip of its environment, or uv.
 """
 
 import importlib
@@ -20,14 +20,14 @@ from node.runtime.install_location import IS_INSTALLED
 from node.runtime.optional_libraries import Extra, load_extra
 from node.runtime.output import say
 
-# A module of each, which shows whether it is there.
+# The modules that show whether an extra is installed.
 MODULES: dict[Extra, tuple[str, ...]] = {"data": ("pyarrow", "duckdb", "pandas"), "nats": ("nats",), "ray": ("ray", "grpc")}
 
 
 def install_command(
-    extra: Annotated[Extra, Parameter(help="data: exports, SQL, reports; nats: blocks by a broker; ray: replay in parallel.")], /
+    extra: Annotated[Extra, Parameter(help="data: exports, SQL, reports; nats: blocks from a broker; ray: replay on a cluster.")], /
 ) -> int:
-    """Add what only some users need."""
+    """Install optional dependencies: data, nats or ray."""
     if IS_INSTALLED and any(find_spec(module) is None for module in MODULES[extra]):
         install(packages_of(extra, requires("coind") or ()))
     for module in MODULES[extra]:
@@ -37,9 +37,9 @@ def install_command(
 
 
 def packages_of(extra: Extra, requirements: Sequence[str]) -> list[str]:
-    """Return the packages of an extra, with the versions that fit, from what the wheel says of itself.
+    """Return the packages of an extra with their versions, from the wheel's metadata.
 
-    The wheel isn't named to pip: a package index may have another project of this name.
+    pip doesn't get the wheel's name, since a package index can have another project with it.
     """
     pairs = [requirement.partition(";") for requirement in requirements]
     return [package.strip() for package, _, marker in pairs if marker.replace('"', "'").strip() == f"extra == '{extra}'"]
@@ -49,22 +49,22 @@ def install(packages: Sequence[str]) -> None:
     """Install packages into the environment of this process. Raises NodeError."""
     command = installer(packages)
     say(shlex.join(command))
-    sys.stdout.flush()  # before what the command prints
+    sys.stdout.flush()  # before the output of the command
     status = subprocess.run(command, stdin=subprocess.DEVNULL, check=False).returncode
     if status:
-        raise NodeError(f"{command[0]} ended with status {status}; what it needs stands above. To try once more: {shlex.join(command)}")
+        raise NodeError(f"{command[0]} failed with status {status}. Its output says why. To retry: {shlex.join(command)}")
     importlib.invalidate_caches()
 
 
 def installer(packages: Sequence[str]) -> list[str]:
-    """Return the command that installs packages for the Python of this process. Raises NodeError where there is neither pip nor uv.
+    """Return the command that installs packages for the Python of this process. Raises NodeError if there is neither pip nor uv.
 
-    The caller's folder has no say in it: Python would take modules from there, and uv settings, such as another index.
+    The command ignores the current folder, which could contain modules for Python or settings for uv, for example another index.
     """
     if find_spec("pip"):
         return [sys.executable, "-P", "-m", "pip", "install", *packages]
     if uv := shutil.which("uv"):
         return [uv, "pip", "install", "--directory", sys.prefix, "--python", sys.executable, *packages]
     raise NodeError(
-        f"{sys.executable} has no pip, and there is no uv; add one of them, or install this by other means: {shlex.join(packages)}"
+        f"{sys.executable} has no pip, and there is no uv. Install one of them, or install these packages: {shlex.join(packages)}"
     )

@@ -1,4 +1,4 @@
-"""Parameters that several commands have, as cyclopts takes them."""
+"""cyclopts parameters that several commands share."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,7 +10,7 @@ from node.runtime.errors import NodeError
 
 
 def split_list(_hint: Any, text: str, **_more: Any) -> list[str]:
-    """Return the texts that a variable gives an option that can be repeated: with commas or spaces in between."""
+    """Split the variable of a repeatable option at commas and spaces."""
     return text.replace(",", " ").split()
 
 
@@ -21,14 +21,14 @@ Positive = Parameter(validator=Number(gte=1))
 Chain = Annotated[str, Parameter(help="A chain spec: a name, or a TOML file.")]
 ChainOfBlocks = Annotated[str | None, Parameter(help="A chain spec: a name, or a TOML file; by default that of the blocks.")]
 # Read by node/cli/option_sources.py, not by the commands.
-Config = Annotated[str | None, Parameter(help="Take options from this TOML file.", env_var="COIND_CONFIG")]
+Config = Annotated[str | None, Parameter(help="A TOML file with options.", env_var="COIND_CONFIG")]
 
 
 def data_folder(text: str) -> Path:
     """Return the path of a data folder. Raises NodeError.
 
-    An empty path, for example from a shell variable that isn't set, would mean the current folder, and so is refused.
+    An empty path would mean the current folder. It is refused, since it usually comes from an unset shell variable.
     """
     if not text or "\0" in text:
-        raise NodeError(f"--data {text!r} is no folder; name one, or . for the current one")
+        raise NodeError(f"--data {text!r} is not a folder. Give a folder, or . for the current one.")
     return Path(text)

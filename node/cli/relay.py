@@ -1,4 +1,4 @@
-"""`coind relay`: puts the blocks of a node into a broker."""
+"""`coind relay`: relays the blocks of a node to a broker."""
 
 import asyncio
 import contextlib
@@ -19,15 +19,15 @@ GIB = 1 << 30
 
 def relay_command(
     *,
-    from_: Annotated[str, Parameter(name="--from", help="The node whose blocks are relayed, http://HOST:PORT.")],
+    from_: Annotated[str, Parameter(name="--from", help="The node to relay from, http://HOST:PORT.")],
     to: Annotated[str, Parameter(help="The broker, nats://HOST:PORT, with JetStream.")],
-    operations: Annotated[bool, Parameter(help="Whether each operation is relayed, too, by its kind.")] = True,
-    max_gib: Annotated[float, Parameter(help="How much each stream may hold, in GiB; the oldest is dropped first.")] = 1.0,
-    metrics: Annotated[str, Parameter(help="Where to show metrics to Prometheus, as HOST:PORT; by default nowhere.")] = "",
-    log_json: Annotated[bool, Parameter(help="Log JSON lines on a terminal, too.", negative="")] = False,
+    operations: Annotated[bool, Parameter(help="Whether to relay operations, too, with a subject for each kind.")] = True,
+    max_gib: Annotated[float, Parameter(help="The size limit of each stream, in GiB; the oldest messages are dropped.")] = 1.0,
+    metrics: Annotated[str, Parameter(help="The address of the metrics page for Prometheus, HOST:PORT; by default none.")] = "",
+    log_json: Annotated[bool, Parameter(help="Log JSON lines even on a terminal.", negative="")] = False,
     config: Config = None,
 ) -> int:
-    """Put the blocks of a node into a broker (NATS JetStream), for replicas and for others."""
+    """Relay the blocks of a node to a broker (NATS JetStream), for replicas and other programs."""
     from node.replicas.relay.metrics import RelayCounters
     from node.replicas.relay.relay import Relay
 
@@ -43,7 +43,7 @@ def relay_command(
 
 
 async def run_until_signal(work: Coroutine[None, None, None]) -> None:
-    """Run until it ends or a signal comes."""
+    """Run `work` until it ends or a signal arrives."""
     task = asyncio.ensure_future(work)
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, task.cancel)

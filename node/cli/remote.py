@@ -1,5 +1,6 @@
-"""A node that a command talks to, with the chain that it serves: symbols, key prefix and chain id come from the node, by methods that every
-node of the family has. For a chain of `genesis/` its spec adds the keys that it makes public.
+"""The node that a command calls, and its chain. Symbols, key prefix and chain id come from methods that every node of the family has.
+
+For a chain of `genesis/`, its spec adds the public test keys.
 """
 
 import struct
@@ -25,7 +26,7 @@ from state.protocol.transaction import Wire
 from state.protocol.values.text import version_from_text
 
 CHAIN_ID_DIGITS = 64
-# What reading a result raises that has another form than nodes of the family give it.
+# Exceptions raised by parsing a result of an unexpected form.
 STRANGE = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, struct.error, ChainError)
 DEV_GROUP = "dev_api."
 
@@ -33,15 +34,15 @@ DEV_GROUP = "dev_api."
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class RemoteOptions:
-    """The options of every command that asks a node."""
+    """Options of every command that calls a node."""
 
-    url: Annotated[str, Parameter(help="The node to ask.", env_var="COIND_URL")] = DEFAULT_URL
-    json: Annotated[bool, Flag, Parameter(help="Print JSON for programs.")] = False
+    url: Annotated[str, Parameter(help="The address of the node.", env_var="COIND_URL")] = DEFAULT_URL
+    json: Annotated[bool, Flag, Parameter(help="Print JSON.")] = False
     config: Config = None
 
 
 def carried_out(options: RemoteOptions, work: Callable[["Remote"], int | None]) -> int:
-    """Do the work of a command at a node, and return the status of the process; a refusal of the node is printed with its reasons."""
+    """Run the work of a command and return the exit status. Prints a refusal of the node with its explanation."""
     remote = Remote(options.url)
     try:
         return work(remote) or Status.DONE
@@ -49,16 +50,16 @@ def carried_out(options: RemoteOptions, work: Callable[["Remote"], int | None]) 
         report_refusal(error, remote.url, as_json=options.json)
         return Status.REFUSED
     except Unreachable as error:
-        raise Unreachable(f"{error}. Start a node with bin/coind run, or name another one with --url or COIND_URL") from error
+        raise Unreachable(f"{error}. Start a node with bin/coind run, or give another address by --url or COIND_URL.") from error
     except STRANGE as error:
         why = f"{type(error).__name__}: {error}"[:SHOWN_CHARACTERS_MAX]
-        raise NoNode(f"{remote.url} answers {remote.last_method} in a form that is not known here ({why})") from error
+        raise NoNode(f"{remote.url} answers {remote.last_method} in an unknown format ({why})") from error
     finally:
         remote.close()
 
 
 def report_refusal(error: RefusedCall, url: str, *, as_json: bool) -> None:
-    """Print a refusal of the node: its message, why and what to do, as far as the node says so."""
+    """Print a refusal of the node: its message, and the reason and the advice if the node gives them."""
     if as_json:
         write_json({"error": error.error})
     last_line(f"coind: {url} refuses {error.method}: {error.message}")
@@ -72,9 +73,9 @@ def report_refusal(error: RefusedCall, url: str, *, as_json: bool) -> None:
     elif error.is_unknown_method:
         is_dev = error.method.startswith(DEV_GROUP)
         last_line(
-            "what to do: dev_api is served by coind on chains made for tests, to programs on its machine: bin/coind run"
+            "what to do: use coind with a test chain on this machine, which serves dev_api: bin/coind run"
             if is_dev
-            else "what to do: turn the plugin on that serves this method, or ask another node with --url"
+            else "what to do: enable the plugin of this method on the node, or use another node with --url"
         )
 
 
@@ -97,7 +98,7 @@ class Remote:
 
     @cached_property
     def spec(self) -> ChainSpec:
-        """The chain of the node: one of `genesis/` with its chain id and names, otherwise one that is built from what the node says."""
+        """The spec of the node's chain: one of `genesis/` with the same chain id and symbols, else one built from the node's constants."""
         config = self._asked("condenser_api.get_config")
         brand = brand_of(config, self.url)
         chain_id = self._chain_id(config)
@@ -125,7 +126,7 @@ class Remote:
         return found
 
     def require_chain(self, name: str | None) -> None:
-        """Refuse unless the node serves the chain of this spec; None: any will do. Raises NodeError."""
+        """Raise NodeError unless the node has the chain of this spec. None accepts any chain."""
         if name is None:
             return
         wanted = load_spec(name)
@@ -136,17 +137,17 @@ class Remote:
             )
 
     def _asked(self, method: str) -> dict[str, Any]:
-        """The object that a method which every node has answers; a node of another family doesn't know it."""
+        """Return the object from a method that every node of the family has. Raises NoNode for other nodes."""
         try:
             found = self.call(method)
         except RefusedCall as error:
-            raise NoNode(f"{self.url} is no node of this chain family: {method} is refused with {error.message!r}") from None
+            raise NoNode(f"{self.url} is not a node of this chain family: {method} is refused with {error.message!r}") from None
         if not isinstance(found, dict):
-            raise NoNode(f"{self.url} is no node of this chain family: {method} is no object")
+            raise NoNode(f"{self.url} is not a node of this chain family: {method} doesn't return an object")
         return found
 
     def _chain_id(self, config: dict[str, Any]) -> bytes:
-        """The chain id, of the version or of the constants: older nodes have it in one of both only."""
+        """Return the chain id from the version or the constants, since older nodes have it in only one of them."""
         given = str(self._asked("condenser_api.get_version").get("chain_id", ""))
         if len(given) != CHAIN_ID_DIGITS:
             given = next((str(value) for key, value in config.items() if key.endswith("CHAIN_ID")), "")
@@ -155,18 +156,18 @@ class Remote:
         except ValueError:
             chain_id = b""
         if len(chain_id) * 2 != CHAIN_ID_DIGITS:
-            raise NoNode(f"{self.url} doesn't say its chain id")
+            raise NoNode(f"{self.url} doesn't report its chain id")
         return chain_id
 
     def _symbols(self) -> dict[str, str]:
-        """The spelling of the three symbols, as the supplies show it."""
+        """Return the names of the three symbols, taken from the supplies."""
         props = self.head()
         debt = next((key for key in props if key.startswith("current_") and key.endswith("_supply") and key != "current_supply"), "")
         keys = {"coin_symbol": "current_supply", "debt_symbol": debt, "vests_symbol": "total_vesting_shares"}
         try:
             return {name: str(props[key]).split(" ")[1] for name, key in keys.items()}
         except (KeyError, IndexError):
-            raise NoNode(f"{self.url} is no node of this chain family: it shows no supplies") from None
+            raise NoNode(f"{self.url} is not a node of this chain family: it reports no supplies") from None
 
 
 def known_specs() -> Iterator[ChainSpec]:
@@ -176,16 +177,16 @@ def known_specs() -> Iterator[ChainSpec]:
 
 
 def brand_of(config: dict[str, Any], url: str) -> str:
-    """Return the brand word of a chain, which the names of its constants begin with."""
+    """Return the brand of a chain: the prefix of its constants' names."""
     for key in config:
         word = key.removesuffix("_ADDRESS_PREFIX")
         if word != key:
             return word.lower()
-    raise NoNode(f"{url} is no node of this chain family: its constants have no address prefix")
+    raise NoNode(f"{url} is not a node of this chain family: its constants have no address prefix")
 
 
 def foreign_spec(config: dict[str, Any], facts: dict[str, Any]) -> ChainSpec:
-    """Return the spec of a chain that none of `genesis/` describes, as far as reading and signing its transactions needs it."""
+    """Return a spec for a chain that is not in `genesis/`, sufficient for reading and signing its transactions."""
     upper = facts["brand"].upper()
     is_test = bool(config.get("IS_TEST_NET"))
     base = load_spec("testnet" if is_test else "steem-mainnet")

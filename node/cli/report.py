@@ -1,4 +1,4 @@
-"""`coind report`: pictures of what a chain did, in one file."""
+"""`coind report`: draws charts of a chain's activity, in one HTML file."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -15,17 +15,17 @@ from state.chain.skip import TRUSTED, Skip
 
 def report_command(
     source: Annotated[
-        Path, Parameter(help="The folder of an export in Parquet; or a file or folder of blocks, or -.", allow_leading_hyphen=True)
+        Path, Parameter(help="The folder of a Parquet export, a file or folder of blocks, or - (stdin).", allow_leading_hyphen=True)
     ],
     /,
     *,
-    to: Annotated[Path, Parameter(help="The file to write, as report.html.")],
+    to: Annotated[Path, Parameter(help="The file to write, for example report.html.")],
     chain: ChainOfBlocks = None,
-    at: Annotated[int | None, Positive, Parameter(help="Report up to this block; by default the last.")] = None,
+    at: Annotated[int | None, Positive, Parameter(help="The last block of the report; by default the last one.")] = None,
     verify: Annotated[Literal["all", "none"], Parameter(help="Check everything in the blocks, or trust them.")] = "all",
     config: Config = None,
 ) -> int:
-    """Write a page with pictures of what a chain did, and the numbers behind them. It needs no network.
+    """Write an HTML page with charts of a chain's activity and their numbers. The page works offline.
 
     Example: bin/coind report block_log --chain steem-testnet --to report.html
     """
@@ -40,5 +40,5 @@ def report_command(
         spec = spec_of_blocks(source, chain)
     status = report(source, spec, to, at=at, skip_flags=TRUSTED if verify == "none" else Skip.NOTHING, workers=default_workers())
     if not status:
-        say(f"{to} is written: {to.stat().st_size:,} bytes")
+        say(f"{to} written: {to.stat().st_size:,} bytes")
     return status

@@ -1,6 +1,6 @@
-"""`coind run` and `coind replay`: their options, with the checks of each, and the settings of the node that follow from them.
+"""`coind run` and `coind replay`: their options, checks of these, and the resulting settings of the node.
 
-Options that both have are declared once, in `Common`.
+`Common` declares the options of both commands.
 """
 
 import shlex
@@ -38,7 +38,7 @@ WORKERS_MAX = 64
 READERS_MAX = 64
 TIME_DIGITS_MAX = 20
 
-# In the order in which the help shows them.
+# In the order of the help.
 GROUP_NAMES = ("Chain", "Blocks and time", "Following", "Data", "Access", "Output", "Checks")
 THE_CHAIN, BLOCKS, FOLLOWING, DATA, ACCESS, OUTPUT, CHECKS = map(Group.create_ordered, GROUP_NAMES)
 
@@ -46,72 +46,70 @@ THE_CHAIN, BLOCKS, FOLLOWING, DATA, ACCESS, OUTPUT, CHECKS = map(Group.create_or
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class Common:
-    """The options that `run` and `replay` share."""
+    """Options of both `run` and `replay`."""
 
     chain: Annotated[
         str | None,
         Parameter(
-            help=f"A chain spec: a name, or a TOML file; by default {DEFAULT_CHAIN}, of a replay that of its blocks.", group=THE_CHAIN
+            help=f"A chain spec: a name, or a TOML file; by default {DEFAULT_CHAIN}, for a replay that of its blocks.", group=THE_CHAIN
         ),
     ] = None
     config: Annotated[Config, Parameter(group=THE_CHAIN)] = None
     cors: Annotated[
         tuple[str, ...],
         Repeated,
-        Parameter(help="Let in pages of this origin only, as http://localhost:3000; off: no pages; can be repeated.", group=ACCESS),
+        Parameter(help="An allowed origin of web pages, for example http://localhost:3000 (off: none); can be repeated.", group=ACCESS),
     ] = ()
     proxy: Annotated[
         tuple[str, ...],
         Repeated,
         Parameter(
-            help="Believe the X-Forwarded-For of this address, or network, as of proxies on this machine; can be repeated.", group=ACCESS
+            help="An address or network of proxies whose X-Forwarded-For is trusted, as on this machine; can be repeated.", group=ACCESS
         ),
     ] = ()
-    no_explorer: Annotated[bool, Flag, Parameter(help="Show no pages to browsers.", group=ACCESS)] = False
-    http2: Annotated[bool, Flag, Parameter(help="Speak HTTP/2 as well, with clients that begin with it.", group=ACCESS)] = False
+    no_explorer: Annotated[bool, Flag, Parameter(help="Disable the explorer's pages.", group=ACCESS)] = False
+    http2: Annotated[bool, Flag, Parameter(help="Accept HTTP/2 from clients that start with it.", group=ACCESS)] = False
     allow_debug: Annotated[
         bool,
         Flag,
-        Parameter(help="Serve the debug methods on an address that other machines can reach, and to everyone there.", group=ACCESS),
+        Parameter(help="Serve the debug methods to every client, even on an address that other machines can reach.", group=ACCESS),
     ] = False
     ready_file: Annotated[
         Path | None,
-        Parameter(help="Write a JSON file once requests are answered: address, chain, chain_id, pid. Removed at the end.", group=OUTPUT),
+        Parameter(help="A JSON file that exists while the node serves: address, chain, chain_id, pid.", group=OUTPUT),
     ] = None
     show_keys: Annotated[bool, Flag, Parameter(help="Show the keys of all roles of the funded accounts.", group=OUTPUT)] = False
-    quiet: Annotated[bool, Flag, Parameter(help="Print no banner, and only warnings and errors.", group=OUTPUT)] = False
-    verbose: Annotated[bool, Flag, Parameter(help="Log everything: on a terminal, empty blocks and all values too.", group=OUTPUT)] = False
-    log_json: Annotated[bool, Flag, Parameter(help="Log JSON lines on a terminal, too.", group=OUTPUT)] = False
-    log_level: Annotated[
-        Level | None, Parameter(help="The lines of the log that are written: these and more serious ones; by default info.", group=OUTPUT)
-    ] = None
+    quiet: Annotated[bool, Flag, Parameter(help="Print only warnings and errors, without the banner.", group=OUTPUT)] = False
+    verbose: Annotated[bool, Flag, Parameter(help="Log everything, on a terminal also empty blocks and all values.", group=OUTPUT)] = False
+    log_json: Annotated[bool, Flag, Parameter(help="Log JSON lines even on a terminal.", group=OUTPUT)] = False
+    log_level: Annotated[Level | None, Parameter(help="The lowest level to log; by default info.", group=OUTPUT)] = None
     signature_workers: Annotated[
         int | None,
         Parameter(
             name=("--signature-workers", "--workers"),
             help=(
-                "Processes that recover keys ahead of the chain, once there are many to recover; by default one for each further core,"
-                " up to 3; 0: none."
+                "Processes that recover the keys of signatures in advance, when there are many; by default one per additional core,"
+                " up to 3 (0: none)."
             ),
             group=CHECKS,
             validator=Number(gte=0, lte=WORKERS_MAX),
         ),
     ] = None
     check_invariants: Annotated[
-        int, Natural, Parameter(help="Check every N blocks whether everything in the state adds up; 0: never.", group=CHECKS)
+        int, Natural, Parameter(help="The interval in blocks for checking the invariants of the state (0: never).", group=CHECKS)
     ] = 0
 
     def begin(self) -> None:
-        """Set up the log. Raises NodeError when two options contradict each other."""
+        """Set up the log. Raises NodeError for contradictory options."""
         if self.quiet and self.verbose:
-            raise NodeError("--quiet and --verbose contradict each other; give one of them")
+            raise NodeError("--quiet and --verbose contradict each other. Give one of them.")
         if self.log_level is not None and (self.quiet or self.verbose):
-            raise NodeError(f"--log-level and --{'quiet' if self.quiet else 'verbose'} set the same; give one of them")
+            raise NodeError(f"--log-level and --{'quiet' if self.quiet else 'verbose'} both set the log level. Give one of them.")
         level: Level = self.log_level or ("warning" if self.quiet else "debug" if self.verbose else "info")
         configure_logs(level, is_json=True if self.log_json else None)
 
     def settings(self, spec: ChainSpec, http: Address | None, **own: Any) -> Settings:
-        """Return the settings of these options and of a command's `own`."""
+        """Return the settings from these options and the command's `own` settings."""
         return Settings(
             spec=spec,
             http=http,
@@ -132,55 +130,62 @@ class Common:
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class Run(Common):
-    """The options of `run`."""
+    """Options of `run`."""
 
     witnesses: Annotated[
         int,
-        Parameter(help="Witnesses of the chain: 21 make real rounds.", group=THE_CHAIN, validator=Number(gte=1, lte=COIN_MAX_WITNESSES)),
+        Parameter(
+            help="The number of witnesses (21: as on the public chain).", group=THE_CHAIN, validator=Number(gte=1, lte=COIN_MAX_WITNESSES)
+        ),
     ] = 1
     accounts: Annotated[
         int | None,
         Parameter(
-            help="Accounts with funds, whose keys are known; by default the spec's.",
+            help="The number of funded accounts with known keys; by default that of the spec.",
             group=THE_CHAIN,
             validator=Number(gte=1, lte=ACCOUNTS_MAX),
         ),
     ] = None
-    enable: Annotated[tuple[str, ...], Repeated, Parameter(help="A plugin to run in addition; can be repeated.", group=THE_CHAIN)] = ()
-    disable: Annotated[tuple[str, ...], Repeated, Parameter(help="A plugin not to run; can be repeated.", group=THE_CHAIN)] = ()
-    produce: Annotated[bool | None, Parameter(help="Whether to produce blocks; by default with the spec's keys.", group=BLOCKS)] = None
+    enable: Annotated[tuple[str, ...], Repeated, Parameter(help="A plugin to enable; can be repeated.", group=THE_CHAIN)] = ()
+    disable: Annotated[tuple[str, ...], Repeated, Parameter(help="A plugin to disable; can be repeated.", group=THE_CHAIN)] = ()
+    produce: Annotated[bool | None, Parameter(help="Whether to produce blocks; by default if the spec has keys for it.", group=BLOCKS)] = (
+        None
+    )
     blocks: Annotated[
         str,
         Parameter(
-            help="When: interval[:SECONDS], by the clock; instant, one for each transaction; manual, when asked; mixed:SECONDS.",
+            help="The block mode: interval[:SECONDS], instant (one per transaction), manual (on request), or mixed:SECONDS.",
             group=BLOCKS,
         ),
     ] = "interval"
     time: Annotated[
-        str | None, Parameter(help="The chain's time at the start, as 2026-03-01T12:00:00 (UTC) or in seconds since 1970.", group=BLOCKS)
+        str | None,
+        Parameter(help="The chain's time at the start, for example 2026-03-01T12:00:00 (UTC), or seconds since 1970.", group=BLOCKS),
     ] = None
-    leap: Annotated[Leap, Parameter(help="What a leap of the time makes of the slots in between.", group=BLOCKS)] = "missed"
+    leap: Annotated[
+        Leap, Parameter(help="Slots skipped by a time jump: missed (no blocks) or produced (one block each).", group=BLOCKS)
+    ] = "missed"
     follow: Annotated[
         str | None,
-        Parameter(help="Take blocks from another node, http://HOST:PORT, or a broker, nats://HOST, and serve them.", group=FOLLOWING),
+        Parameter(help="The node, http://HOST:PORT, or broker, nats://HOST, to follow as a replica.", group=FOLLOWING),
     ] = None
     broadcast_to: Annotated[
         str | None,
-        Parameter(help="The node to which broadcasts are passed on, http://HOST:PORT; by default the followed one.", group=FOLLOWING),
+        Parameter(help="The node for forwarded broadcasts, http://HOST:PORT; by default the followed node.", group=FOLLOWING),
     ] = None
-    trust: Annotated[bool, Flag, Parameter(help="Take the followed node's blocks without checking signatures.", group=FOLLOWING)] = False
-    data: Annotated[str | None, Parameter(help="Keep the blocks in this folder; a restart goes on from them.", group=DATA)] = None
-    sync: Annotated[str, Parameter(help="When blocks must survive a loss of power: block, never, or a number of SECONDS.", group=DATA)] = (
+    trust: Annotated[bool, Flag, Parameter(help="Apply the followed node's blocks without checking signatures.", group=FOLLOWING)] = False
+    data: Annotated[str | None, Parameter(help="The folder for the blocks; a restart resumes from them.", group=DATA)] = None
+    sync: Annotated[str, Parameter(help="When to sync blocks to the disk: block (each one), never, or every SECONDS.", group=DATA)] = (
         "block"
     )
     snapshot_every: Annotated[
-        int, Natural, Parameter(help="Save a snapshot in the folder after every N blocks and at the end; 0: never.", group=DATA)
+        int, Natural, Parameter(help="The interval in blocks for saving a snapshot, also saved at shutdown (0: never).", group=DATA)
     ] = EVERY
-    http: Annotated[str, Parameter(help="Where to answer: a port, a host, or HOST:PORT.", group=ACCESS)] = DEFAULT_HTTP
+    http: Annotated[str, Parameter(help="The address to listen on: a port, a host, or HOST:PORT.", group=ACCESS)] = DEFAULT_HTTP
     readers: Annotated[
         int,
         Parameter(
-            help="Processes that answer reads beside the one that owns the chain, each with a chain of its own.",
+            help="The number of additional processes that answer reads. Each holds a full copy of the chain.",
             group=ACCESS,
             validator=Number(gte=0, lte=READERS_MAX),
         ),
@@ -188,23 +193,23 @@ class Run(Common):
     port: Annotated[
         int | None,
         Parameter(
-            help="The port alone, in place of that of --http; 0: any that is free.",
+            help="The port, instead of that of --http (0: any free port).",
             group=ACCESS,
             validator=Number(gte=0, lte=PORT_MAX),
         ),
     ] = None
 
     def address(self) -> Address:
-        """Return where to answer. Raises NodeError."""
+        """Return the address to listen on. Raises NodeError."""
         return read_address(self.http, "--http", self.port)
 
     def mode(self) -> BlockMode:
-        """Return when blocks are made. Raises NodeError."""
+        """Return the block mode. Raises NodeError."""
         with named("--blocks"):
             return block_mode(self.blocks)
 
     def plugins(self, spec: ChainSpec) -> tuple[str, ...]:
-        """Return the plugins that run. Raises NodeError."""
+        """Return the enabled plugins. Raises NodeError."""
         for word, names in (("--enable", self.enable), ("--disable", self.disable)):
             with named(word):
                 chosen_plugins(spec, names)
@@ -214,7 +219,7 @@ class Run(Common):
 
 @contextmanager
 def named(option: str) -> Iterator[None]:
-    """Name the option whose value an error is about, in front of its text."""
+    """Prefix a NodeError with the name of its option."""
     try:
         yield
     except NodeError as error:
@@ -222,7 +227,7 @@ def named(option: str) -> Iterator[None]:
 
 
 def spec_of(common: Common) -> ChainSpec:
-    """Return the spec of a chain. Raises NodeError, which names the option where the chain itself is wrong, and else the file."""
+    """Return the chain spec. Raises NodeError, which names the option, or the file if its content is invalid."""
     try:
         return load_spec(common.chain or DEFAULT_CHAIN)
     except SpecError as error:
@@ -256,17 +261,17 @@ def run_command(*, options: Run = Run()) -> int:
 
 
 def following(options: Run) -> dict[str, Any]:
-    """Return the settings of a node that follows another one. Raises NodeError."""
+    """Return the settings of a replica, empty for other nodes. Raises NodeError."""
     if options.follow is None:
         given = "--broadcast-to" if options.broadcast_to is not None else "--trust" if options.trust else ""
         if given:
-            raise NodeError(f"{given} is for a node that follows another one; name that with --follow")
+            raise NodeError(f"{given} is for replicas. Give the node to follow by --follow.")
         return {}
     if options.produce:
-        raise NodeError("--produce and --follow contradict each other: a node that follows another one takes its blocks, and makes none")
+        raise NodeError("--produce and --follow contradict each other. A replica doesn't produce blocks.")
     if options.time is not None:
-        raise NodeError("--time and --follow contradict each other: the followed chain has its own time")
-    # Imported here, since other nodes start without it.
+        raise NodeError("--time and --follow contradict each other. A replica has the followed chain's time.")
+    # Imported here, since other nodes don't need it.
     from node.client.urls import followed_url, node_url
 
     return {
@@ -277,7 +282,7 @@ def following(options: Run) -> dict[str, Any]:
 
 
 def read(option: str, reader: Callable[[str], str], text: str) -> str:
-    """Return what a reader makes of an option's text. Raises NodeError, which names the option."""
+    """Parse an option's text. Raises NodeError, which names the option."""
     with named(option):
         return reader(text)
 
@@ -286,35 +291,37 @@ def replay_command(
     file: Annotated[
         Path,
         Parameter(
-            help="A block log, or JSON lines of blocks; plain, gzip or zstd; a folder of such files; -: standard input.",
+            help="A block log or JSON lines of blocks (plain, gzip or zstd), a folder of such files, or - (stdin).",
             allow_leading_hyphen=True,
         ),
     ],
     /,
     *,
-    until: Annotated[str | None, Parameter(help="Stop after block N, or N:T inside of it, after T transactions.", group=BLOCKS)] = None,
-    from_: Annotated[Path | None, Parameter(help="Begin at this snapshot, with the blocks after it.", group=BLOCKS)] = None,
+    until: Annotated[str | None, Parameter(help="The last block N, or N:T for the first T transactions of it.", group=BLOCKS)] = None,
+    from_: Annotated[Path | None, Parameter(help="A snapshot to start from.", group=BLOCKS)] = None,
     verify: Annotated[Literal["all", "none"], Parameter(help="Check everything in the blocks, or trust them.", group=BLOCKS)] = "all",
     checkpoint: Annotated[
         tuple[str, ...],
         Repeated,
-        Parameter(help="N:ID: refuse a block N with another id; leaves out no checks; can be repeated.", group=BLOCKS),
+        Parameter(help="N:ID, the required id of block N, in addition to all checks; can be repeated.", group=BLOCKS),
     ] = (),
-    data: Annotated[str | None, Parameter(help="Keep the blocks in this folder, and go on from those in it.", group=DATA)] = None,
+    data: Annotated[str | None, Parameter(help="The folder for the blocks; a replay resumes from those in it.", group=DATA)] = None,
     snapshot_every: Annotated[
-        int, Natural, Parameter(help="With --data or --snapshots, save a snapshot after every N blocks; 0: never.", group=DATA)
+        int, Natural, Parameter(help="The interval in blocks for saving a snapshot, with --data or --snapshots (0: never).", group=DATA)
     ] = EVERY,
     snapshots: Annotated[
-        Path | None, Parameter(help="Save all snapshots in this folder, or take the ranges of --parallel from it.", group=DATA)
+        Path | None, Parameter(help="The folder for all snapshots, or with --parallel the folder that has them.", group=DATA)
     ] = None,
     parallel: Annotated[
         str | None,
         Parameter(
-            help="Check the blocks in ranges between the snapshots, so many at a time (N), or on a cluster (ray://HOST:PORT, ray:N).",
+            help="Verify the ranges between snapshots in N processes, or on a cluster (ray://HOST:PORT, ray:N).",
             group=CHECKS,
         ),
     ] = None,
-    serve: Annotated[str | None, Parameter(help="Then answer from there: a port, a host, or HOST:PORT.", group=ACCESS)] = None,
+    serve: Annotated[
+        str | None, Parameter(help="The address to serve the replayed chain at: a port, a host, or HOST:PORT.", group=ACCESS)
+    ] = None,
     common: Common = Common(),
 ) -> int:
     """Apply a file of blocks."""
@@ -350,7 +357,7 @@ def replay_command(
 
 
 def origins(texts: tuple[str, ...]) -> tuple[str, ...] | None:
-    """Return the origins whose pages are let in; None for all."""
+    """Return the allowed origins, None for all."""
     try:
         return read_origins(texts)
     except ValueError as error:
@@ -366,11 +373,13 @@ def proxies(texts: tuple[str, ...]) -> tuple[Network, ...]:
 
 
 def start_time(text: str) -> int:
-    """Return the seconds since 1970 of a `--time`. Raises NodeError; whether the chain has room for it is asked at the start."""
+    """Parse `--time`, in seconds since 1970. Raises NodeError. The range is checked at the start of the node."""
     try:
         if text.isascii() and text.isdigit():
             return int(text[:TIME_DIGITS_MAX])
         moment = datetime.fromisoformat(text)
         return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
     except ValueError:
-        raise NodeError(f"--time {text!r} is no time; expected one as 2026-03-01T12:00:00 (UTC), or seconds since 1970") from None
+        raise NodeError(
+            f"--time {text!r} is not a time. Expected, for example, 2026-03-01T12:00:00 (UTC), or seconds since 1970."
+        ) from None

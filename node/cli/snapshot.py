@@ -1,4 +1,4 @@
-"""`coind snapshot`: makes, lists, verifies and compares snapshots of a chain's state, without starting a node."""
+"""`coind snapshot`: saves, lists, loads, verifies and compares snapshots of a chain's state, without starting a node."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -43,10 +43,10 @@ def save_command(
     *,
     data: Data,
     chain: Chain = DEFAULT_CHAIN,
-    enable: Annotated[tuple[str, ...], Repeated, Parameter(help="A plugin to save in addition.")] = (),
-    disable: Annotated[tuple[str, ...], Repeated, Parameter(help="A plugin not to save.")] = (),
-    to: Annotated[Path | None, Parameter(help="The folder to save into; by default the data folder's own.")] = None,
-    with_blocks: Annotated[bool, Flag, Parameter(help="Put the blocks into it too: then it can be loaded into an empty folder.")] = False,
+    enable: Annotated[tuple[str, ...], Repeated, Parameter(help="An additional plugin to save; can be repeated.")] = (),
+    disable: Annotated[tuple[str, ...], Repeated, Parameter(help="A plugin to leave out; can be repeated.")] = (),
+    to: Annotated[Path | None, Parameter(help="The folder for the snapshot; by default that of the data folder.")] = None,
+    with_blocks: Annotated[bool, Flag, Parameter(help="Include the blocks, so that it can be loaded into an empty folder.")] = False,
     config: Config = None,
 ) -> int:
     """Save a snapshot at the last irreversible block of a data folder."""
@@ -57,7 +57,7 @@ def save_command(
 
 @snapshot.command(name="list")
 def list_command(*, data: Data, config: Config = None) -> int:
-    """List the snapshots of a data folder, the newest first."""
+    """List the snapshots of a data folder, newest first."""
     folder = folder_of(existing(data))
     found = paths(folder, SystemDisk())
     if not found:
@@ -74,24 +74,24 @@ def list_command(*, data: Data, config: Config = None) -> int:
 
 @snapshot.command(name="verify")
 def verify_command(
-    file: Annotated[Path | None, Parameter(help="A snapshot; without it, all of the data folder.")] = None,
+    file: Annotated[Path | None, Parameter(help="A snapshot; by default all of the data folder.")] = None,
     /,
     *,
     data: Annotated[str | None, Parameter(help="A data folder.")] = None,
     chain: Chain = DEFAULT_CHAIN,
-    replay: Annotated[bool, Flag, Parameter(help="Replay the data folder's blocks, and compare the states.")] = False,
+    replay: Annotated[bool, Flag, Parameter(help="Replay the data folder's blocks and compare the states.")] = False,
     config: Config = None,
 ) -> int:
-    """Check every byte of a snapshot, load it, and compare the state's digest with the one that it names."""
+    """Check every byte of a snapshot, load it, and compare the state's digest with the stored one."""
     folder = None if data is None else existing(data)
     if replay and folder is None:
-        raise NodeError("--replay needs the blocks: name their folder with --data")
+        raise NodeError("--replay needs the blocks. Give their folder by --data.")
     if file is not None:
         found = [file]
     elif folder is not None:
         found = paths(folder_of(folder), SystemDisk())
     else:
-        raise NodeError("name a snapshot, or a data folder with --data")
+        raise NodeError("give a snapshot, or a data folder by --data")
     if not found:
         raise NodeError(f"{data}: no snapshots")
     spec, bad = load_spec(chain), 0
@@ -109,10 +109,10 @@ def verify_command(
 
 @snapshot.command(name="load")
 def load_command(file: Existing, /, *, data: Data, chain: Chain = DEFAULT_CHAIN, config: Config = None) -> int:
-    """Install a snapshot in a data folder, so that the next start takes it.
+    """Install a snapshot in a data folder for the next start.
 
-    The folder's block log must hold the blocks up to it. Into an empty folder they come from the snapshot, if it was saved
-    `--with-blocks`. The state in it is believed: only `verify --replay` shows whether the blocks lead to it.
+    The folder's block log must contain the blocks up to the snapshot. An empty folder gets them from a snapshot that was saved
+    `--with-blocks`. The state is trusted. Use `verify --replay` to check that the blocks lead to it.
     """
     spec = load_spec(chain)
     verify(file, spec)
@@ -128,10 +128,10 @@ def diff_command(
     /,
     *,
     chain: Chain = DEFAULT_CHAIN,
-    rows: Annotated[int, Parameter(help="Show so many rows of each table that differ.")] = 5,
+    rows: Annotated[int, Parameter(help="The number of differing rows to show per table.")] = 5,
     config: Config = None,
 ) -> int:
-    """Show in which tables two snapshots differ, and the first rows with their fields. Ends with status 1 if there is a difference."""
+    """Show the tables in which two snapshots differ, and their first differing rows (exit status 1: they differ)."""
     spec = load_spec(chain)
     one, other = loaded(first, spec), loaded(second, spec)
     found = False
@@ -160,7 +160,7 @@ async def _save(settings: Settings, to: Path | None, with_blocks: bool) -> int:
 
 
 async def _compare(path: Path, spec: ChainSpec, data: Path) -> int:
-    """Replay the blocks of a data folder up to a snapshot's block, and compare the digests."""
+    """Replay the blocks of a data folder up to a snapshot's block, and compare the digests. Raises SnapshotError."""
     opened = Snapshot(path, SystemDisk())
     head = opened.head
     opened.close()
@@ -173,7 +173,7 @@ async def _compare(path: Path, spec: ChainSpec, data: Path) -> int:
         folder.close()
     digest = state_digest(chain.state)
     if digest != head.digest:
-        why = "; it was made after changes by debugging methods, which are in no block" if head.is_changed_by_hand else ""
+        why = ". It includes state edits, which are not in blocks" if head.is_changed_by_hand else ""
         raise SnapshotError(f"{path}: the blocks lead to the state {digest}, not to {head.digest}{why}")
     return 0
 
@@ -200,7 +200,7 @@ def loaded(path: Path, spec: ChainSpec) -> State:
 
 
 def show(path: Path) -> None:
-    """Print what a snapshot is of. Raises SnapshotError."""
+    """Print the description of a snapshot. Raises SnapshotError."""
     opened = Snapshot(path, SystemDisk())
     opened.close()
     for line in lines(opened):
@@ -208,12 +208,12 @@ def show(path: Path) -> None:
 
 
 def lines(opened: Snapshot) -> Iterator[str]:
-    """Yield what a snapshot is of, in columns."""
+    """Yield the description of a snapshot in two columns. Raises SnapshotError."""
     head, index = opened.head, opened.index
     try:
         when = datetime.fromtimestamp(head.time, UTC).strftime("%Y-%m-%dT%H:%M:%S")
     except (OSError, OverflowError, ValueError):
-        raise SnapshotError(f"{opened.path}: its block has no time that can be: {head.time}") from None
+        raise SnapshotError(f"{opened.path}: its block has an invalid time: {head.time}") from None
     columns: list[tuple[str, Any]] = [
         ("snapshot", opened.path),
         ("block", f"{head.number} {head.block_id} {when}"),
@@ -223,7 +223,7 @@ def lines(opened: Snapshot) -> Iterator[str]:
         ("size", f"{opened.size:,} bytes{', with blocks' if opened.has(BLOCKS) else ''}"),
     ]
     if head.is_changed_by_hand:
-        columns.append(("note", "debugging methods have changed the state: a replay doesn't lead to it"))
+        columns.append(("note", "the state includes edits by debugging methods, so a replay doesn't lead to it"))
     for name, value in columns:
         yield f"{name:<12}{value}"
 
@@ -232,5 +232,5 @@ def existing(data: str) -> Path:
     """Return the path of a data folder that exists. Raises NodeError."""
     path = data_folder(data)
     if not path.is_dir():
-        raise NodeError(f"{data} is no folder; name the data folder of a node")
+        raise NodeError(f"{data} is not a folder. Give the data folder of a node.")
     return path

@@ -1,4 +1,4 @@
-"""Durations and points of time as people write them on a command line: `7d`, `2h30m`, `+1h`, `2026-01-31T12:00:00`. It reads no clock."""
+"""Parses durations and times of the command line: `7d`, `2h30m`, `+1h`, `2026-01-31T12:00:00`."""
 
 import re
 from datetime import UTC, datetime
@@ -13,36 +13,36 @@ HALF32 = 1 << 31
 
 
 def duration(text: str) -> int:
-    """Return the seconds of a duration: parts like 7d, 2h30m, 90s, the longest unit first; a number alone is seconds. Raises NodeError."""
+    """Parse a duration: 7d, 2h30m or 90s, with the longest unit first; a number alone is in seconds. Raises NodeError."""
     match = DURATION.fullmatch(text.strip())
     if match is None or not any(match.groups()) or any(len(part or "") > DIGITS_MAX for part in match.groups()):
-        raise NodeError(f"{text!r} is no duration; expected one like 90s, 30m, 2h30m, 7d or 1w, or a number of seconds")
+        raise NodeError(f"{text!r} is not a duration. Expected, for example, 90s, 30m, 2h30m, 7d or 1w, or a number of seconds.")
     return sum(int(part or 0) * seconds for part, seconds in zip(match.groups(), UNITS.values(), strict=True))
 
 
 def moment(text: str, now: int) -> int:
-    """Return a point of time in seconds since 1970: an ISO date and time in UTC, or +DURATION after `now`. Raises NodeError."""
+    """Parse a time, in seconds since 1970: an ISO date and time in UTC, or +DURATION after `now`. Raises NodeError."""
     if text.startswith("+"):
         seconds = now + duration(text[1:])
     else:
         try:
             given = datetime.fromisoformat(text.strip())
         except ValueError:
-            raise NodeError(f"{text!r} is no time; expected one like 2026-01-31T12:00:00 (UTC), or +1h from now") from None
+            raise NodeError(f"{text!r} is not a time. Expected, for example, 2026-01-31T12:00:00 (UTC), or +1h.") from None
         seconds = int((given if given.tzinfo else given.replace(tzinfo=UTC)).timestamp())
     if not -HALF32 <= seconds <= UINT32_MAX:
-        raise NodeError(f"{text!r} is out of the range of the chain's times, which end in 2106")
-    # Nodes write times after 2038 as dates before 1970; what they print can be given back.
+        raise NodeError(f"{text!r} is out of the range of the chain's times, which end in 2106.")
+    # Nodes write times after 2038 as dates before 1970. Such dates are accepted as input.
     return seconds % WORD32
 
 
 def seconds_of(text: str) -> int:
-    """Return the seconds since 1970 of a time as nodes write it, who show those after 2038 as dates before 1970."""
+    """Parse a time of a node, in seconds since 1970. Nodes write times after 2038 as dates before 1970."""
     return int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()) % WORD32
 
 
 def span_text(seconds: int) -> str:
-    """Return a duration with its two largest units, as `2h 30m`."""
+    """Return a duration as text with its two largest units, for example `2h 30m`."""
     parts: list[str] = []
     for unit, size in UNITS.items():
         count, seconds = divmod(seconds, size)

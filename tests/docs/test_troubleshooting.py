@@ -26,9 +26,9 @@ WRONG = {
     f"replay {BLOCKS} --chain steem-testnet --until later": "is no place in a chain; expected N, a block, or N:T",
     f"replay {BLOCKS} --chain steem-testnet --until 1000 --verify none": "is beyond the end: the blocks end with block ...",
     f"replay {BLOCKS} --chain steem-testnet --checkpoint 5": "expected N:ID, the number of a block and its id in 40 hex digits",
-    f"export {BLOCKS} --to FILE --blocks 5": "is no range; expected FIRST:END, as 1M:2M, 1M: or :2M",
+    f"export {BLOCKS} --to FILE --blocks 5": "is not a range. Expected FIRST:END, for example 1M:2M, 1M: or :2M.",
     f"report {BLOCKS} --to no/such/file": ": there is no folder ...",
-    "sql tests select --csv --json": "--csv and --json are two forms of one answer; give one of them",
+    "sql tests select --csv --json": "--csv and --json exclude each other. Give one of them.",
     "sql tests select": "has no ...; name the folder of an export",
 }
 

@@ -1,1 +1,1 @@
-"""`coind dev`: drives a local chain by the methods of dev_api."""
+"""`coind dev`: drives a local chain through dev_api."""

@@ -1,6 +1,4 @@
-"""The commands of `coind dev`, by theme: blocks and time, moments, what accounts hold, transactions. Each method of dev_api has one, but
-the subscriptions, which need a WebSocket.
-"""
+"""Commands of `coind dev`, one for each method of dev_api except the subscriptions, which need a WebSocket."""
 
 import json
 from collections.abc import Callable
@@ -24,12 +22,12 @@ from state.protocol.transaction import SignedTransaction
 from state.protocol.values.asset import is_smt
 from state.protocol.values.text import time_text
 
-# Producing the blocks of a long leap takes a while.
+# Producing the blocks of a long time jump takes a while.
 DEV_SECONDS_MAX = 600
 
 dev = App(name="dev")
-BLOCKS, MOMENTS = Group.create_ordered("Blocks and time"), Group.create_ordered("Moments to return to")
-HOLDINGS, TRANSACTIONS = Group.create_ordered("What accounts have"), Group.create_ordered("Transactions")
+BLOCKS, MOMENTS = Group.create_ordered("Blocks and time"), Group.create_ordered("Snapshot and revert")
+HOLDINGS, TRANSACTIONS = Group.create_ordered("Balances and keys"), Group.create_ordered("Transactions")
 
 Count = Annotated[int, Positive]
 Account = Annotated[str, Parameter(help="The name of an account.")]
@@ -38,7 +36,7 @@ Print = Callable[[Any], None]
 
 
 def asked(options: RemoteOptions, method: str, params: dict[str, Any], show: Print) -> int:
-    """Call a method of dev_api, and print its result."""
+    """Call a method of dev_api and print its result."""
 
     def work(remote: Remote) -> None:
         result = remote.call(f"dev_api.{method}", params, seconds_max=DEV_SECONDS_MAX)
@@ -48,7 +46,7 @@ def asked(options: RemoteOptions, method: str, params: dict[str, Any], show: Pri
 
 
 def asked_with_amount(options: RemoteOptions, method: str, params: dict[str, Any], name: str, text: str, show: Print) -> int:
-    """Call a method of dev_api with an amount, which is read as `coind tx` reads amounts; an empty one is left to the node."""
+    """Call a method of dev_api with an amount, parsed as in `coind tx`. An empty one is omitted, so the node's default applies."""
 
     def work(remote: Remote) -> None:
         given = {name: amount_of(text, name, remote)} if text else {}
@@ -59,7 +57,7 @@ def asked_with_amount(options: RemoteOptions, method: str, params: dict[str, Any
 
 
 def amount_of(text: str, name: str, remote: Remote) -> Any:
-    """Return an amount as the node takes it: as text, and of a token in its NAI form. Raises NodeError."""
+    """Return an amount in the node's form: text, or the NAI form for a token. Raises NodeError."""
     codecs = remote.wire.codecs
     try:
         asset = read(AssetKind(), text, Context(codecs, 0))
@@ -69,7 +67,7 @@ def amount_of(text: str, name: str, remote: Remote) -> Any:
 
 
 def show_head(result: Any) -> None:
-    """Print head and time after a command has moved them."""
+    """Print the new head and time."""
     write_pairs(head_pairs(result))
 
 
@@ -83,19 +81,19 @@ def show_pairs(result: Any) -> None:
 
 @dev.command(name="info", group=BLOCKS)
 def info(*, options: RemoteOptions = RemoteOptions()) -> int:
-    """Show head, time, block mode, snapshots and everything else that is set."""
+    """Show head, time, block mode, snapshots and all other settings."""
     return asked(options, "get_info", {}, lambda result: write_pairs(info_pairs(result)))
 
 
 @dev.command(name="digest", group=BLOCKS)
 def digest(*, options: RemoteOptions = RemoteOptions()) -> int:
-    """Show the digest of the state: two nodes with the same head, on which nothing waits, have the same."""
+    """Show the digest of the state. It is equal on nodes with the same head and no pending transactions."""
     return asked(options, "get_state_digest", {}, show_pairs)
 
 
 @dev.command(name="mine", group=BLOCKS)
 def mine(count: Count = 1, /, *, options: RemoteOptions = RemoteOptions()) -> int:
-    """Make blocks at once, one unless a COUNT is given."""
+    """Make COUNT blocks immediately."""
     return asked(options, "mine", {"count": count}, show_head)
 
 
@@ -106,24 +104,24 @@ def blocks(
     *,
     options: RemoteOptions = RemoteOptions(),
 ) -> int:
-    """Say when blocks are made: by the clock, after each transaction, or only when asked."""
+    """Set the block mode: by the clock, after each transaction, or on request."""
     return asked(options, "set_block_mode", {"mode": mode}, show_pairs)
 
 
 @dev.command(name="advance", group=BLOCKS)
 def advance(
-    span: Annotated[str, Parameter(help="How far: 90s, 2h30m, 7d.", allow_leading_hyphen=True)],
+    span: Annotated[str, Parameter(help="The duration, for example 90s, 2h30m or 7d.", allow_leading_hyphen=True)],
     /,
     *,
     leap: Annotated[
         Literal["missed", "produced", ""],
-        Parameter(help="Whether the slots on the way are missed or have blocks; by default as the node was started."),
+        Parameter(help="Skipped slots: missed (no blocks) or produced (one block each); by default as set at the node's start."),
     ] = "",
     options: RemoteOptions = RemoteOptions(),
 ) -> int:
-    """Let the chain's time run ahead, and make a block there."""
+    """Advance the chain's time, and make a block at the new time."""
     if span.startswith("-"):
-        raise NodeError("the chain's time doesn't go back; bin/coind dev revert returns to a snapshot, and dev reset to the present")
+        raise NodeError("the chain's time doesn't go back. Use bin/coind dev revert to restore a snapshot, or dev reset for a new chain.")
     return asked(options, "advance_time", {"seconds": duration(span), "leap": leap}, show_head)
 
 
@@ -134,7 +132,7 @@ def next_time(
     *,
     options: RemoteOptions = RemoteOptions(),
 ) -> int:
-    """Say at what time the next block will be; its slot begins then or a moment later."""
+    """Set the time of the next block, which takes the first slot at or after it."""
 
     def work(remote: Remote) -> None:
         now = seconds_of(remote.head()["time"]) if time.startswith("+") else 0
@@ -146,33 +144,33 @@ def next_time(
 
 @dev.command(name="pop", group=BLOCKS)
 def pop(count: Count = 1, /, *, options: RemoteOptions = RemoteOptions()) -> int:
-    """Undo the last blocks, reversible ones only."""
+    """Undo the last COUNT blocks, which must be reversible."""
     return asked(options, "pop_blocks", {"count": count}, show_head)
 
 
-# ------------------------------------------------------------------ moments
+# ------------------------------------------------------------------ snapshot and revert
 
 
 @dev.command(name="snapshot", group=MOMENTS)
 def snapshot(*, options: RemoteOptions = RemoteOptions()) -> int:
-    """Keep this moment, and print the id by which bin/coind dev revert returns to it."""
+    """Take a snapshot in memory, and print its id for bin/coind dev revert."""
     return asked(options, "snapshot", {}, show_pairs)
 
 
 @dev.command(name="revert", group=MOMENTS)
 def revert(
-    snapshot_id: Annotated[int, Parameter(name="ID", help="The id that `dev snapshot` has printed.")],
+    snapshot_id: Annotated[int, Parameter(name="ID", help="The id from `dev snapshot`.")],
     /,
     *,
     options: RemoteOptions = RemoteOptions(),
 ) -> int:
-    """Return to a moment, the clock included. The id stays, later ones are dropped."""
+    """Restore a snapshot, including its clock. The id stays valid; later snapshots are dropped."""
     return asked(options, "revert", {"id": snapshot_id}, show_head)
 
 
 @dev.command(name="reset", group=MOMENTS)
 def reset(*, options: RemoteOptions = RemoteOptions()) -> int:
-    """Begin anew, with a fresh chain at the present."""
+    """Replace the chain by a new one at the present time."""
     return asked(options, "reset", {}, show_head)
 
 
@@ -180,37 +178,35 @@ def reset(*, options: RemoteOptions = RemoteOptions()) -> int:
 def dump(
     file: Annotated[Path, Parameter(help="The file to write, on the node's machine.")], /, *, options: RemoteOptions = RemoteOptions()
 ) -> int:
-    """Write the whole chain into a file: blocks, state, clock."""
+    """Write the whole chain to a file: blocks, state and clock."""
     return asked(options, "dump", {"path": str(file.absolute())}, show_pairs)
 
 
 @dev.command(name="load", group=MOMENTS)
-def load(
-    file: Annotated[Path, Parameter(help="A file that `dev dump` has written.")], /, *, options: RemoteOptions = RemoteOptions()
-) -> int:
-    """Replace the chain by that of a file."""
+def load(file: Annotated[Path, Parameter(help="A file from `dev dump`.")], /, *, options: RemoteOptions = RemoteOptions()) -> int:
+    """Replace the chain by one from a file."""
     return asked(options, "load", {"path": str(file.absolute())}, show_head)
 
 
-# ------------------------------------------------------------------ what accounts have
+# ------------------------------------------------------------------ balances and keys
 
 
 @dev.command(name="faucet", group=HOLDINGS)
 def faucet(
     account: Account,
-    amount: Annotated[str, Parameter(help='An amount of any symbol, as "5.000 COIN"; by default 1000.000 of the coin.')] = "",
+    amount: Annotated[str, Parameter(help='An amount of any symbol, for example "5.000 COIN"; by default 1000.000 of the coin.')] = "",
     /,
     *,
     options: RemoteOptions = RemoteOptions(),
 ) -> int:
-    """Give an account something out of nothing."""
+    """Credit newly created tokens to an account."""
     return asked_with_amount(options, "faucet", {"account": account}, "amount", amount, show_pairs)
 
 
 @dev.command(name="set-balance", group=HOLDINGS)
 def set_balance(
     account: Account,
-    balance: Annotated[str, Parameter(help='The new balance, as "5.000 COIN".')],
+    balance: Annotated[str, Parameter(help='The new balance, for example "5.000 COIN".')],
     /,
     *,
     options: RemoteOptions = RemoteOptions(),
@@ -222,7 +218,7 @@ def set_balance(
 @dev.command(name="set-vests", group=HOLDINGS)
 def set_vests(
     account: Account,
-    vests: Annotated[str, Parameter(help='The new shares, as "5.000000 VESTS".')],
+    vests: Annotated[str, Parameter(help='The new shares, for example "5.000000 VESTS".')],
     /,
     *,
     options: RemoteOptions = RemoteOptions(),
@@ -240,7 +236,7 @@ def set_authority(
     *,
     options: RemoteOptions = RemoteOptions(),
 ) -> int:
-    """Set who signs for an account."""
+    """Set an authority of an account."""
 
     def work(remote: Remote) -> None:
         is_json = authority.lstrip().startswith("{")
@@ -249,7 +245,7 @@ def set_authority(
             result = remote.call("dev_api.set_authority", {"account": account, "role": role, "authority": given})
         except RefusedCall:
             if not is_json:
-                require_public_key("AUTHORITY", authority, remote.wire.codecs)  # it says more of a key than the node
+                require_public_key("AUTHORITY", authority, remote.wire.codecs)  # its error has more details than the node's
             raise
         write_json(result) if options.json else show_done(result)
 
@@ -258,7 +254,7 @@ def set_authority(
 
 @dev.command(name="keys", group=HOLDINGS)
 def keys(*, options: RemoteOptions = RemoteOptions()) -> int:
-    """List the accounts whose keys the node knows, with the keys."""
+    """List the accounts with known keys, and the keys."""
     return asked(options, "list_keys", {}, lambda result: write_table(["account", "role", "private key", "public key"], key_rows(result)))
 
 
@@ -267,17 +263,17 @@ def keys(*, options: RemoteOptions = RemoteOptions()) -> int:
 
 @dev.command(name="impersonate", group=TRANSACTIONS)
 def impersonate(
-    *accounts: Annotated[str, Parameter(name="ACCOUNTS", help="Accounts whose transactions need no signatures; none: stop it.")],
-    everyone: Annotated[bool, Flag, Parameter(help="Of all accounts.")] = False,
+    *accounts: Annotated[str, Parameter(name="ACCOUNTS", help="Accounts to impersonate (none: stop).")],
+    everyone: Annotated[bool, Flag, Parameter(help="Impersonate all accounts.")] = False,
     options: RemoteOptions = RemoteOptions(),
 ) -> int:
-    """Take transactions of some accounts without their signatures (bin/coind tx ... --unsigned); without any name, stop it."""
+    """Accept unsigned transactions of accounts (bin/coind tx ... --unsigned), or stop doing so."""
     return asked(options, "impersonate", {"accounts": list(accounts), "everyone": everyone}, show_pairs)
 
 
 @dev.command(name="drop-pending", group=TRANSACTIONS)
 def drop_pending(*, options: RemoteOptions = RemoteOptions()) -> int:
-    """Forget the transactions that wait for a block."""
+    """Drop all pending transactions."""
     return asked(options, "drop_pending", {}, show_pairs)
 
 
@@ -286,10 +282,10 @@ def broadcast(
     file: File,
     /,
     *,
-    key: Annotated[tuple[str, ...], Repeated, Parameter(help="A private key that the node doesn't know.")] = (),
+    key: Annotated[tuple[str, ...], Repeated, Parameter(help="A private key for accounts without known keys; can be repeated.")] = (),
     options: RemoteOptions = RemoteOptions(),
 ) -> int:
-    """Let the node make, sign and take a transaction of the operations of a file."""
+    """Build, sign and broadcast a transaction on the node, with the operations of a file."""
     given = read_file(file)
 
     def work(remote: Remote) -> None:
@@ -304,7 +300,7 @@ def broadcast(
 
 @dev.command(name="explain", group=TRANSACTIONS)
 def explain(file: File, /, *, options: RemoteOptions = RemoteOptions()) -> int:
-    """Say what would become of a signed transaction, without sending it, and where in its bytes each field is."""
+    """Check a signed transaction without sending it, and show the bytes of each field."""
     given = read_file(file)
 
     def work(remote: Remote) -> None:
@@ -324,26 +320,26 @@ def explain(file: File, /, *, options: RemoteOptions = RemoteOptions()) -> int:
 
 @dev.command(name="refused", group=TRANSACTIONS)
 def refused(*, limit: Count = 20, options: RemoteOptions = RemoteOptions()) -> int:
-    """List the last transactions that the node has refused, the newest first."""
+    """List the last refused transactions, newest first."""
     columns = ["=time", ">block", "operations", "why"]
     return asked(options, "list_refused", {"limit": limit}, lambda result: write_table(columns, refusal_rows(result)))
 
 
 @dev.command(name="call", group=TRANSACTIONS)
 def call(
-    method: Annotated[str, Parameter(help="A method of any group, as database_api.get_config.")],
-    params: Annotated[str, Parameter(help="Its parameters: a JSON object or list.")] = "{}",
+    method: Annotated[str, Parameter(help="A method of any group, for example database_api.get_config.")],
+    params: Annotated[str, Parameter(help="The parameters, a JSON object or list.")] = "{}",
     /,
     *,
     options: RemoteOptions = RemoteOptions(),
 ) -> int:
-    """Call any method of the node, and print its result as JSON."""
+    """Call any method of the node and print its result as JSON."""
     given = json_of(params)
     return carried_out(options, lambda remote: write_json(remote.call(method, given, seconds_max=DEV_SECONDS_MAX)))
 
 
 def show_done(result: Any) -> None:
-    """Print that a command without a result has been done."""
+    """Print the success of a command without a result."""
     say("done")
 
 

@@ -1,4 +1,4 @@
-"""How results of dev_api are shown to people."""
+"""Formats results of dev_api as text."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +11,7 @@ Pairs = Iterator[tuple[str, object]]
 
 
 def head_pairs(result: dict[str, Any]) -> Pairs:
-    """Yield head and time of a chain."""
+    """Yield the head and the time of a chain."""
     yield "head", f"block {result['head_block_number']}, {result['head_block_id']}"
     yield "irreversible", f"block {result['last_irreversible_block_num']}"
     yield "head time", result["head_block_time"]
@@ -20,14 +20,14 @@ def head_pairs(result: dict[str, Any]) -> Pairs:
 
 
 def info_pairs(result: dict[str, Any]) -> Pairs:
-    """Yield everything that is set on a local chain."""
+    """Yield all settings of a local chain."""
     yield "chain", f"{result.get('chain', '')} {result.get('chain_id', '')}"
     yield "version", result.get("version", "")
     yield from head_pairs(result)
     impersonated = result.get("impersonated", {})
     ahead = int(result.get("seconds_ahead", 0))
     yield "clock", f"{span_text(abs(ahead))} {'ahead of' if ahead > 0 else 'behind'} the machine's" if ahead else "that of the machine"
-    yield "blocks", f"{result.get('block_mode', '')}; slots of a leap are {result.get('leap', '')}"
+    yield "blocks", f"{result.get('block_mode', '')}, slots skipped by a time jump are {result.get('leap', '')}"
     yield "witnesses", result.get("witnesses", "")
     yield "pending", f"{result.get('pending', 0)} transactions"
     yield "snapshots", ", ".join(map(str, result.get("snapshots", []))) or "none"
@@ -35,7 +35,7 @@ def info_pairs(result: dict[str, Any]) -> Pairs:
 
 
 def pairs_of(result: Any) -> Pairs:
-    """Yield the members of a result as they are, or only that it is done when there are none."""
+    """Yield the members of a result, or `done` for an empty one."""
     if not isinstance(result, dict) or not result:
         yield "done", ""
         return
@@ -44,7 +44,7 @@ def pairs_of(result: Any) -> Pairs:
 
 
 def shown(value: Any) -> str:
-    """Return a value of a result in words."""
+    """Return a value of a result as text."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
@@ -62,7 +62,7 @@ def key_rows(result: list[dict[str, Any]]) -> Iterator[list[str]]:
 
 
 def explanation_pairs(result: dict[str, Any]) -> Pairs:
-    """Yield what would become of a transaction, and what it is."""
+    """Yield the expected result of a transaction, and its id, digest and size."""
     if result.get("rule"):
         for name in ("message", "rule", "why", "what_to_do"):
             yield name.replace("_", " "), result.get(name) or ""
@@ -73,7 +73,7 @@ def explanation_pairs(result: dict[str, Any]) -> Pairs:
 
 
 def refusal_rows(result: list[dict[str, Any]]) -> Iterator[list[object]]:
-    """Yield a row for each transaction that was refused."""
+    """Yield a row for each refused transaction."""
     for entry in result:
         trx = entry.get("transaction") or {}
         names = [item["type"] if isinstance(item, dict) else item[0] for item in trx.get("operations", [])]

@@ -17,7 +17,7 @@ MANA_SECONDS = 432_000
 
 
 def ask_accounts(remote: Remote, names: tuple[str, ...]) -> Any:
-    """Return accounts by name, in the order given, with their resource credits where the node serves those. Raises NodeError."""
+    """Return accounts by name, in the given order, with resource credits if the node serves them. Raises NodeError."""
     if len(names) > NAMES_MAX:
         raise NodeError(f"expected at most {NAMES_MAX} names, got {len(names)}")
     found = {account["name"]: account for account in remote.call("condenser_api.get_accounts", [list(names)])}
@@ -41,7 +41,7 @@ def write_accounts(remote: Remote, accounts: Any) -> None:
 
 
 def account_pairs(remote: Remote, account: dict[str, Any], now: int) -> Iterator[tuple[str, object]]:
-    """Yield what an account holds and can do."""
+    """Yield the balances, mana and authorities of an account."""
 
     def of(name: str, default: Any = "") -> Any:
         return member(account, name, remote, default)
@@ -78,7 +78,7 @@ def account_pairs(remote: Remote, account: dict[str, Any], now: int) -> Iterator
 
 
 def mana_text(bar: dict[str, Any] | None, most: int, now: int) -> str:
-    """Return how full a manabar is by now, as percent."""
+    """Return the current fill level of a manabar, in percent."""
     if not bar or most <= 0:
         return "none"
     passed = max(0, now - int(bar["last_update_time"]))
@@ -86,13 +86,13 @@ def mana_text(bar: dict[str, Any] | None, most: int, now: int) -> str:
 
 
 def ask_list(remote: Remote, start: str, count: int) -> Any:
-    """Return accounts in the order of their names."""
+    """Return accounts ordered by name."""
     names = remote.call("condenser_api.lookup_accounts", [start, count])
     return remote.call("condenser_api.get_accounts", [names]) if names else []
 
 
 def write_list(remote: Remote, accounts: Any) -> None:
-    """Print accounts, one on a line."""
+    """Print accounts, one per line."""
     rows = [
         (each["name"], each["balance"], member(each, "sbd_balance", remote), each["vesting_shares"], each["post_count"])
         for each in accounts
@@ -101,18 +101,18 @@ def write_list(remote: Remote, accounts: Any) -> None:
 
 
 def ask_key(remote: Remote, public: str) -> Any:
-    """Return the accounts that a key is in an authority of."""
+    """Return the accounts with a key in an authority."""
     try:
         found = remote.call("condenser_api.get_key_references", [[public]])
     except RefusedCall:
-        require_public_key("KEY", public, remote.wire.codecs)  # it says more of a key than the node
+        require_public_key("KEY", public, remote.wire.codecs)  # its error has more details than the node's
         raise
     names = sorted(set(found[0])) if found else []
     return remote.call("condenser_api.get_accounts", [names]) if names else []
 
 
 def write_key(remote: Remote, accounts: Any) -> None:
-    """Print the authorities of the accounts that a key was found in."""
+    """Print the authorities of the accounts found for a key."""
     for account in accounts:
         write_table(["role", ">needs", "=member", ">weight"], authority_rows(account), title=account["name"])
     if not accounts:

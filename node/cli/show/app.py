@@ -1,4 +1,4 @@
-"""The commands of `coind show`, each of which asks a node and prints what people want to see of the reply, or all of it as JSON."""
+"""Commands of `coind show`. Each calls a node and prints a summary of the reply, or all of it as JSON."""
 
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
@@ -22,14 +22,14 @@ LIST_MAX = 1000
 HISTORY_MAX = 1000
 POSTS_MAX = 100
 POST_BY = Literal["created", "trending", "hot", "active", "children", "votes", "cashout", "blog"]
-Count = Annotated[int, Parameter(help="How many.", validator=validators.Number(gte=1, lte=LIST_MAX))]
+Count = Annotated[int, Parameter(help="The number of rows.", validator=validators.Number(gte=1, lte=LIST_MAX))]
 Name = Annotated[str, Parameter(help="The name of an account.")]
 Ask = Callable[[Remote], Any]
 Print = Callable[[Remote, Any], None]
 
 
 def shown(options: RemoteOptions, ask: Ask, write: Print) -> int:
-    """Ask a node, and print what it says: for people, or as JSON."""
+    """Call a node and print the reply, as text or as JSON."""
 
     def work(remote: Remote) -> None:
         found = ask(remote)
@@ -61,7 +61,7 @@ def witness(name: Name, /, *, options: RemoteOptions = RemoteOptions()) -> int:
 
 @show.command(name="proposals", group=WHOLE)
 def proposals(*, count: Count = 20, options: RemoteOptions = RemoteOptions()) -> int:
-    """List the proposals that are or will be paid, by votes."""
+    """List active and future proposals by votes."""
     return shown(options, lambda remote: of_chain.ask_proposals(remote, count), of_chain.write_proposals)
 
 
@@ -77,14 +77,14 @@ def block(
 ) -> int:
     """Show a block with its transactions."""
     if number != "head" and not (number.isascii() and number.isdigit()):
-        raise NodeError(f"{number!r} is no block; expected a number, or head")
+        raise NodeError(f"{number!r} is not a block number. Expected a number, or head.")
     return shown(options, lambda remote: of_blocks.ask_block(remote, number), of_blocks.write_block)
 
 
 @show.command(name="blocks", group=BLOCKS)
 def blocks(
     *,
-    count: Annotated[int, Parameter(help="How many.", validator=validators.Number(gte=1, lte=100))] = 10,
+    count: Annotated[int, Parameter(help="The number of rows.", validator=validators.Number(gte=1, lte=100))] = 10,
     options: RemoteOptions = RemoteOptions(),
 ) -> int:
     """List the last blocks."""
@@ -98,7 +98,7 @@ def transaction(
     *,
     options: RemoteOptions = RemoteOptions(),
 ) -> int:
-    """Show a transaction that is in a block."""
+    """Show a transaction of a block."""
     return shown(options, lambda remote: of_blocks.ask_transaction(remote, transaction_id), of_blocks.write_transaction)
 
 
@@ -107,11 +107,11 @@ def history(
     name: Name,
     /,
     *,
-    count: Annotated[int, Parameter(help="How many.", validator=validators.Number(gte=1, lte=HISTORY_MAX))] = 20,
-    before: Annotated[int | None, Parameter(help="Begin below this entry, as the first column numbers them.")] = None,
+    count: Annotated[int, Parameter(help="The number of rows.", validator=validators.Number(gte=1, lte=HISTORY_MAX))] = 20,
+    before: Annotated[int | None, Parameter(help="Show only entries before this one (numbers in the first column).")] = None,
     options: RemoteOptions = RemoteOptions(),
 ) -> int:
-    """List the operations that an account was part of, the newest first."""
+    """List the operations of an account's history, newest first."""
     return shown(options, lambda remote: of_blocks.ask_history(remote, name, count, before), of_blocks.write_history)
 
 
@@ -123,26 +123,26 @@ def account(
     *names: Annotated[str, Parameter(name="NAMES", help="Names of accounts.")],
     options: RemoteOptions = RemoteOptions(),
 ) -> int:
-    """Show accounts: what they hold, how much they can vote, who signs for them."""
+    """Show accounts: balances, voting mana, authorities."""
     if not names:
-        raise NodeError("name an account, as bin/coind show account alice")
+        raise NodeError("give an account, for example: bin/coind show account alice")
     return shown(options, lambda remote: of_accounts.ask_accounts(remote, names), of_accounts.write_accounts)
 
 
 @show.command(name="accounts", group=ACCOUNTS)
 def accounts(
     *,
-    start: Annotated[str, Parameter(help="The name to begin at.")] = "",
+    start: Annotated[str, Parameter(help="The first name.")] = "",
     count: Count = 100,
     options: RemoteOptions = RemoteOptions(),
 ) -> int:
-    """List accounts by name, with what they hold."""
+    """List accounts by name, with their balances."""
     return shown(options, lambda remote: of_accounts.ask_list(remote, start, count), of_accounts.write_list)
 
 
 @show.command(name="key", group=ACCOUNTS)
 def key(public: Annotated[str, Parameter(name="KEY", help="A public key.")], /, *, options: RemoteOptions = RemoteOptions()) -> int:
-    """Show which accounts a public key signs for."""
+    """Show the accounts with a public key in an authority."""
     return shown(options, lambda remote: of_accounts.ask_key(remote, public), of_accounts.write_key)
 
 
@@ -151,7 +151,7 @@ def key(public: Annotated[str, Parameter(name="KEY", help="A public key.")], /, 
 
 @show.command(name="post", group=CONTENT)
 def post(
-    place: Annotated[str, Parameter(name="AUTHOR/PERMLINK", help="A post or a comment, as alice/hello.")],
+    place: Annotated[str, Parameter(name="AUTHOR/PERMLINK", help="A post or a comment, for example alice/hello.")],
     /,
     *,
     options: RemoteOptions = RemoteOptions(),
@@ -163,9 +163,9 @@ def post(
 @show.command(name="posts", group=CONTENT)
 def posts(
     *,
-    by: Annotated[POST_BY, Parameter(help="The order; blog: of one account, its name as --tag.")] = "created",
-    tag: Annotated[str, Parameter(help="Only with this tag.")] = "",
-    count: Annotated[int, Parameter(help="How many.", validator=validators.Number(gte=1, lte=POSTS_MAX))] = 20,
+    by: Annotated[POST_BY, Parameter(help="The order (blog: the blog of the account --tag).")] = "created",
+    tag: Annotated[str, Parameter(help="Show only posts with this tag.")] = "",
+    count: Annotated[int, Parameter(help="The number of rows.", validator=validators.Number(gte=1, lte=POSTS_MAX))] = 20,
     options: RemoteOptions = RemoteOptions(),
 ) -> int:
     """List posts."""
@@ -178,7 +178,9 @@ def posts(
 @show.command(name="market", group=MARKET)
 def market(
     *,
-    count: Annotated[int, Parameter(help="How many orders of each side, and trades.", validator=validators.Number(gte=1, lte=100))] = 10,
+    count: Annotated[
+        int, Parameter(help="The number of orders of each side, and of trades.", validator=validators.Number(gte=1, lte=100))
+    ] = 10,
     options: RemoteOptions = RemoteOptions(),
 ) -> int:
     """Show the internal market: prices, orders, last trades."""

@@ -13,7 +13,7 @@ VIRTUAL = "virtual_operations"
 
 
 def ask_block(remote: Remote, number: str) -> Any:
-    """Return a block, with its virtual operations where the node serves those. Raises NodeError."""
+    """Return a block, with its virtual operations if the node serves them. Raises NodeError."""
     wanted = remote.head()["head_block_number"] if number == "head" else int(number)
     block = one(remote.call("condenser_api.get_block", [wanted]), f"block {wanted}")
     block["block_num"] = wanted
@@ -46,14 +46,14 @@ def write_block(remote: Remote, block: Any) -> None:
 
 
 def transaction_rows(ids: list[str], transactions: list[dict[str, Any]]) -> Iterator[list[object]]:
-    """Yield a row for each operation of a block; number and id stand with the first of a transaction."""
+    """Yield a row for each operation of a block. The first row of a transaction has its number and id."""
     for place, (trx_id, trx) in enumerate(zip(ids, transactions, strict=False)):
         for index, operation in enumerate(trx["operations"]):
             yield ["" if index else place, "" if index else trx_id, *operation_brief(operation)]
 
 
 def ask_blocks(remote: Remote, count: int) -> Any:
-    """Return the last blocks, the newest first."""
+    """Return the last blocks, newest first."""
     head = remote.head()["head_block_number"]
     found = [
         remote.call("condenser_api.get_block", [number]) | {"block_num": number} for number in range(max(1, head - count + 1), head + 1)
@@ -62,7 +62,7 @@ def ask_blocks(remote: Remote, count: int) -> Any:
 
 
 def write_blocks(remote: Remote, blocks: Any) -> None:
-    """Print blocks, one on a line."""
+    """Print blocks, one per line."""
     rows = [
         (block["block_num"], block["timestamp"], block["witness"], len(block["transactions"]), counted(block["transactions"]))
         for block in blocks
@@ -71,7 +71,7 @@ def write_blocks(remote: Remote, blocks: Any) -> None:
 
 
 def counted(transactions: Iterable[dict[str, Any]]) -> str:
-    """Return which operations transactions hold, and how often, as `3 vote, transfer`."""
+    """Return the operations of transactions with their numbers, for example `3 vote, transfer`."""
     counts: dict[str, int] = {}
     for trx in transactions:
         for operation in trx["operations"]:
@@ -83,7 +83,7 @@ def counted(transactions: Iterable[dict[str, Any]]) -> str:
 def ask_transaction(remote: Remote, transaction_id: str) -> Any:
     """Return a transaction with its block. Raises NodeError."""
     if len(transaction_id) != ID_DIGITS or not all(digit in "0123456789abcdefABCDEF" for digit in transaction_id):
-        raise NodeError(f"{transaction_id!r} is no id of a transaction; expected {ID_DIGITS} hex digits")
+        raise NodeError(f"{transaction_id!r} is not the id of a transaction. Expected {ID_DIGITS} hex digits.")
     return remote.call("condenser_api.get_transaction", [transaction_id])
 
 
@@ -106,12 +106,12 @@ def write_transaction(remote: Remote, trx: Any) -> None:
 
 
 def ask_history(remote: Remote, name: str, count: int, before: int | None) -> Any:
-    """Return entries of an account's history, the newest first. Raises NodeError for an unknown account."""
+    """Return entries of an account's history, newest first. Raises NodeError for an unknown account."""
     one(remote.call("condenser_api.get_accounts", [[name]]), f"account {name}")
     start = -1 if before is None else before - 1
     if before is not None and before < 1:
         return []
-    # A node gives as many entries below the start as it is asked for, and the one at the start.
+    # A node returns the requested number of entries before the start, in addition to the one at the start.
     limit = count - 1 if start < 0 else min(count - 1, start)
     return remote.call("condenser_api.get_account_history", [name, start, limit])[::-1][:count]
 

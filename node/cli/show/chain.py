@@ -13,7 +13,7 @@ NULL_KEY_END = "1111111111111111111111111111111114T1Anm"
 
 
 def ask_chain(remote: Remote) -> Any:
-    """Return what a chain is and where it stands."""
+    """Return the properties and the head of a chain."""
     spec = remote.spec
     return {
         "chain": spec.name,
@@ -35,7 +35,7 @@ def write_chain(remote: Remote, chain: Any) -> None:
 
 
 def chain_pairs(remote: Remote, chain: Any) -> Iterator[tuple[str, object]]:
-    """Yield what a chain is and where it stands."""
+    """Yield the properties and the head of a chain."""
     props, medians, feed = chain["properties"], chain["median_properties"], chain["price"]
     yield "chain id", chain["chain_id"]
     yield "symbols", " ".join(chain["symbols"])
@@ -65,7 +65,7 @@ def ask_witnesses(remote: Remote, count: int) -> Any:
 
 
 def write_witnesses(remote: Remote, witnesses: Any) -> None:
-    """Print witnesses, one on a line."""
+    """Print witnesses, one per line."""
     rows = [
         (
             place,
@@ -82,17 +82,17 @@ def write_witnesses(remote: Remote, witnesses: Any) -> None:
 
 
 def is_on(witness: dict[str, Any]) -> bool:
-    """Whether a witness has a key to sign blocks with."""
+    """Whether a witness has a signing key."""
     return not str(witness["signing_key"]).endswith(NULL_KEY_END)
 
 
 def votes(witness: dict[str, Any], remote: Remote) -> str:
-    """Return the votes of a witness, which are shares."""
+    """Return the votes of a witness, in shares."""
     return amount_text(int(witness["votes"]), VESTS_PLACES, remote.spec.vests_symbol)
 
 
 def feed_text(witness: dict[str, Any], remote: Remote) -> str:
-    """Return the price that a witness has published."""
+    """Return the published price of a witness."""
     feed = member(witness, "sbd_exchange_rate", remote, {"base": "0", "quote": "0"})
     if not units(feed["base"]):
         return "none"
@@ -126,12 +126,12 @@ def write_witness(remote: Remote, witness: Any) -> None:
 
 
 def ask_proposals(remote: Remote, count: int) -> Any:
-    """Return proposals that haven't ended, those with the most votes first."""
+    """Return proposals that haven't ended, ordered by votes."""
     return remote.call("condenser_api.list_proposals", [[], count, "by_total_votes", "descending", "all"])
 
 
 def write_proposals(remote: Remote, proposals: Any) -> None:
-    """Print proposals, one on a line."""
+    """Print proposals, one per line."""
     rows = [
         (
             each["proposal_id"] if "proposal_id" in each else each["id"],

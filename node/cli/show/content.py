@@ -14,7 +14,7 @@ def ask_post(remote: Remote, place: str) -> Any:
     """Return a post or comment with its replies. Raises NodeError."""
     author, slash, permlink = place.lstrip("@").partition("/")
     if not (author and slash and permlink):
-        raise NodeError(f"{place!r} is no post; expected AUTHOR/PERMLINK, as alice/hello")
+        raise NodeError(f"{place!r} is not a post. Expected AUTHOR/PERMLINK, for example alice/hello.")
     post = remote.call("condenser_api.get_content", [author, permlink])
     one(post.get("author"), f"post {author}/{permlink}")
     post[REPLIES] = remote.call("condenser_api.get_content_replies", [author, permlink])
@@ -22,7 +22,7 @@ def ask_post(remote: Remote, place: str) -> Any:
 
 
 def write_post(remote: Remote, post: Any) -> None:
-    """Print a post: what it earns, its text, its votes and its replies."""
+    """Print a post: its payout, text, votes and replies."""
     title = post["title"] or f"reply to {post['parent_author']}/{post['parent_permlink']}"
     pairs: list[tuple[str, object]] = [
         ("author", post["author"]),
@@ -65,12 +65,12 @@ def reply_row(reply: dict[str, Any]) -> list[object]:
 def ask_posts(remote: Remote, by: str, tag: str, count: int) -> Any:
     """Return posts in an order. Raises NodeError."""
     if by == "blog" and not tag:
-        raise NodeError("--by blog needs the name of an account, as --tag alice")
+        raise NodeError("--by blog needs the name of an account, for example --tag alice")
     return remote.call(f"condenser_api.get_discussions_by_{by}", [{"tag": tag, "limit": count}])
 
 
 def write_posts(remote: Remote, posts: Any) -> None:
-    """Print posts, one on a line."""
+    """Print posts, one per line."""
     rows = [
         (
             f"{post['author']}/{post['permlink']}",

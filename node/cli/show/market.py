@@ -55,7 +55,7 @@ def price(text: Any) -> str:
 
 
 def order_price(selling: dict[str, str], remote: Remote) -> str:
-    """Return the price of an order as debt for one coin, whichever of both is sold."""
+    """Return the price of an order in debt tokens per coin, whichever of both it sells."""
     base, quote = selling["base"], selling["quote"]
     coins, debts = (quote, base) if symbol(quote) == remote.spec.coin_symbol else (base, quote)
     return ratio(units(debts), units(coins), PRICE_PLACES)

@@ -1,4 +1,4 @@
-"""Members of replies, whose names differ with the chain's brand word, and short forms of what they hold. It prints nothing."""
+"""Access to members of replies, whose names depend on the chain's brand, and short texts for their values."""
 
 import json
 from collections.abc import Iterator
@@ -12,14 +12,14 @@ from node.runtime.errors import NodeError
 BRIEF_CHARACTERS_MAX = 60
 KEY_SHOWN = 8
 NEVER = ("1970-01-01T00:00:00", "1969-12-31T23:59:59")
-# What a chain of the family calls its debt token in names of members.
+# The names of the debt token in members of chains of the family.
 DEBT_WORDS = ("sbd", "hbd")
 COIN_WORD = "coin"
 VESTS_PLACES = 6
 
 
 def member(value: dict[str, Any], name: str, remote: Remote, default: Any = "") -> Any:
-    """Return a member by the product's name for it, which may hold `coin` and `sbd` where the chain's brand and debt stand."""
+    """Return a member by coind's name for it, in which `coin` and `sbd` stand for the chain's brand and debt token."""
     brand = remote.spec.brand
     for word in DEBT_WORDS:
         spelled = "_".join({COIN_WORD: brand, "sbd": word}.get(part, part) for part in name.split("_"))
@@ -30,7 +30,7 @@ def member(value: dict[str, Any], name: str, remote: Remote, default: Any = "") 
 
 
 def asked_if_served(remote: Remote, method: str, params: Any) -> Any:
-    """Return the result of a call that not every node serves; None where it isn't served or has nothing."""
+    """Return the result of a call that not every node serves, or None if it isn't served or is empty."""
     try:
         return remote.call(method, params)
     except RefusedCall:
@@ -38,7 +38,7 @@ def asked_if_served(remote: Remote, method: str, params: Any) -> Any:
 
 
 def one(found: Any, what: str) -> Any:
-    """Return the object that was asked for. Raises NodeError where there is none."""
+    """Return the requested object. Raises NodeError if there is none."""
     if not found:
         raise NodeError(f"there is no {what} on this chain")
     return found
@@ -56,37 +56,37 @@ def symbol(amount: str) -> str:
 
 
 def amount_text(amount: int, places: int, letters: str) -> str:
-    """Return an amount of smallest units, with its symbol."""
+    """Return an amount in smallest units as text with its symbol."""
     digits = str(abs(amount)).rjust(places + 1, "0")
     sign = "-" if amount < 0 else ""
     return f"{sign}{digits[:-places]}.{digits[-places:]} {letters}"
 
 
 def sum_text(first: str, *others: tuple[int, str]) -> str:
-    """Return the sum of amounts of one symbol, each with a sign."""
+    """Return the sum of signed amounts of one symbol."""
     total = units(first) + sum(sign * units(amount) for sign, amount in others)
     places = len(first.split(" ", maxsplit=1)[0].partition(".")[2])
     return amount_text(total, places, symbol(first))
 
 
 def percent(part: int, whole: int) -> str:
-    """Return a share as percent with two decimals."""
+    """Return a share in percent with two decimals."""
     hundredths = part * 10_000 // whole if whole else 0
     return f"{hundredths // 100}.{hundredths % 100:02}%"
 
 
 def basis_points(number: int) -> str:
-    """Return basis points as percent."""
+    """Return basis points in percent."""
     return percent(number, 10_000)
 
 
 def ratio(numerator: int, denominator: int, places: int) -> str:
-    """Return a quotient with so many decimals, rounded down."""
+    """Return a quotient with `places` decimals, rounded down."""
     return amount_text(numerator * 10**places // denominator if denominator else 0, places, "").rstrip()
 
 
 def decimal_text(value: Any, places: int) -> str:
-    """Return a real number, which nodes write as text or as a number, with so many decimals."""
+    """Return a real number, which nodes write as text or as a number, with `places` decimals."""
     try:
         return f"{Decimal(str(value)):.{places}f}"
     except InvalidOperation:
@@ -94,12 +94,12 @@ def decimal_text(value: Any, places: int) -> str:
 
 
 def time_or_never(text: str) -> str:
-    """Return a time, or `never` for the times that stand for none."""
+    """Return a time, or `never` for the placeholders of no time."""
     return "never" if text in NEVER else text
 
 
 def brief(value: Any) -> str:
-    """Return a value on one short line; a longer one is cut and ends in three points."""
+    """Return a value on one short line. A longer one is truncated with `...`."""
     if isinstance(value, dict) and "weight_threshold" in value:
         value = authority_brief(value)
     elif isinstance(value, list) and all(isinstance(item, str) for item in value):
@@ -110,7 +110,7 @@ def brief(value: Any) -> str:
 
 
 def authority_brief(authority: dict[str, Any]) -> str:
-    """Return the members of an authority, keys by their first letters."""
+    """Return the members of an authority, with abbreviated keys."""
     members = [f"{key[:KEY_SHOWN]}..." for key, _ in authority["key_auths"]] + [name for name, _ in authority["account_auths"]]
     return ",".join(members) if authority["weight_threshold"] == 1 else f"{authority['weight_threshold']}of({','.join(members)})"
 
@@ -123,14 +123,14 @@ def operation_parts(operation: Any) -> tuple[str, dict[str, Any]]:
 
 
 def operation_brief(operation: Any) -> tuple[str, str]:
-    """Return an operation's name, and its fields in short; empty ones are left out."""
+    """Return an operation's name and its non-empty fields in short."""
     name, fields = operation_parts(operation)
     shown = [f"{key}={brief(value)}" for key, value in fields.items() if value not in ("", [], {}, None)]
     return name, " ".join(shown)
 
 
 def authority_rows(account: dict[str, Any]) -> Iterator[list[object]]:
-    """Yield a row for each key and account that an account's authorities consist of."""
+    """Yield a row for each key and account in an account's authorities."""
     for role in ("owner", "active", "posting"):
         authority = account[role]
         members = [*authority["key_auths"], *([f"account {name}", weight] for name, weight in authority["account_auths"])]

@@ -1,1 +1,1 @@
-"""`coind tx`: makes, signs and broadcasts transactions, with a verb for each operation. It talks to nodes by RPC only."""
+"""`coind tx`: builds, signs and broadcasts transactions through RPC, with a command for each operation."""

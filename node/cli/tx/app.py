@@ -1,4 +1,4 @@
-"""The verbs of `coind tx`, one for each operation that a transaction can hold, made from the operations' declarations."""
+"""Commands of `coind tx`, one for each operation of transactions, derived from the operations' declarations."""
 
 import inspect
 import json
@@ -33,17 +33,17 @@ def send_command(
     *,
     options: Annotated[SendOptions, Parameter(group=OPTIONS)] = SendOptions(),
 ) -> int:
-    """Send several operations in one transaction, or one that is signed already.
+    """Send several operations in one transaction, or a signed transaction.
 
-    Operations are written ["transfer", {...}] or {"type": "transfer_operation", "value": {...}}. A transaction with signatures, as
-    --sign-only prints it, is broadcast as it is.
+    Write operations as ["transfer", {...}] or {"type": "transfer_operation", "value": {...}}. A transaction with signatures, for example
+    from --sign-only, is broadcast unchanged.
     """
     given = read_file(file)
     return send(lambda remote, context: from_file(given, remote.wire), options)
 
 
 def read_file(file: str) -> Any:
-    """Return the JSON of a file, or of stdin for -. Raises NodeError."""
+    """Parse the JSON of a file, or of stdin for -. Raises NodeError."""
     try:
         if file == "-":
             text = sys.stdin.read(FILE_BYTES_MAX + 1)
@@ -63,14 +63,14 @@ def read_file(file: str) -> Any:
 
 
 def verb_name(cls: type[Operation]) -> str:
-    """Return the verb of an operation."""
+    """Return the command name of an operation."""
     return cls.NAME.replace("_", "-")
 
 
 def verb(cls: type[Operation]) -> Callable[..., int]:
     """Return the command of an operation."""
     fields = arguments(cls)
-    # Python wants positional parameters first.
+    # Python requires positional parameters first.
     ordered = [field for field in fields if field.is_required] + [field for field in fields if not field.is_required]
 
     def run(*texts: str, options: SendOptions = SendOptions(), **others: Any) -> int:
@@ -88,7 +88,7 @@ def verb(cls: type[Operation]) -> Callable[..., int]:
 
 
 def parameter(field: FieldArgument) -> inspect.Parameter:
-    """Return the parameter of a field. Options that aren't given stay None, and the operation's own defaults are taken."""
+    """Return the parameter of a field. Omitted options are None, so the operation's defaults apply."""
     text: Any
     if field.is_required:
         text = Annotated[str, Parameter(help=field.words, name=field.label, allow_leading_hyphen=True, group=FIELDS)]
@@ -104,7 +104,7 @@ def parameter(field: FieldArgument) -> inspect.Parameter:
 
 
 def help_text(field: FieldArgument) -> str:
-    """Return what help says about an option: its type, and what stands there when it isn't given."""
+    """Return the help of an option: its type and its default."""
     if field.is_flag:
         return f"[default: {field.option if field.default else field.option.replace('--', '--no-', 1)}]"
     if field.default_text is not None:
@@ -115,13 +115,13 @@ def help_text(field: FieldArgument) -> str:
 
 
 def theme(cls: type[Operation]) -> str:
-    """Return the heading of an operation's verb: the theme of its module."""
+    """Return the heading of an operation's command: the theme of its module."""
     name = cls.__module__.rpartition(".operations.")[2]
     return "Smart media tokens" if name.startswith("smt.") else name.replace("_", " ").capitalize()
 
 
 def register() -> None:
-    """Enter the verb of each operation, by themes."""
+    """Register the command of each operation, grouped by theme."""
     groups: dict[str, Group] = {}
     for _, cls in sorted(OPERATIONS.items()):
         if not cls.VIRTUAL:

@@ -1,6 +1,6 @@
-"""How each kind of field is written on a command line: the words for its type, and the reader of its text.
+"""Command line syntax of each kind of field: the description of its type and the parser of its text.
 
-Readers refuse what would not arrive as it was written: where the chain cuts a long name or wraps a number, a command says no.
+Parsers refuse values that the chain would change, for example by truncating a long name or wrapping a number.
 """
 
 import json
@@ -46,7 +46,7 @@ PERCENT = re.compile(r"(-?)(\d{1,3})(?:\.(\d{1,2}))?%", re.ASCII)
 NUMBER = re.compile(r"[+-]?\d{1,39}", re.ASCII)
 AMOUNT = re.compile(r"(\d{1,16})(?:\.(\d{1,12}))? ([A-Z]{1,8}|@@\d{9})", re.ASCII)
 NAI_SYMBOL = re.compile(r"(@@\d{9})[./](\d{1,2})", re.ASCII)
-AMOUNT_FORM = 'an amount with its symbol, as "1.000 COIN"'
+AMOUNT_FORM = 'an amount with its symbol, for example "1.000 COIN"'
 
 
 PROPERTIES: dict[str, Any] = {
@@ -60,24 +60,24 @@ PROPERTIES: dict[str, Any] = {
     "account_subsidy_budget": Int(32, signed=True),
     "account_subsidy_decay": Int(32),
 }
-"""What the packed values of witness_set_properties hold, by name (operations.md §7.2)."""
+"""The types of the packed values of witness_set_properties, by name (operations.md §7.2)."""
 
 
 @dataclass(frozen=True)
 class Context:
-    """What texts are read with: the codecs of the chain, and its time."""
+    """Context of the parsers: the codecs of the chain, and its time."""
 
     codecs: Codecs
     now: int
 
 
 class BadText(Exception):
-    """A text can't be read; the message says what was expected."""
+    """A malformed text. The message says what was expected."""
 
 
 @singledispatch
 def words(kind: object) -> str:
-    """Return the words for a kind of field, as help shows them."""
+    """Describe a kind of field for the help."""
     return "JSON"
 
 
@@ -96,7 +96,7 @@ def _bounded_words(kind: Bounded) -> str:
 @words.register
 def _int_words(kind: Int) -> str:
     low, high = bounds(kind)
-    return f"number from {low} to {high}" + (", or percent as 50%" if kind.bits == 16 else "")
+    return f"number from {low} to {high}" + (", or percent, for example 50%" if kind.bits == 16 else "")
 
 
 @words.register
@@ -111,37 +111,37 @@ def _maybe_words(kind: Maybe) -> str:
 
 @words.register
 def _many_words(kind: Many) -> str:
-    return "JSON list" if is_nested(kind.element) else f"{words(kind.element)}; several with commas between"
+    return "JSON list" if is_nested(kind.element) else f"{words(kind.element)}; separate several by commas"
 
 
 for _of, _words in (
     (String, "text"),
-    (AssetKind, 'amount, as "1.000 COIN"'),
-    (PriceKind, 'price, as "0.250 SBD/1.000 COIN"'),
-    (SymbolKind, "symbol, as COIN or @@100000006.3"),
+    (AssetKind, 'amount, for example "1.000 COIN"'),
+    (PriceKind, 'price, for example "0.250 SBD/1.000 COIN"'),
+    (SymbolKind, "symbol, for example COIN or @@100000006.3"),
     (Key, "public key"),
-    (Seconds, "time, as 2026-01-31T12:00:00 or +1h"),
+    (Seconds, "time, for example 2026-01-31T12:00:00 or +1h"),
     (Flag, "yes or no"),
     (Wide, "number up to 2^128-1"),
     (Blob, "bytes in hex"),
-    (Pairs, 'JSON object by name, as {"key": "TST...", "url": "https://..."}'),
+    (Pairs, 'JSON object, for example {"key": "TST...", "url": "https://..."}'),
 ):
     words.register(_of, lambda kind, text=_words: text)
 
 
 def is_nested(kind: Any) -> bool:
-    """Whether a value of this kind holds others, so that a list of them can't be written with commas."""
+    """Whether a value of this kind contains others, so that a list of them can't be separated by commas."""
     return isinstance(kind, type) or not isinstance(kind, Bounded | String | Int | Key | AssetKind)
 
 
 def bounds(kind: Int) -> tuple[int, int]:
-    """Return the least and the greatest value of an integer. A share is 64 bits with a sign; the chain refuses negative ones."""
+    """Return the least and the greatest value of an integer."""
     half = 1 << (kind.bits - 1)
     return (-half, half - 1) if kind.signed else (0, 2 * half - 1)
 
 
 def read(kind: Any, text: str, context: Context) -> Any:
-    """Return the value that a text stands for. Raises BadText."""
+    """Parse the text of a field. Raises BadText."""
     try:
         return read_kind(kind, text, context)
     except ChainError:
@@ -151,19 +151,19 @@ def read(kind: Any, text: str, context: Context) -> Any:
 
 
 def expected(kind: Any, context: Context) -> str:
-    """Return what a text that can't be read should have been; of keys with the chain's prefix, which is what most often is wrong."""
+    """Describe the expected text. For keys this includes the chain's prefix, the most frequent mistake."""
     inner = kind.element if isinstance(kind, Maybe) else kind
     prefix = f" that starts with {context.codecs.spec.key_prefix}" if isinstance(inner, Key) or inner is Authority else ""
     return f"expected {'a public key' if prefix else words(kind)}{prefix}"
 
 
 def require_public_key(name: str, text: str, codecs: Codecs) -> None:
-    """Read the public key of an argument. Raises NodeError, which doesn't repeat a private key that was given by mistake."""
+    """Check that an argument is a public key. Raises NodeError, which doesn't repeat a private key given by mistake."""
     try:
         read(Key(), text.strip(), Context(codecs, 0))
     except BadText as error:
         given = "a private key" if is_private_key(text.strip()) else repr(text)
-        raise NodeError(f"{name} is {given}; {error}") from None
+        raise NodeError(f"{name} is {given}, {error}") from None
 
 
 def is_private_key(text: str) -> bool:
@@ -177,13 +177,13 @@ def is_private_key(text: str) -> bool:
 
 @singledispatch
 def read_kind(kind: Any, text: str, context: Context) -> Any:
-    """Return the value of a text by its kind; anything that has no form of its own is JSON as the condenser writes it."""
+    """Parse a text by its kind. Kinds without their own syntax are JSON in the condenser's form."""
     return read_json(kind, text, context)
 
 
 @read_kind.register
 def read_declared(kind: type, text: str, context: Context) -> Any:
-    """Read JSON of a declared class; an authority may be one public key."""
+    """Parse JSON of a declared class. An authority can also be a single public key."""
     if kind is Authority and not text.lstrip().startswith("{"):
         return key_authority(context.codecs.parser(PUBLIC_KEY)(text))
     return read_json(kind, text, context)
@@ -191,13 +191,13 @@ def read_declared(kind: type, text: str, context: Context) -> Any:
 
 @read_kind.register
 def read_maybe(kind: Maybe, text: str, context: Context) -> Any:
-    """Read a value that may be left out."""
+    """Parse an optional value."""
     return read_kind(kind.element, text, context)
 
 
 @read_kind.register
 def read_many(kind: Many, text: str, context: Context) -> Any:
-    """Read plain values with commas between them, or a JSON list."""
+    """Parse plain values separated by commas, or a JSON list."""
     if text.lstrip().startswith("["):
         return read_json(kind, text, context) if is_nested(kind.element) else read_listed(kind, text, context)
     if is_nested(kind.element):
@@ -207,7 +207,7 @@ def read_many(kind: Many, text: str, context: Context) -> Any:
 
 
 def read_listed(kind: Many, text: str, context: Context) -> Any:
-    """Return the values of a JSON list of plain values, each of which is read as if it stood there alone."""
+    """Parse a JSON list of plain values, each with the syntax of a single value."""
     given = parsed_json(text)
     if not isinstance(given, list):
         raise BadText("expected a JSON list")
@@ -216,20 +216,20 @@ def read_listed(kind: Many, text: str, context: Context) -> Any:
 
 
 def collected(kind: Many, values: list[Any]) -> tuple[Any, ...]:
-    """Return the values of a list; those of a set in the chain's order, each once."""
+    """Return the values of a list. The values of a set are sorted in the chain's order, without duplicates."""
     return ordered(values, sort_key) if kind.ascending or kind.strict else tuple(values)
 
 
 @read_kind.register
 def read_properties(kind: Pairs, text: str, context: Context) -> Any:
-    """Read witness properties by name and pack them; a list of pairs has them packed already, in hex."""
+    """Parse witness properties by name and pack them. A list of pairs has them packed already, in hex."""
     if not text.lstrip().startswith("{"):
         return read_json(kind, text, context)
     given = parsed_json(text)
     pairs = []
     for name, value in given.items():
         if name not in PROPERTIES:
-            raise BadText(f"there is no property {name!r}; expected {', '.join(PROPERTIES)}")
+            raise BadText(f"unknown property {name!r}, expected {', '.join(PROPERTIES)}")
         of = PROPERTIES[name]
         packed = context.codecs.packer(of)(read_kind(of, value if isinstance(value, str) else json.dumps(value), context))
         pairs.append([name, packed.hex()])
@@ -238,7 +238,7 @@ def read_properties(kind: Pairs, text: str, context: Context) -> Any:
 
 @read_kind.register
 def read_bounded(kind: Bounded, text: str, context: Context) -> str:
-    """Read a text that the chain would cut."""
+    """Parse a text that the chain would truncate."""
     if size(text) > kind.size:
         raise BadText(f"expected at most {kind.size} bytes")
     if "\0" in text:
@@ -248,13 +248,13 @@ def read_bounded(kind: Bounded, text: str, context: Context) -> str:
 
 @read_kind.register
 def read_text(kind: String, text: str, context: Context) -> str:
-    """Read a text of any length."""
+    """Return a text of any length."""
     return text
 
 
 @read_kind.register
 def read_int(kind: Int, text: str, context: Context) -> int:
-    """Read a number; one of 16 bits may be in percent, since those count in basis points."""
+    """Parse a number. A number of 16 bits can be in percent, since such fields are in basis points."""
     low, high = bounds(kind)
     percent = PERCENT.fullmatch(text)
     if percent and kind.bits == 16:
@@ -271,7 +271,7 @@ def read_int(kind: Int, text: str, context: Context) -> int:
 
 @read_kind.register
 def read_wide(kind: Wide, text: str, context: Context) -> int:
-    """Read a number of 128 bits."""
+    """Parse a number of 128 bits."""
     if not NUMBER.fullmatch(text) or not 0 <= int(text) < 1 << 128:
         raise BadText(f"expected a {words(kind)}")
     return int(text)
@@ -279,7 +279,7 @@ def read_wide(kind: Wide, text: str, context: Context) -> int:
 
 @read_kind.register
 def read_asset(kind: AssetKind, text: str, context: Context) -> Asset:
-    """Read an amount: text of the chain's symbols or a NAI, or the JSON of the NAI form. Missing decimals are zeros."""
+    """Parse an amount: text with a symbol of the chain or a NAI, or the JSON of the NAI form. Missing decimals are zeros."""
     if text.lstrip().startswith("{"):
         return asset_from_nai(parsed_json(text))
     match = AMOUNT.fullmatch(text.strip())
@@ -292,38 +292,38 @@ def read_asset(kind: AssetKind, text: str, context: Context) -> Asset:
         raise BadText(f"expected at most {places} decimals of {name}")
     amount = int(whole + fraction.ljust(places, "0"))
     if amount > INT64_MAX:
-        raise BadText("expected a smaller amount: it has more than 64 bits")
+        raise BadText("expected an amount of at most 64 bits")
     return Asset(amount, symbol)
 
 
 def misspelt(text: str) -> str:
-    """Return what is wrong with an amount where that is easily overlooked, to follow what was expected."""
+    """Return a hint on a common mistake in an amount, appended to the error, or ""."""
     if text.startswith("-"):
         return ", of zero or more"
     if AMOUNT.fullmatch(text.upper()):
         return ": symbols are in capitals"
     if "," in text:
-        return ", with a point before the decimals and nothing between thousands"
+        return ", with a decimal point and no thousands separators"
     return ""
 
 
 def fixed_symbol(name: str, context: Context) -> int:
-    """Return the symbol of these letters on the chain."""
+    """Return the chain's symbol with this name. Raises BadText."""
     letters = context.codecs.symbols.letters
     for symbol, spelled in letters.items():
         if spelled == name:
             return symbol
-    raise BadText(f"{name} is no symbol of this chain; it has {', '.join(letters.values())}")
+    raise BadText(f"{name} is not a symbol of this chain, which has {', '.join(letters.values())}")
 
 
 def nai_symbol(nai: str, places: int) -> int:
-    """Return the symbol of a NAI with so many decimals."""
+    """Return the symbol of a NAI with `places` decimals."""
     return asset_from_nai({"amount": "0", "precision": places, "nai": nai}).symbol
 
 
 @read_kind.register
 def read_symbol(kind: SymbolKind, text: str, context: Context) -> int:
-    """Read a symbol: letters of the chain, a NAI with its decimals, or JSON."""
+    """Parse a symbol: a name on the chain, a NAI with its decimals, or JSON."""
     if text.lstrip().startswith("{"):
         symbol: int = context.codecs.parser(kind)(parsed_json(text))
         return symbol
@@ -333,7 +333,7 @@ def read_symbol(kind: SymbolKind, text: str, context: Context) -> int:
 
 @read_kind.register
 def read_price(kind: PriceKind, text: str, context: Context) -> Price:
-    """Read a price: two amounts with a slash between them, or the JSON of its base and quote."""
+    """Parse a price: two amounts separated by a slash, or the JSON of its base and quote."""
     if text.lstrip().startswith("{"):
         return price_of(parsed_json(text), context)
     base, slash, quote = text.partition("/")
@@ -343,7 +343,7 @@ def read_price(kind: PriceKind, text: str, context: Context) -> Price:
 
 
 def price_of(given: Any, context: Context) -> Price:
-    """Return the price of a JSON object whose assets are in either form."""
+    """Parse the JSON object of a price with assets in either form."""
     if not isinstance(given, dict) or set(given) != {"base", "quote"}:
         raise BadText("expected a JSON object with base and quote")
     texts = [value if isinstance(value, str) else json.dumps(value) for value in (given["base"], given["quote"])]
@@ -353,7 +353,7 @@ def price_of(given: Any, context: Context) -> Price:
 
 @read_kind.register
 def read_flag(kind: Flag, text: str, context: Context) -> bool:
-    """Read a yes or no where it stands in a list or alone."""
+    """Parse a boolean, alone or in a list."""
     if text not in ("true", "false"):
         raise BadText("expected true or false")
     return text == "true"
@@ -361,13 +361,13 @@ def read_flag(kind: Flag, text: str, context: Context) -> bool:
 
 @read_kind.register
 def read_time(kind: Seconds, text: str, context: Context) -> int:
-    """Read a point of time."""
+    """Parse a time."""
     return moment(text, context.now)
 
 
 @read_kind.register
 def read_hash(kind: Hash, text: str, context: Context) -> bytes:
-    """Read a hash with all of its bytes."""
+    """Parse a complete hash."""
     data = read_blob(Blob(), text, context)
     if len(data) != kind.size:
         raise BadText(f"expected {words(kind)}")
@@ -376,7 +376,7 @@ def read_hash(kind: Hash, text: str, context: Context) -> bytes:
 
 @read_kind.register
 def read_blob(kind: Blob, text: str, context: Context) -> bytes:
-    """Read bytes in hex."""
+    """Parse bytes in hex."""
     try:
         return bytes.fromhex(text)
     except ValueError:
@@ -385,20 +385,20 @@ def read_blob(kind: Blob, text: str, context: Context) -> bytes:
 
 @read_kind.register
 def read_key(kind: Key, text: str, context: Context) -> bytes:
-    """Read a public key."""
+    """Parse a public key."""
     key: bytes = context.codecs.parser(kind)(text)
     return key
 
 
 def read_json(kind: Any, text: str, context: Context) -> Any:
-    """Read JSON, in the form of the condenser; members that the type doesn't have are refused, since they would be passed over."""
+    """Parse JSON in the condenser's form. Unknown members are refused, since the chain would ignore them."""
     given = parsed_json(text)
     require_members(kind, given, context)
     return context.codecs.parser(kind, True)(given)
 
 
 def require_members(kind: Any, given: Any, context: Context) -> None:
-    """Refuse JSON that isn't an object where one is needed, or has members that a declared type doesn't know."""
+    """Raise BadText unless the JSON of a declared type is an object with known members."""
     if not isinstance(kind, type):
         return
     if not isinstance(given, dict):
@@ -408,11 +408,11 @@ def require_members(kind: Any, given: Any, context: Context) -> None:
     extra = getattr(kind, "LEGACY_EXTRA", {})
     for name in given:
         if name not in known and name not in extra and name not in map(spell, known):
-            raise BadText(f"it has a member {name!r}; expected {', '.join(known)}")
+            raise BadText(f"unknown member {name!r}, expected {', '.join(known)}")
 
 
 def parsed_json(text: str) -> Any:
-    """Return the value of a JSON text."""
+    """Parse a JSON text."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:

@@ -1,5 +1,6 @@
-"""The fields of an operation as arguments of its verb: required ones by position in wire order, the others as options. All of it follows
-from the operation's declaration.
+"""Fields of an operation as arguments of its command, derived from its declaration.
+
+Required fields are positional, in wire order. The others are options.
 """
 
 from collections.abc import Mapping
@@ -14,19 +15,19 @@ from state.protocol.operation import Needed, Operation
 from state.protocol.values.asset import Asset
 
 SHOWN_CHARACTERS_MAX = 80
-# Texts that an operation does well without. An account name may be left out where the empty one has a meaning of its own.
+# Text fields that can be omitted. An account name can be omitted if the empty name has its own meaning.
 LEFT_OUT = frozenset({
     "memo", "json_metadata", "posting_json_metadata", "json_meta", "title", "parent_author", "extensions", "account_update.memo_key"
 })  # fmt: skip
 SIGNERS = "required_"
-# The declared default of an order's expiration, the end of time, is refused since hardfork 20: 28 days are the most.
+# The declared default of an order's expiration, the end of time, is refused since hardfork 20. The maximum is 28 days.
 DEFAULTS = {"limit_order_create.expiration": "+27d", "limit_order_create2.expiration": "+27d"}
 ROLES = ("owner", "active", "posting")
 
 
 @dataclass(frozen=True)
 class FieldArgument:
-    """A field as an argument of a verb. `default_text` is what stands there when it isn't given, if that isn't the declared default."""
+    """A field as an argument of a command. `default_text` replaces the declared default."""
 
     name: str
     json: str
@@ -37,32 +38,32 @@ class FieldArgument:
 
     @property
     def is_flag(self) -> bool:
-        """Whether it is a yes or no, which is an option without a value."""
+        """Whether the field is a boolean, and so an option without a value."""
         return isinstance(self.kind, Flag)
 
     @property
     def option(self) -> str:
-        """The name of its option."""
+        """The name of the option."""
         return "--" + self.json.replace("_", "-")
 
     @property
     def label(self) -> str:
-        """The name by which help and errors call it."""
+        """The name in help texts and errors."""
         return self.json.replace("_", "-").upper() if self.is_required else self.option
 
     @property
     def is_repeated(self) -> bool:
-        """Whether its option may be given several times: a list of names, say."""
+        """Whether the option is repeatable, for example a list of names."""
         return not self.is_required and isinstance(self.kind, Many) and not is_nested(self.kind.element)
 
     @property
     def is_hidden(self) -> bool:
-        """Whether help leaves it out: extensions that no operation of today has."""
+        """Whether the help omits the field: extensions that no operation uses today."""
         return isinstance(self.kind, Many) and isinstance(self.kind.element, Variant) and self.kind.element.default == Void()
 
     @property
     def words(self) -> str:
-        """The words for its type."""
+        """The description of the type."""
         return words(self.kind)
 
 
@@ -82,11 +83,11 @@ def arguments(cls: type[Operation]) -> list[FieldArgument]:
 
 
 def is_required(cls: type[Operation], name: str, json: str, kind: Any) -> bool:
-    """Whether a field must be given: one that neither is optional, nor has a default that says more than that nothing was given."""
+    """Whether a field must be given: it isn't optional, and its declared default is only the empty value of its type."""
     if isinstance(kind, Maybe | Flag) or json in LEFT_OUT or f"{cls.NAME}.{json}" in LEFT_OUT:
         return False
     if json.startswith(SIGNERS):
-        # Which of several lists a signer is in depends on the role.
+        # Which of several lists contains the signer depends on the role.
         return False
     declared = declared_default(cls, name)
     if isinstance(declared, Asset):
@@ -97,14 +98,14 @@ def is_required(cls: type[Operation], name: str, json: str, kind: Any) -> bool:
 
 
 def declared_default(cls: Any, name: str) -> Any:
-    """Return the declared default of a field; MISSING for a factory, which depends on the chain."""
+    """Return the declared default of a field, or MISSING for a factory, which depends on the chain."""
     position = cls.__struct_fields__.index(name) - len(cls.__struct_fields__) + len(cls.__struct_defaults__)
     found = cls.__struct_defaults__[position] if position >= 0 else MISSING
     return MISSING if type(found).__module__ == "msgspec._core" and type(found).__name__ == "Factory" else found
 
 
 def made(cls: type[Operation], given: Mapping[str, Any], context: Context) -> Operation:
-    """Return the operation of a verb's arguments: texts by field name, yes or no as bool, lists as several texts. Raises NodeError."""
+    """Build an operation from arguments by field name: texts, booleans for flags, sequences of texts for lists. Raises NodeError."""
     values: dict[str, Any] = {}
     fields = {field.name: field for field in wire_fields(cls)}
     for argument in arguments(cls):
@@ -121,7 +122,7 @@ def made(cls: type[Operation], given: Mapping[str, Any], context: Context) -> Op
 
 
 def value_of(argument: FieldArgument, text: Any, context: Context) -> Any:
-    """Return the value of one argument. Raises NodeError, which names it."""
+    """Parse one argument. Raises NodeError, which names it."""
     if not isinstance(text, str):
         text = ",".join(text) if len(text) != 1 else text[0]
     try:
@@ -132,7 +133,7 @@ def value_of(argument: FieldArgument, text: Any, context: Context) -> Any:
 
 
 def signers_words(cls: type[Operation]) -> str:
-    """Return whose authority signs an operation, as far as one field says it; "" where it depends on other fields."""
+    """Describe whose authority signs an operation. Return "" if that depends on several fields."""
     if not cls.SIGNER:
         return ""
     field = next(field for field in wire_fields(cls) if field.name == cls.SIGNER)

@@ -1,4 +1,4 @@
-"""From operations to a transaction in a block: reference block, signatures, dry run, broadcast, and waiting."""
+"""Sends operations as a transaction: sets the reference block, signs, broadcasts or dry-runs, and waits for the block."""
 
 import secrets
 import sys
@@ -25,8 +25,7 @@ from state.protocol.transaction import SignedTransaction
 from state.protocol.values.text import time_text
 
 EXPIRE_SECONDS = 600
-# Two equal transactions in one block are refused as duplicates. By default the expiration varies, so that the same command can be
-# given twice.
+# Equal transactions are refused as duplicates. By default the expiration varies, so that the same command works twice.
 EXPIRE_SPREAD_SECONDS = 600
 WAIT_SECONDS_MAX = 60
 WAIT_STEP_SECONDS = 0.25
@@ -38,36 +37,34 @@ Make = Callable[[Remote, Context], SignedTransaction | tuple[Operation, ...]]
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class SendOptions(RemoteOptions):
-    """The options of every verb."""
+    """Options of every command of `coind tx`."""
 
     key: Annotated[
         tuple[str, ...],
         Repeated,
         Parameter(
-            help="A private key (WIF) to sign with; can be repeated. Known keys of dev chains sign as well, where needed.",
+            help="A private key (WIF) to sign with, in addition to the known keys of test chains; can be repeated.",
             env_var="COIND_KEY",
         ),
     ] = ()
-    wait: Annotated[bool, Flag, Parameter(help="Wait until it is in a block, and print which.")] = False
-    dry_run: Annotated[bool, Flag, Parameter(help="Only show it: fields, id, digest, bytes, who would sign, what the node would say.")] = (
-        False
-    )
+    wait: Annotated[bool, Flag, Parameter(help="Wait until the transaction is in a block, and print the block's number.")] = False
+    dry_run: Annotated[bool, Flag, Parameter(help="Only show fields, id, digest, bytes, signers and the node's verdict.")] = False
     sign_only: Annotated[bool, Flag, Parameter(help="Only print the signed transaction as JSON.")] = False
-    unsigned: Annotated[bool, Flag, Parameter(help="Sign with nothing, for accounts that the node impersonates.")] = False
+    unsigned: Annotated[bool, Flag, Parameter(help="Don't sign, for accounts that the node impersonates.")] = False
     expire: Annotated[
         int | None,
         Parameter(
-            help="Let it expire so many seconds after the head block; by default ten to twenty minutes.",
+            help="The time of expiration, in seconds after the head block; by default 10 to 20 minutes.",
             validator=validators.Number(gte=1, lte=COIN_MAX_TIME_UNTIL_EXPIRATION),
         ),
     ] = None
-    chain: Annotated[str | None, Parameter(help="Refuse unless the node serves this chain: a name, or a TOML file.")] = None
+    chain: Annotated[str | None, Parameter(help="The required chain of the node: a name, or a TOML file.")] = None
 
 
 def send(make: Make, options: SendOptions) -> int:
-    """Make a transaction, sign it and broadcast it, or what the options ask for in place of that; returns the status."""
+    """Build, sign and broadcast a transaction, or show or print it as the options say. Return the exit status."""
     if options.dry_run and options.sign_only:
-        raise NodeError("--dry-run shows a transaction and --sign-only prints it; give one of them")
+        raise NodeError("--dry-run and --sign-only exclude each other. Give one of them.")
     given = secrets_of(options.key)
     # Variables and files are for many commands, the command line is for this one: its keys sign even where a known key would do.
     must_sign = any(word.partition("=")[0] == "--key" for word in sys.argv)
@@ -75,13 +72,13 @@ def send(make: Make, options: SendOptions) -> int:
 
 
 def sent(remote: Remote, make: Make, options: SendOptions, given: tuple[bytes, ...], *, must_sign: bool) -> int:
-    """Do the work of `send` at a node."""
+    """Carry out `send` on a node."""
     remote.require_chain(options.chain)
     head = remote.head()
     context = Context(remote.wire.codecs, seconds_of(head["time"]))
     found = make(remote, context)
     signers: tuple[Signer, ...] = ()
-    problem, advice = "", "Give private keys with --key or COIND_KEY"
+    problem, advice = "", "Give private keys by --key or COIND_KEY."
     if isinstance(found, SignedTransaction):
         trx = found
     else:
@@ -89,7 +86,7 @@ def sent(remote: Remote, make: Make, options: SendOptions, given: tuple[bytes, .
         if not options.unsigned:
             signing = KeyChoice(remote, found)
             if signing.unknown_accounts():
-                advice = "bin/coind show accounts lists those that there are"
+                advice = "bin/coind show accounts lists all accounts."
             signers, problem = chosen(signing, given, must_sign=must_sign, may_ask=not options.dry_run)
         add_signatures(trx, signers, remote)
     if options.dry_run:
@@ -105,7 +102,7 @@ def sent(remote: Remote, make: Make, options: SendOptions, given: tuple[bytes, .
 
 
 def unsigned(remote: Remote, operations: tuple[Operation, ...], head: dict[str, Any], expire: int | None) -> SignedTransaction:
-    """Return a transaction that refers to the head block."""
+    """Return an unsigned transaction that refers to the head block."""
     seconds = EXPIRE_SECONDS + secrets.randbelow(EXPIRE_SPREAD_SECONDS) if expire is None else expire
     block_id = bytes.fromhex(head["head_block_id"])
     trx = SignedTransaction(
@@ -118,10 +115,10 @@ def unsigned(remote: Remote, operations: tuple[Operation, ...], head: dict[str, 
 
 
 def chosen(signing: KeyChoice, given: tuple[bytes, ...], *, must_sign: bool, may_ask: bool) -> tuple[tuple[Signer, ...], str]:
-    """Return the keys that sign, and what is wrong with them.
+    """Return the signing keys and the problem with them, "" for none.
 
-    Keys that were given and don't suffice sign all the same: the node knows best why it refuses them, and says so. With `must_sign`
-    that holds where the known keys alone would suffice, too.
+    Given keys sign even if they don't suffice, since the node explains its refusal best. With `must_sign` they also sign if the known
+    keys alone would suffice.
     """
     found = signing.choose(given)
     if found is not None and (not must_sign or not given or any(signer.secret in given for signer in found)):
@@ -138,7 +135,7 @@ def chosen(signing: KeyChoice, given: tuple[bytes, ...], *, must_sign: bool, may
 
 
 def broadcast(remote: Remote, trx: SignedTransaction) -> None:
-    """Hand a transaction to the node. Raises RefusedCall."""
+    """Broadcast a transaction to the node. Raises RefusedCall."""
     shown = to_json(trx, remote.wire)
     if is_legacy(trx):
         remote.call("condenser_api.broadcast_transaction", [shown])
@@ -147,10 +144,10 @@ def broadcast(remote: Remote, trx: SignedTransaction) -> None:
 
 
 def reported(remote: Remote, trx: SignedTransaction, head: dict[str, Any], options: SendOptions) -> int:
-    """Print what has become of a broadcast transaction, after its block if that is waited for."""
+    """Print the result of a broadcast, after waiting for its block if the options say so."""
     result: dict[str, Any] = {"id": trx.id.hex(), "expiration": time_text(trx.expiration)}
     start = head["head_block_number"]
-    # Where a block is made for each transaction, it is there already.
+    # In the block mode instant, its block exists already.
     place = wait_for(remote, trx, start) if options.wait else place_in(remote, trx, start, remote.head()["head_block_number"])
     if place is not None:
         result |= {"block_num": place[0], "trx_num": place[1]}
@@ -161,7 +158,7 @@ def reported(remote: Remote, trx: SignedTransaction, head: dict[str, Any], optio
     if place is not None:
         pairs.append(("block", f"{result['block_num']}, transaction {result['trx_num']} of it"))
     else:
-        pairs.append(("state", f"pending; expires at {result['expiration']} (chain time)"))
+        pairs.append(("state", f"pending, expires at {result['expiration']} (chain time)"))
     write_pairs(pairs)
     return Status.DONE
 
@@ -172,7 +169,7 @@ def names_of(trx: SignedTransaction) -> str:
 
 
 def place_in(remote: Remote, trx: SignedTransaction, after: int, last: int) -> tuple[int, int] | None:
-    """Return the block after one and up to another one that has a transaction, and its place there; None if there is none."""
+    """Return the number of the block with a transaction, after `after` and up to `last`, and its position there, or None."""
     wanted = trx.id.hex()
     for number in range(max(after, last - BLOCKS_SCANNED_MAX) + 1, last + 1):
         block = remote.call("condenser_api.get_block", [number])
@@ -182,9 +179,9 @@ def place_in(remote: Remote, trx: SignedTransaction, after: int, last: int) -> t
 
 
 def wait_for(remote: Remote, trx: SignedTransaction, start: int) -> tuple[int, int]:
-    """Return the block that a transaction is in, and its place there. Raises NodeError when there will be none, or no block comes.
+    """Wait for the block of a transaction, and return its number and the position there. Raises NodeError after expiration or a timeout.
 
-    Blocks are looked through, because every node serves them; a search by id needs a plugin.
+    It scans blocks, which every node serves. A search by id needs a plugin.
     """
     wanted, scanned, moved = trx.id.hex(), start, time.monotonic()
     while True:
@@ -199,10 +196,10 @@ def wait_for(remote: Remote, trx: SignedTransaction, start: int) -> tuple[int, i
                 return place
             scanned, moved = number, time.monotonic()
         if seconds_of(head["time"]) >= trx.expiration:
-            raise NodeError(f"{wanted} has expired, and no block has it")
+            raise NodeError(f"{wanted} has expired without being in a block")
         if time.monotonic() - moved > WAIT_SECONDS_MAX:
             raise NodeError(
-                f"{wanted} is pending, but no block was made for {WAIT_SECONDS_MAX} s; on a local chain, bin/coind dev mine makes one"
+                f"{wanted} is pending, but no block was made for {WAIT_SECONDS_MAX} s. On a local chain, bin/coind dev mine makes one."
             )
         time.sleep(WAIT_STEP_SECONDS)
 
@@ -211,7 +208,7 @@ def wait_for(remote: Remote, trx: SignedTransaction, start: int) -> tuple[int, i
 
 
 def show_dry_run(remote: Remote, trx: SignedTransaction, signers: tuple[Signer, ...], problem: str, options: SendOptions) -> None:
-    """Print everything about a transaction that isn't sent."""
+    """Print the details of a transaction that isn't sent."""
     wire = remote.wire
     explained = explanation(remote, trx)
     checked = static_refusal(remote, trx)
@@ -250,14 +247,14 @@ def show_dry_run(remote: Remote, trx: SignedTransaction, signers: tuple[Signer, 
 
 
 def to_text(value: Any) -> str:
-    """Return a value that isn't text as JSON on one line."""
+    """Return a value as JSON on one line."""
     import json
 
     return json.dumps(value, ensure_ascii=False)
 
 
 def static_refusal(remote: Remote, trx: SignedTransaction) -> str:
-    """Return what is wrong with the operations by themselves, whatever the state of the chain; "" for nothing."""
+    """Return the refusal of an operation by checks that don't depend on the state, or ""."""
     for operation in trx.operations:
         try:
             operation.validate(remote.wire.codecs)
@@ -267,7 +264,7 @@ def static_refusal(remote: Remote, trx: SignedTransaction) -> str:
 
 
 def explanation(remote: Remote, trx: SignedTransaction) -> dict[str, Any] | None:
-    """Return what the node would say about a transaction, None from a node that doesn't explain."""
+    """Return the node's explanation of a transaction, or None if the node has no dev_api."""
     try:
         found = remote.call("dev_api.explain_transaction", {"trx": remote.wire.transaction_to_json(trx)})
     except RefusedCall as error:
@@ -278,9 +275,9 @@ def explanation(remote: Remote, trx: SignedTransaction) -> dict[str, Any] | None
 
 
 def show_explanation(explained: dict[str, Any] | None) -> None:
-    """Print what the node would say."""
+    """Print the node's explanation."""
     if explained is None:
-        say("The node doesn't explain transactions beforehand (it has no dev_api).")
+        say("The node can't check transactions in advance (it has no dev_api).")
         return
     pairs = [(name.replace("_", " "), explained[name]) for name in ("rule", "why", "what_to_do") if explained.get(name)]
     if pairs:

@@ -1,5 +1,6 @@
-"""Which keys sign a transaction: the given ones before the public ones of accounts of chains made for tests. As few sign as are needed: the
-chain refuses superfluous signatures.
+"""Chooses the keys that sign a transaction: given keys first, then the public keys of test chains.
+
+Only the necessary keys sign, since the chain refuses superfluous signatures.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -25,7 +26,7 @@ NOBODY = Authority(1)
 
 @dataclass(frozen=True)
 class Signer:
-    """A key that signs, and whose it is."""
+    """A signing key and its owner."""
 
     key: str
     secret: bytes = field(repr=False)
@@ -33,7 +34,7 @@ class Signer:
 
 
 class Authorities:
-    """The authorities of accounts, asked from the node once each."""
+    """Cache of the authorities of accounts, fetched from the node once each."""
 
     def __init__(self, remote: Remote) -> None:
         self._remote = remote
@@ -41,7 +42,7 @@ class Authorities:
         self.found: dict[str, dict[str, Authority] | None] = {}
 
     def fetch(self, names: Iterable[str]) -> None:
-        """Ask for accounts that aren't known yet."""
+        """Fetch the accounts that are not cached yet."""
         wanted = sorted({name for name in names if name} - self.found.keys())
         if not wanted:
             return
@@ -50,7 +51,7 @@ class Authorities:
             self.found[account["name"]] = {role: self._parse(account[role]) for role in ROLES}
 
     def lookup(self, role: str) -> Lookup:
-        """Return the function from a name to the account's authority of a role; nobody can satisfy that of an unknown account."""
+        """Return a function from a name to the account's authority of a role. The authority of an unknown account can't be satisfied."""
 
         def find(name: str) -> Authority:
             self.fetch([name])
@@ -60,11 +61,11 @@ class Authorities:
         return find
 
     def lookups(self) -> Lookups:
-        """Return the functions that find authorities of each role."""
+        """Return the lookup functions of all roles."""
         return Lookups(active=self.lookup("active"), owner=self.lookup("owner"), posting=self.lookup("posting"))
 
     def owners(self, key: bytes) -> Iterator[tuple[str, str]]:
-        """Yield account and role of each authority seen so far that a key is in."""
+        """Yield account and role of each cached authority with a key."""
         for name, roles in self.found.items():
             for role, authority in (roles or {}).items():
                 if any(member == key for member, _ in authority.key_auths):
@@ -72,16 +73,14 @@ class Authorities:
 
 
 class KeyChoice:
-    """The choice of keys for operations."""
+    """Choice of the keys for operations."""
 
     def __init__(self, remote: Remote, operations: tuple[Operation, ...]) -> None:
         self._remote = remote
         self._prefix = remote.spec.key_prefix
         self.needed = needed_by(operations)
         if NO_KEY in self.needed.other:
-            raise NodeError(
-                "PROPS need a property key: the signing key that the witness has now, as bin/coind show witness OWNER prints it"
-            )
+            raise NodeError("PROPS need the property key: the witness's current signing key, which bin/coind show witness OWNER prints")
         self.authorities = Authorities(remote)
         self._keys: dict[bytes, bytes] = {}
         self.names = self.needed.posting | self.needed.active | self.needed.owner
@@ -89,11 +88,11 @@ class KeyChoice:
         self.authorities.fetch(self.names)
 
     def unknown_accounts(self) -> list[str]:
-        """Return the accounts that must sign and don't exist."""
+        """Return the required signers that don't exist."""
         return sorted(name for name in self.names if self.authorities.found.get(name) is None)
 
     def choose(self, given: tuple[bytes, ...]) -> tuple[Signer, ...] | None:
-        """Return as few keys as suffice, given ones first; None if all together don't suffice."""
+        """Return a minimal set of sufficient keys, given ones first, or None if no set suffices."""
         if self._suffice(given):
             return self._fewest(given)
         every = (*given, *self._public_secrets())
@@ -103,11 +102,11 @@ class KeyChoice:
         return self._fewest(tuple(secret for secret in every if self._key(secret) in known))
 
     def all_of(self, given: tuple[bytes, ...]) -> tuple[Signer, ...]:
-        """Return all given keys as signers, whether they are needed or not."""
+        """Return all given keys as signers, even unnecessary ones."""
         return tuple(self._signer(secret) for secret in dict.fromkeys(given))
 
     def missing(self) -> str:
-        """Return what is needed, in a sentence."""
+        """Describe the required authorities in a sentence."""
         unknown = self.unknown_accounts()
         if unknown:
             return f"there is no account {', '.join(unknown)} on this chain"
@@ -120,7 +119,7 @@ class KeyChoice:
         return f"it needs {' and '.join(parts)}"
 
     def _described(self, authority: Authority) -> str:
-        """Name the members of an authority."""
+        """Describe the members of an authority."""
         members = [public_key_text(key, self._prefix) for key, _ in authority.key_auths]
         members += [f"account {name}" for name, _ in authority.account_auths]
         if len(members) == 1:
@@ -130,22 +129,22 @@ class KeyChoice:
         return f"{authority.weight_threshold} of {listed}" if members else "nobody"
 
     def _members(self) -> set[bytes]:
-        """Return the keys of all authorities that have been looked at; only they can be needed."""
+        """Return the keys of all cached and required authorities. No other key can be necessary."""
         seen = [authority for roles in self.authorities.found.values() for authority in (roles or {}).values()]
         return {key for authority in (*seen, *self.needed.other) for key, _ in authority.key_auths}
 
     def _key(self, secret: bytes) -> bytes:
-        """Return the public key of a secret, computed once."""
+        """Return the public key of a secret from a cache."""
         if secret not in self._keys:
             self._keys[secret] = public_key(secret)
         return self._keys[secret]
 
     def _suffice(self, secrets: Iterable[bytes]) -> bool:
-        """Whether the signatures of these keys are enough, be some of them superfluous or not."""
+        """Whether the signatures of these keys suffice. Some can be superfluous."""
         return suffice(self.needed, {self._key(secret) for secret in secrets}, self.authorities.lookups(), LIMITS)
 
     def _fewest(self, secrets: tuple[bytes, ...]) -> tuple[Signer, ...]:
-        """Leave out keys from the last one on, as long as the others suffice: given keys stay first, other than with `fewest_keys`."""
+        """Drop keys, from the last one on, while the others suffice. Unlike `fewest_keys`, this prefers given keys."""
         kept = list(dict.fromkeys(secrets))
         for secret in reversed(list(kept)):
             others = [each for each in kept if each != secret]
@@ -159,7 +158,7 @@ class KeyChoice:
         return Signer(public_key_text(key, self._prefix), secret, ", ".join(owners) or "none of the accounts")
 
     def _public_secrets(self) -> Iterator[bytes]:
-        """Yield the secrets that a chain spec makes public: those of its accounts by role, the lowest first, and those of its witnesses."""
+        """Yield the public secrets of a chain spec: those of accounts, from the lowest role up, then those of witnesses."""
         spec = self._remote.spec
         passwords = dict.fromkeys(account.password for account in spec.genesis.accounts if account.password)
         names = sorted({*self._touched, *self.authorities.found, *(account.name for account in spec.genesis.accounts)})
@@ -172,7 +171,7 @@ class KeyChoice:
         yield from self._told_secrets()
 
     def _told_secrets(self) -> Iterator[bytes]:
-        """Yield the secrets that the node tells to programs on its machine: those of a chain made for tests whose spec isn't here."""
+        """Yield the secrets that the node lists for local clients: those of a test chain whose spec isn't in `genesis/`."""
         try:
             listed = self._remote.call("dev_api.list_keys", {})
         except NodeError:
@@ -184,46 +183,46 @@ class KeyChoice:
 
 
 def needed_by(operations: tuple[Operation, ...]) -> Needed:
-    """Return the authorities that operations need. Raises NodeError where an operation is too damaged to say, or roles can't be mixed."""
+    """Return the authorities that operations need. Raises NodeError for a malformed operation, or for roles that can't be mixed."""
     try:
         needed = Needed.by(operations)
     except ChainError as error:
-        raise NodeError(f"it can't be said who must sign: {error}") from None
+        raise NodeError(f"can't determine the signers: {error}") from None
     try:
         if needed.posting:
             require_only_posting(needed)
     except ChainError:
-        raise NodeError("an operation that needs posting authority can't stand in one transaction with others that don't") from None
+        raise NodeError("operations with posting authority can't be in one transaction with operations of other authorities") from None
     return needed
 
 
 def secrets_of(texts: tuple[str, ...]) -> tuple[bytes, ...]:
-    """Return the secrets of private keys in wallet import format. Raises NodeError, which doesn't repeat the text."""
+    """Parse private keys in wallet import format. Raises NodeError, which doesn't repeat the text."""
     if len(texts) > KEYS_MAX:
         raise NodeError(f"expected at most {KEYS_MAX} keys, got {len(texts)}")
     return tuple(secret_of(text) for text in texts)
 
 
 def secret_of(text: str) -> bytes:
-    """Return the secret of a private key in wallet import format. Raises NodeError."""
+    """Parse a private key in wallet import format. Raises NodeError, which doesn't repeat the text."""
     try:
         secret = secret_from_wif(text.strip())
     except ChainError:
         secret = b""
     if not is_secret(secret):
-        raise NodeError("a key that was given is no private key in wallet import format (they begin with 5)")
+        raise NodeError("a given key is not a private key in wallet import format, which starts with 5")
     return secret
 
 
 def add_signatures(trx: SignedTransaction, signers: tuple[Signer, ...], remote: Remote) -> None:
-    """Sign a transaction. A signature by the rule from before hardfork 20 is good by the one after it, too."""
+    """Sign a transaction. A signature that is canonical before hardfork 20 is also canonical after it."""
     digest = remote.wire.signature_digest(trx)
     trx.signatures = tuple(sign(signer.secret, digest, Canonical.fc_canonical) for signer in signers)
     remote.wire.seal(trx)
 
 
 def asked_keys(signing: KeyChoice, given: tuple[bytes, ...], ask: Callable[[str], str]) -> tuple[Signer, ...] | None:
-    """Ask for further keys until they suffice; None when nothing was typed."""
+    """Prompt for further keys until they suffice. Return None after an empty input."""
     texts: Any = given
     while len(texts) < KEYS_MAX:
         text = ask(f"{signing.missing()}\nPrivate key (not shown; empty to give up): ")

@@ -1,6 +1,6 @@
-"""Whole transactions and lists of operations from JSON, in either form that nodes take.
+"""Parses transactions and lists of operations from JSON, in both forms that nodes accept.
 
-Members that a declaration doesn't have are refused: the chain would pass over them, and a misspelt one would change what is signed.
+Unknown members are refused. The chain would ignore them, so a misspelt member would change the signed operation.
 """
 
 from typing import Any
@@ -16,32 +16,32 @@ SUFFIX = "_operation"
 
 
 def from_file(given: Any, wire: Wire) -> SignedTransaction | tuple[Operation, ...]:
-    """Return the operations of a JSON value, or the transaction if it is signed already. Raises NodeError."""
+    """Return the operations of a JSON value, or the transaction if it is signed. Raises NodeError."""
     if isinstance(given, dict) and "operations" in given:
         return from_transaction(given, wire)
     return operations_of(given if is_list_of_operations(given) else [given], wire)
 
 
 def from_transaction(given: dict[str, Any], wire: Wire) -> SignedTransaction | tuple[Operation, ...]:
-    """Return a transaction that is signed as it is, and only the operations of one that isn't."""
+    """Return a signed transaction unchanged, or the operations of an unsigned one."""
     operations = operations_of(given["operations"], wire)
     if not given.get("signatures"):
         return operations
     try:
         trx = wire.transaction_from_json({**given, "operations": []})
     except ChainError as error:
-        raise NodeError(f"this is no transaction: {error.message(wire.spec.spell)}") from None
+        raise NodeError(f"this is not a transaction: {error.message(wire.spec.spell)}") from None
     trx.operations = operations
     return wire.seal(trx)
 
 
 def is_list_of_operations(given: Any) -> bool:
-    """Whether a JSON value is a list of operations, and not one that is written as a list of its name and its fields."""
+    """Whether a JSON value is a list of operations, not one operation written as a list of name and fields."""
     return isinstance(given, list) and not (given and isinstance(given[0], str))
 
 
 def operations_of(given: Any, wire: Wire) -> tuple[Operation, ...]:
-    """Return the operations of a JSON list. Raises NodeError, which says which one is wrong."""
+    """Parse a JSON list of operations. Raises NodeError, which gives the position of the invalid one."""
     if not isinstance(given, list) or not given:
         raise NodeError("expected a list of operations, at least one")
     if len(given) > OPERATIONS_MAX:
@@ -50,7 +50,7 @@ def operations_of(given: Any, wire: Wire) -> tuple[Operation, ...]:
 
 
 def operation_of(given: Any, place: int, wire: Wire) -> Operation:
-    """Return the operation of a JSON value in either form."""
+    """Parse an operation in either form. Raises NodeError."""
     where = f"operation {place}"
     if isinstance(given, list) and len(given) == 2 and isinstance(given[0], str):
         legacy, name, body = True, given[0], given[1]
@@ -60,13 +60,13 @@ def operation_of(given: Any, place: int, wire: Wire) -> Operation:
         raise NodeError(f'{where}: expected ["transfer", {{...}}] or {{"type": "transfer_operation", "value": {{...}}}}')
     cls = named(name, wire)
     if cls is None:
-        raise NodeError(f"{where}: there is no operation {name!r}; bin/coind tx --help lists them")
+        raise NodeError(f"{where}: unknown operation {name!r}. bin/coind tx --help lists all operations.")
     if not isinstance(body, dict):
         raise NodeError(f"{where}: expected an object with the fields of {cls.NAME}")
     known = [field.json for field in shown_fields(cls, legacy)]
     for member in body:
         if member not in known and member not in map(wire.spec.spell, known):
-            raise NodeError(f"{where}: {cls.NAME} has no field {member!r}; it has {', '.join(known)}")
+            raise NodeError(f"{where}: {cls.NAME} has no field {member!r}. Its fields are {', '.join(known)}.")
     try:
         found: Operation = wire.codecs.parser(cls, legacy)(body)
     except ChainError as error:
@@ -75,7 +75,7 @@ def operation_of(given: Any, place: int, wire: Wire) -> Operation:
 
 
 def named(name: str, wire: Wire) -> type[Operation] | None:
-    """Return the operation of a name in either form, in the product's spelling or the chain's."""
+    """Return the operation with a name in either form, with coind's or the chain's spelling, or None."""
     for cls in OPERATIONS.values():
         if not cls.VIRTUAL and name.removesuffix(SUFFIX) in (cls.NAME, wire.spec.spell(cls.NAME)):
             return cls
@@ -83,10 +83,10 @@ def named(name: str, wire: Wire) -> type[Operation] | None:
 
 
 def to_json(trx: SignedTransaction, wire: Wire) -> dict[str, Any]:
-    """Return a transaction in the form that the node takes it in: the condenser's, unless that has none for one of its operations."""
+    """Return a transaction as JSON: in the condenser's form if that supports all its operations, else in the NAI form."""
     return wire.transaction_to_json(trx, is_legacy(trx))
 
 
 def is_legacy(trx: SignedTransaction) -> bool:
-    """Whether the condenser's form has all operations of a transaction; it has none for those on tokens (wire-format.md §5)."""
+    """Whether the condenser's form supports all operations of a transaction. It has none for tokens (wire-format.md §5)."""
     return all(operation.TAG not in SMT_TAGS for operation in trx.operations)

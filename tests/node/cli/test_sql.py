@@ -38,8 +38,8 @@ def test_a_question_may_begin_with_a_comment(folder: Path, capsys: pytest.Captur
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (("SELECT 1", "--csv", "--json"), "--csv and --json are two forms"),
-        (("SELECT 1", "--file", "x.sql"), "a question is given by --file and once more"),
+        (("SELECT 1", "--csv", "--json"), "--csv and --json exclude each other"),
+        (("SELECT 1", "--file", "x.sql"), "the command line and --file both give a query"),
         (("--file", "none.sql"), "--file none.sql can't be read: No such file"),
         (("SELEC",), "Parser Error"),
         (("--jsonn",), "--jsonn"),

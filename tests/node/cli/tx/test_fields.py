@@ -111,7 +111,7 @@ def test_help_shows_fields_with_types(capsys: pytest.CaptureFixture[str]) -> Non
     tx(["transfer", "--help"], result_action="return_value", exit_on_error=False)
     shown = " ".join(capsys.readouterr().out.split())
     assert "FROM account name [required]" in shown
-    assert 'AMOUNT amount, as "1.000 COIN" [required]' in shown
+    assert 'AMOUNT amount, for example "1.000 COIN" [required]' in shown
     assert "--memo STR text" in shown
     assert "Signed with the active authority of FROM." in shown
 
