@@ -37,7 +37,7 @@ TIME_JUMPS = ("missed", "produced")
 # Blocks of a time jump with produced slots: more than sixty days, which take half an hour.
 TIME_JUMP_BLOCKS_MAX = 2_000_000
 
-_log = Log("driver")
+_log = Log("devchain")
 
 
 class DevChain:

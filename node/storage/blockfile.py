@@ -1,7 +1,7 @@
-"""Reads the blocks of a file one by one, whatever its form: a binary block log, or JSON lines; plain, gzip or zstd.
+"""Reads the blocks of a file one by one: a binary block log or JSON lines; plain, gzip or zstd.
 
-The form is found in the first bytes, not in the name. Lines hold blocks as `block_api.get_block` shows them.
-It must not know any state. Source: wire-format.md §7.
+The format is detected by the first bytes, not by the name. JSON lines hold blocks as `block_api.get_block` returns them.
+Source: wire-format.md §7.
 """
 
 import io
@@ -18,9 +18,9 @@ from node.storage.frames import CHUNK_SIZE, FRAME_SIZE_MAX, frame_start, last_nu
 from state.protocol.errors import ChainError, ParseError
 from state.protocol.transaction import OFFSET, SignedBlock, Wire
 
-# So many packed bytes become 32 MiB at most.
+# Bytes to decompress at a time. They expand to at most 32 MiB.
 ZSTD_CHUNK_SIZE = 1 << 10
-# A block of a packed file has so many bytes at most for each of the file, and so many more.
+# Limit of a block's bytes in a compressed file: UNPACKED_PER_BYTE times the file's size, plus UNPACKED_FREE.
 UNPACKED_PER_BYTE, UNPACKED_FREE = 64, 1 << 24
 LINE_SIZE_MAX = 1 << 29
 SYSTEM = SystemDisk()
@@ -30,11 +30,11 @@ GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
 
 class BlockFile:
-    """The blocks of a file from number `first` on, in the file's order; memory is bounded by the largest block.
+    """The blocks of a file from number `first` on, in file order. Memory is bounded by the largest block.
 
-    `size` is that of the file in bytes, `last` the number of its last block, 0 where that can't be found without reading all
-    of it. Raises FileError, also for a block log whose blocks or offsets don't follow each other. `pipe` is one to read from in
-    place of a file; the path is its name then.
+    `size` is the file's size in bytes. `last` is the number of its last block, or 0 if finding it would need reading the whole file.
+    Raises FileError, also for a block log whose blocks or offsets don't follow each other. If a `pipe` is given, it is read instead of
+    the file, and `path` is only its name.
     """
 
     def __init__(self, path: Path, wire: Wire, first: int = 1, disk: Disk = SYSTEM, *, pipe: Readable | None = None) -> None:
@@ -65,7 +65,7 @@ class BlockFile:
 
     @property
     def position(self) -> int:
-        """The number of bytes of the file, packed as it is, that have been read."""
+        """The number of bytes read from the file, before decompression."""
         return self._raw.tell()
 
     def close(self) -> None:
@@ -80,10 +80,10 @@ class BlockFile:
                 if block.number >= self._first:
                     yield block
         except (OSError, EOFError, zlib.error, zstd_error()) as error:
-            raise FileError(f"{self.path}: can't be read on after block {self._number}: {error}") from None
+            raise FileError(f"{self.path}: can't be read after block {self._number}: {error}") from None
 
     def _peek(self) -> bool:
-        """Return whether this is a block log: a block begins with the number of the one before, a line with a brace."""
+        """Return whether this is a block log. A block begins with the number of the previous one, a line with a brace."""
         try:
             start = self._stream.peek(1)[:1]
         except (OSError, EOFError, zlib.error, zstd_error()) as error:
@@ -97,14 +97,14 @@ class BlockFile:
 
     def _from_log(self) -> Iterator[SignedBlock]:
         base = self._seek_first() if self._first > 1 and self._is_plain else 0
-        # `data` is a piece of the file that begins at byte `base`, `at` the place in it of the next block. A block has no length in
-        # front: whether it is whole shows only when it is unpacked, so a failure may mean that more must be read. The piece at
-        # least doubles then, which keeps the repeated attempts cheap.
+        # `data` is a piece of the file that begins at byte `base`, `at` the position of the next block in it. Blocks have no length
+        # prefix. Only unpacking shows whether one is complete, so a failure can mean that more bytes are needed. Then the piece at
+        # least doubles, which keeps the repeated attempts cheap.
         data, at = b"", 0
         while True:
             found = whole_frame(self._wire, data, at)
             if isinstance(found, ChainError):
-                # Blocks of a pipe are passed on as they come, unless that takes too many attempts.
+                # Blocks of a pipe are yielded as they arrive, unless that takes too many attempts.
                 read = self._stream.read1 if self.is_pipe and len(data) - at < CHUNK_SIZE else self._stream.read
                 more = read(max(CHUNK_SIZE, len(data) - at))
                 if not more and at == len(data):
@@ -123,7 +123,7 @@ class BlockFile:
             at = end + OFFSET.size
 
     def _seek_first(self) -> int:
-        """Go to the first block that is wanted, if the file has it and can be walked, else to its start; returns the place."""
+        """Seek to the block `first` if it is found by the offsets, else to the start. Return the position."""
         start = frame_start(self._file, self.size, self._first) or 0
         if start:
             self._stream.seek(start)
@@ -143,11 +143,11 @@ class BlockFile:
                 yield block_from_line(self._wire, line)
             except (ChainError, msgspec.DecodeError, UnicodeDecodeError) as error:
                 reason = error.message(self._wire.spec.spell) if isinstance(error, ChainError) else str(error)
-                raise FileError(f"{self.path}: line {number} is no block: {reason}") from None
+                raise FileError(f"{self.path}: line {number} is not a block: {reason}") from None
 
 
 def unpacked(raw: io.RawIOBase, magic: bytes) -> io.BufferedReader:
-    """Return a stream of a file's content, decompressed if its first bytes are those of gzip or zstd."""
+    """Return a stream of a file's content, decompressed if its first bytes show gzip or zstd."""
     if magic.startswith(GZIP):
         import gzip
 
@@ -158,7 +158,7 @@ def unpacked(raw: io.RawIOBase, magic: bytes) -> io.BufferedReader:
 
 
 class ZstdStream(io.RawIOBase):
-    """The content of zstd frames. Unlike the reader of zstandard it raises EOFError where the last frame ends too early."""
+    """Stream of decompressed zstd frames. Unlike zstandard's reader it raises EOFError if the last frame is truncated."""
 
     def __init__(self, raw: io.RawIOBase) -> None:
         import zstandard
@@ -173,7 +173,7 @@ class ZstdStream(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Fill a buffer, at least in part; returns the number of bytes, 0 at the end."""
+        """Fill a buffer, at least in part. Return the number of bytes, 0 at the end."""
         while not self._ready:
             self._packed = self._packed or self._raw.read(ZSTD_CHUNK_SIZE)
             if not self._packed:
@@ -190,14 +190,14 @@ class ZstdStream(io.RawIOBase):
 
 
 def zstd_error() -> type[Exception]:
-    """Return the error that zstandard raises for bad bytes; the library is loaded only when something has gone wrong."""
+    """Return zstandard's exception for bad bytes. A function, so that the library is only imported after an error."""
     import zstandard
 
     return zstandard.ZstdError
 
 
 def block_from_line(wire: Wire, line: bytes) -> SignedBlock:
-    """Return the block of a line, in either JSON form, by itself or in a member `block`."""
+    """Parse the block in a line, in either JSON form, bare or in a member `block`."""
     value = msgspec.json.decode(line)
     if isinstance(value, dict) and isinstance(value.get("block"), dict):
         value = value["block"]
@@ -207,7 +207,7 @@ def block_from_line(wire: Wire, line: bytes) -> SignedBlock:
 
 
 def is_legacy(block: dict[str, Any]) -> bool:
-    """Return whether a block is in the condenser's form: its header extensions and operations are pairs of name and fields."""
+    """Return whether a block is in condenser form: its header extensions and operations are pairs of name and fields."""
     variants = [*listed(block, "extensions")]
     for trx in listed(block, "transactions"):
         variants += listed(trx, "operations")[:1]
@@ -215,13 +215,13 @@ def is_legacy(block: dict[str, Any]) -> bool:
 
 
 def listed(value: Any, key: str) -> list[Any]:
-    """Return the list in a member, an empty one if it holds something else."""
+    """Return the list in a member, or an empty list if the member is something else."""
     found = value.get(key) if isinstance(value, dict) else None
     return found if isinstance(found, list) else []
 
 
 class FileStream(io.RawIOBase):
-    """A file of a disk as a stream that can be read and sought in."""
+    """Adapter from a Readable to a seekable raw stream."""
 
     def __init__(self, file: Readable) -> None:
         self._file, self._at = file, 0
@@ -235,17 +235,17 @@ class FileStream(io.RawIOBase):
         return True
 
     def tell(self) -> int:
-        """Return the place in bytes."""
+        """Return the position in bytes."""
         return self._at
 
     def seek(self, place: int, whence: int = io.SEEK_SET) -> int:
-        """Go to a place; returns it."""
+        """Set the position, and return it."""
         assert whence == io.SEEK_SET
         self._at = place
         return place
 
     def readinto(self, buffer: Any) -> int:
-        """Fill a buffer, at least in part; returns the number of bytes, 0 at the end."""
+        """Fill a buffer, at least in part. Return the number of bytes, 0 at the end."""
         data = self._file.read(len(buffer), self._at)
         buffer[: len(data)] = data
         self._at += len(data)

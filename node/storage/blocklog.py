@@ -1,9 +1,9 @@
-"""A block log on disk, in the reference's format, that always holds the chain's main branch up to its head.
+"""A block log on disk, in the reference's format, that holds the chain's main branch up to its head.
 
-The reference writes irreversible blocks only. Here the reversible ones are in it as well, so that a restart comes back to the same
-head; a fork switch cuts them off again. A block is handed to the operating system when `append` returns, so that it survives the end of
-the process; `sync` makes it survive a loss of power. Beside the log are its index, a checksum of each frame, and the mark of the last
-sync, so that a start finds whatever is missing or differs. It must not know any rule. Source: wire-format.md §7.
+The reference only writes irreversible blocks. This log has the reversible ones too, so that a restart returns to the same head; a fork
+switch truncates them. When `append` returns, the operating system has the block, so it survives the end of the process. `sync` makes it
+survive a power loss. Side files hold an index, a checksum of each frame, and the mark of the last sync, so that a start detects missing
+and changed blocks. Source: wire-format.md §7.
 """
 
 from array import array
@@ -30,7 +30,7 @@ SUM_SIZE = 4
 
 
 class LogTip(Struct, frozen=True):
-    """The last block of a log: its number and id, where its frame ends, and the digest of all checksums up to its own."""
+    """The last block of a log: number, id, end of its frame in bytes, and digest of all checksums including its own."""
 
     number: int = 0
     id: bytes = ZERO_ID
@@ -39,11 +39,11 @@ class LogTip(Struct, frozen=True):
 
 
 class BlockLog:
-    """The files of a folder that hold blocks; locked against other processes until they are closed.
+    """The block log of a folder with its side files, locked against other processes until `close`.
 
-    `notes` says what opening them has mended, in sentences for the node's log; `torn` is the number of bytes that it has cut off.
-    A log that no node of this version has written has no mark: once its blocks have been checked, `adopt` makes one. With `is_marked`
-    there must be one. Raises FileError where blocks are missing or differ, NodeError when another process has the lock, and OSError.
+    `notes` has the repairs made on opening, as sentences for the node's log; `torn` is the number of bytes cut off.
+    A log from another program or an older version has no mark; `adopt` writes one once its blocks have been checked. With `is_marked`
+    it must have one. Raises FileError if blocks are missing or changed, NodeError if another process has the lock, and OSError.
     """
 
     def __init__(self, folder: Path, wire: Wire, disk: Disk = SYSTEM, *, is_marked: bool = False) -> None:
@@ -56,11 +56,11 @@ class BlockLog:
         self._mark: SyncMark | None = None
         self._sums_file: File | None = None
         self._mark_file: File | None = None
-        # Held by whoever writes a mark, which a thread may do while blocks are appended.
+        # Held while a mark is written, which can happen in a thread while blocks are appended.
         self._marking = Lock()
-        # Set during a sync or a fork switch, and for good when that fails: what the disk holds isn't known then.
+        # True during a sync or a fork switch. It stays true if that fails, because the disk's content is then unknown.
         self._may_differ_from_disk = False
-        # Where the blocks were written to when the log's name was gone.
+        # Where the blocks were written again after the log's file was removed or replaced.
         self._rescued: Path | None = None
         self._files: list[File] = []
         try:
@@ -78,7 +78,7 @@ class BlockLog:
             raise
 
     def __len__(self) -> int:
-        """The number of blocks, which is that of the last one."""
+        """The number of blocks, equal to the number of the last one."""
         return self._head.number
 
     @property
@@ -88,23 +88,23 @@ class BlockLog:
 
     @property
     def is_marked(self) -> bool:
-        """Whether the folder has a mark of its blocks: none of them is missing, and not one bit differs."""
+        """Whether the folder has a mark, which proves that no block is missing or changed."""
         return self._mark is not None
 
     @property
     def is_synced(self) -> bool:
-        """Whether everything that was written survives a loss of power."""
+        """Whether all written blocks survive a power loss."""
         return self._has_mark_of(self._head)
 
     @property
     def size(self) -> int:
-        """The number of bytes in the log, without the other files."""
+        """The size of the log in bytes, without the side files."""
         return self._head.end
 
     # -------------------------------------------------------------- writing
 
     def append(self, block: SignedBlock) -> None:
-        """Add the block that follows the last one. Raises OSError, and then the files are as before."""
+        """Append the next block. Raises OSError, and then the files are unchanged."""
         head = self._head
         assert block.number == head.number + 1, f"block {block.number} doesn't follow {head.number}"
         self.require_in_place()
@@ -114,7 +114,7 @@ class BlockLog:
         try:
             self._log.write(data, head.end)
             self._index.write(OFFSET.pack(head.end), head.number * OFFSET.size)
-            # The checksum comes last: whenever the process ends, a block that has one is in the log.
+            # The checksum is written last: even if the process is killed, a block with a checksum is in the log.
             if self._sums_file is not None:
                 self._sums_file.write(entry, head.number * SUM_SIZE)
         except OSError:
@@ -123,14 +123,14 @@ class BlockLog:
             raise
         self._starts.append(head.end)
         self._sums.append(checksum)
-        # In one assignment, since `sync` reads it in another thread.
+        # One assignment, because `sync` reads it in another thread.
         self._head = LogTip(block.number, block.id, head.end + len(data), head.sums.after(entry))
 
     def switch(self, popped: Sequence[SignedBlock], applied: Sequence[SignedBlock]) -> None:
-        """Replace the last blocks (`popped`, newest first) by others (oldest first) in one step.
+        """Replace the last blocks (`popped`, newest first) by others (`applied`, oldest first) atomically.
 
-        After an interruption or a failure the next start has all of the old blocks or all of the new ones. A switch is synced with
-        every policy, since the blocks that it cuts off may have been. Raises OSError.
+        After an interruption or a failure the next start finds either all old blocks or all new ones. A switch is synced under
+        every policy, because the removed blocks may have been synced. Raises OSError.
         """
         if not popped:
             for block in applied:
@@ -156,10 +156,10 @@ class BlockLog:
             drop_switch(self._disk, self._switch_path)
 
     def sync(self) -> int:
-        """Wait until everything that was written is on the disk; returns the number of the last block in it. Raises OSError.
+        """Sync the log and write a mark. Return the number of the last synced block. Raises OSError.
 
-        It may run in a thread while blocks are appended: of those it promises nothing. After a failure it only fails again: the
-        system may have dropped what it couldn't write, and would report the next sync as done.
+        It can run in a thread while blocks are appended; those are not included. After a failure every further call fails, because
+        the system may have dropped the unwritten data, and would report the next sync as successful.
         """
         with self._marking:
             head = self._head
@@ -171,13 +171,13 @@ class BlockLog:
             return head.number
 
     def adopt(self) -> None:
-        """Keep checksums and a mark from now on, for blocks that have been checked."""
+        """Write checksums and a mark from now on. The caller has checked the blocks."""
         with self._marking:
             if self._mark is None:
                 self._create_sync_marks(serial=1)
 
     def close(self) -> None:
-        """Sync and close the files, and release the lock. After a failure that has left the log in doubt they are only closed."""
+        """Sync and close the files, and release the lock. After a failed sync or switch, only close them."""
         try:
             if not self._may_differ_from_disk:
                 self._close_cleanly()
@@ -185,7 +185,7 @@ class BlockLog:
             self._close_files()
 
     def require_in_place(self) -> None:
-        """Raise OSError when the log's name leads to another file or to none; its blocks are written to the folder again before."""
+        """Raise OSError if the log's path no longer leads to the open file. Before that, write the blocks to the folder again."""
         if self._rescued is None and not self._log.is_at(self.path):
             self._rescued = self._rescue()
         if self._rescued is not None:
@@ -195,9 +195,10 @@ class BlockLog:
     # -------------------------------------------------------------- reading
 
     def reopen(self) -> None:
-        """Open the log again, only to read it, in a copy of the process: the files of the process have the lock, which must not outlive it.
+        """Open the log again, read-only, in a forked copy of the process. The inherited files hold the lock, which must not outlive the
+        process.
 
-        Raises FileError when it is another file now, and OSError.
+        Raises FileError if it is another file now, and OSError.
         """
         self._log = self._disk.open_to_read(self.path)
         last = self.packed(len(self))
@@ -205,7 +206,7 @@ class BlockLog:
             raise FileError(f"{self.path} was replaced")
 
     def packed(self, number: int) -> bytes | None:
-        """Return the bytes of a block, or None if there is none of this number. Raises FileError when the file has been cut meanwhile."""
+        """Return the bytes of a block, or None if the log doesn't have it. Raises FileError if another program truncated the file."""
         head = self._head
         if not 1 <= number <= head.number:
             return None
@@ -213,12 +214,12 @@ class BlockLog:
         end = (self._starts[number] if number < head.number else head.end) - OFFSET.size
         packed = self._log.read(end - start, start)
         if len(packed) < end - start:
-            # Others take what is left for a block that a client has sent, and tell that client what is wrong with it.
+            # Without this check a parse error of the rest would be reported to a client as one in its own block.
             raise FileError(f"{self.path}: block {number}, at byte {start}, is gone: another program has cut the file")
         return packed
 
     def blocks(self, first: int = 1) -> BlockFile:
-        """Open the log to read its blocks from a number on, oldest first."""
+        """Open the log for reading from block `first` on, oldest first."""
         return BlockFile(self.path, self._wire, first, self._disk)
 
     # -------------------------------------------------------------- opening
@@ -228,13 +229,13 @@ class BlockLog:
         return self._folder / SWITCH_NAME
 
     def _opened(self, name: str) -> File:
-        """Open a file of the folder, which is made if it isn't there, and close it with the others."""
+        """Open or create a file of the folder; `close` closes it."""
         file = self._disk.open(self._folder / name, create=True)
         self._files.append(file)
         return file
 
     def _require_log(self) -> None:
-        """Raise FileError when the log isn't there and the folder knows of blocks, before an empty one is made."""
+        """Raise FileError if the log is missing although the mark names blocks, before an empty log is created."""
         if self._disk.exists(self.path):
             return
         mark = newest_mark(read_whole(self._disk, self._folder / MARK_NAME))
@@ -242,7 +243,7 @@ class BlockLog:
             raise FileError(f"{self.path} is missing: the folder knows of {mark.number} blocks; put it back, or use another folder")
 
     def _open(self, *, is_marked: bool) -> None:
-        """Find the good blocks, cut off what an interruption has left after them, and make the other files agree."""
+        """Find the good blocks, cut off the remains of an interrupted write, and make the side files agree."""
         disk, folder = self._disk, self._folder
         if disk.exists(folder / MARK_NAME):
             self._mark_file = self._opened(MARK_NAME)
@@ -267,7 +268,7 @@ class BlockLog:
         self._adopt_layout(layout)
         self._write_index()
         if mark is not None or kept == layout.sums:
-            # A new mark says that this start, in this boot, has found everything up to there.
+            # The new mark records that this start, in this boot, has verified everything up to it.
             self._create_sync_marks(serial=1 if mark is None else mark.serial + 1)
 
     def _adopt_layout(self, layout: Layout) -> None:
@@ -276,7 +277,7 @@ class BlockLog:
         self._head = LogTip(len(layout), last, layout.end, SumsDigest(layout.sums))
 
     def _cut_off(self, layout: Layout, size: int, *, is_copied: bool) -> None:
-        """Cut off what follows the good blocks. After a loss of power that may be more than one block, and a copy is kept."""
+        """Cut off the bytes after the good blocks. With `is_copied` (a power loss can leave more than one block) copy them first."""
         self.torn = size - layout.end
         what = f"{self.path}: {self.torn} bytes after block {len(layout)} were not whole, and are cut off"
         if is_copied:
@@ -286,23 +287,23 @@ class BlockLog:
         self._log.truncate(layout.end)
 
     def _write_index(self) -> None:
-        """Write the index anew where it doesn't agree with the log; a damaged one is never believed."""
+        """Rewrite the index if it doesn't agree with the log."""
         data = packed_entries(self._starts)
         found = self._index.read(self._index.size(), 0)
         if found != data:
-            # An interruption only leaves it shorter or longer.
+            # An interruption leaves it shorter or longer, which needs no note.
             if not (data.startswith(found) or found.startswith(data)):
-                self.notes.append(f"{self._folder / INDEX_NAME} didn't agree with the log, and is made anew")
+                self.notes.append(f"{self._folder / INDEX_NAME} didn't agree with the log, and was rebuilt")
             self._index.truncate(0)
             self._index.write(data, 0)
 
     def _create_sync_marks(self, serial: int) -> None:
-        """Write checksums and mark of what the log holds, where they differ, and sync everything with its name."""
+        """Write the log's checksums, if they differ, and a mark, and sync all files and the folder."""
         self._sums_file = self._sums_file or self._opened(SUMS_NAME)
         self._mark_file = self._mark_file or self._opened(MARK_NAME)
         data = packed_entries(self._sums)
         if self._sums_file.size() != len(data) or self._sums_file.read(len(data), 0) != data:
-            # Written over and not cut first: the process may end in between, and the start then needs what was right already.
+            # Overwritten without truncating first: if the process ends in between, the start needs the entries that were right.
             self._sums_file.write(data, 0)
             self._sums_file.truncate(len(data))
         for file in (self._log, self._index, self._sums_file):
@@ -327,14 +328,14 @@ class BlockLog:
     # -------------------------------------------------------------- a fork switch
 
     def _finish_switch(self, kept: "array[int]") -> bool:
-        """Finish a fork switch that was interrupted; returns whether there was one. `kept`, the checksums, are replaced with it."""
+        """Finish an interrupted fork switch, and return whether there was one. Updates the checksums `kept` in place."""
         path, mark = self._switch_path, self._mark
         if not self._disk.exists(path):
             return False
         found = read_switch(self._disk, path)
-        # Of a file that isn't whole nothing was done yet; of one that is older than the mark everything but its removal.
+        # If the file is incomplete, the switch had not begun. If it is older than the mark, only its removal was missing.
         if found is None or mark is None or mark.serial > found.switch.serial:
-            # After a kill the mark may not be on the disk yet. Should it get lost, the switch would have to be made again.
+            # After a kill the mark may not be synced. If it got lost, the switch would be needed again, so sync it first.
             for file in (self._log, self._mark_file):
                 if file is not None:
                     file.sync()
@@ -352,11 +353,11 @@ class BlockLog:
         self._make_switch(found)
         drop_switch(self._disk, path)
         kept[:] = self._sums
-        self.notes.append(f"a change to another branch after block {switch.number} had been interrupted, and is finished")
+        self.notes.append(f"an interrupted switch to another branch after block {switch.number} was finished")
         return True
 
     def _make_switch(self, pending: InterruptedSwitch) -> None:
-        """Cut the log and write the other branch, then sync it and its mark."""
+        """Truncate the log, write the other branch, then sync it and write a mark."""
         switch = pending.switch
         del self._starts[switch.number :]
         del self._sums[switch.number :]
@@ -381,10 +382,10 @@ class BlockLog:
 
     @contextmanager
     def _recheck(self) -> Iterator[None]:
-        """Leave the log in doubt unless the block comes to its end: then no mark may vouch for the log any more.
+        """Mark the log as possibly different from the disk unless the block succeeds. No mark is written after a failure.
 
-        A switch that was interrupted is finished at the next start, as long as no later mark is found; and a sync that has failed
-        must not be tried again, since the system may have dropped what it couldn't write, and say that all is well.
+        The next start finishes an interrupted switch only if it finds no later mark. A failed sync must not be repeated, because the
+        system may have dropped the unwritten data, and would report success.
         """
         if self._may_differ_from_disk:
             raise OSError(EIO, "an earlier sync or fork switch has failed", str(self.path))
@@ -396,20 +397,20 @@ class BlockLog:
         self.sync()
         with self._marking:
             if self._mark is not None and self._sums_file is not None:
-                # A closed log has nothing that a loss of power could explain, so that nothing of it may be in doubt.
+                # In a closed log every file is synced, so the next start treats any difference as damage, not as a power loss.
                 self._index.sync()
                 self._sums_file.sync()
                 self._write_sync_mark(self._head, is_closed=True)
 
     def _cut_files(self, head: LogTip) -> None:
-        """Cut the files back to a block, the checksums first, as they are written last."""
+        """Truncate the files to a block, the checksums first, because they are written last."""
         if self._sums_file is not None:
             self._sums_file.truncate(head.number * SUM_SIZE)
         self._index.truncate(head.number * OFFSET.size)
         self._log.truncate(head.end)
 
     def _rescue(self) -> Path:
-        """Write the files whose names are gone to the folder again, the log under another name where another file has its own."""
+        """Write removed files to the folder again; the log under a free name if another file has its name. Return the log's path."""
         disk, folder = self._disk, self._folder
         disk.make_folder(folder)
         where = self.path
@@ -426,7 +427,7 @@ class BlockLog:
 
 
 def copy_of(disk: Disk, file: File, start: int, folder: Path, name: str) -> Path:
-    """Copy an open file, from a place on, to the first free one of the names `name-1`, `name-2`, ...; returns its path."""
+    """Copy an open file, from byte `start` on, to the first free name of `name-1`, `name-2`, ... Return the path."""
     number = 1
     while disk.exists(folder / f"{name}-{number}"):
         number += 1

@@ -1,7 +1,7 @@
-"""Finds out which blocks of a block log are good: by what the folder knows of it, or by the log alone. It reads only.
+"""Finds the good blocks of a block log, by the folder's mark and checksums if it has them, else by the log alone. Read-only.
 
-Where the folder knows its blocks (`SyncMark`, checksums), not one bit of them may differ. What is in the log beyond the mark was not
-synced, and how much of it may be missing depends on whether the machine can have lost its power since.
+With a mark (`SyncMark`) and checksums, every bit up to the mark must agree. Blocks after the mark were not synced. How many of them can be
+missing depends on whether the machine can have lost power since.
 """
 
 from array import array
@@ -20,7 +20,7 @@ from state.protocol.transaction import OFFSET, ZERO_ID, Wire, merkle_root
 
 
 class Layout(Struct):
-    """The good blocks of a log: where each begins, the CRC-32 of each frame, and where the last one ends."""
+    """The good blocks of a log: the offset of each, the CRC-32 of each frame, and the end of the last one in bytes."""
 
     starts: "array[int]"
     sums: "array[int]"
@@ -31,7 +31,7 @@ class Layout(Struct):
 
 
 class Damaged(FileError):
-    """A block log is damaged; blocks 1 to `good` are whole, and end at byte `end`."""
+    """Error for a damaged block log. Blocks 1 to `good` are whole, and end at byte `end`."""
 
     def __init__(self, path: Path, reason: str, good: int, end: int) -> None:
         super().__init__(f"{path}: {reason}; {way_out(path.parent, good)}")
@@ -39,19 +39,18 @@ class Damaged(FileError):
 
 
 def way_out(folder: Path, good: int) -> str:
-    """Return what a user can do about a damaged log of which the first `good` blocks can be had."""
+    """Return advice for a damaged log whose first `good` blocks are whole."""
     kept = f"blocks 1 to {good}" if good else "no block"
     repair = f"`bin/coind blocks repair {folder} --accept-loss` goes on with {kept}, and keeps a copy of what is there now"
     return f"put a good copy in its place, or look at it by `bin/coind blocks check {folder}`; {repair}"
 
 
 def lay_out_known(log: File, wire: Wire, path: Path, mark: SyncMark, kept: "array[int]", *, is_strict: bool) -> Layout:
-    """Return the blocks of a log whose folder knows them by a mark and the checksums that were kept.
+    """Return the blocks of a log whose folder has a mark, and `kept`, the checksums in its file.
 
-    A log may go on after the mark, as far as the checksums agree. What follows is cut off when one interrupted append can have left
-    it, since nobody was answered for that. More of it, or fewer blocks than there are checksums, can only come from a loss of power,
-    and is damage with `is_strict`.
-    A whole block whose checksum alone is missing stays.
+    Blocks after the mark are good as far as the checksums agree. Bytes after them that one interrupted append can have left are cut off,
+    since no client got a reply for that block. More bytes, or fewer blocks than checksums, can only come from a power loss, and are damage
+    if `is_strict`. A whole block is good even if only its checksum is missing.
     """
     size = log.size()
     starts = walk_back(log, mark.end) if size >= mark.end else None
@@ -69,7 +68,7 @@ def lay_out_known(log: File, wire: Wire, path: Path, mark: SyncMark, kept: "arra
         raise Damaged(path, f"{what}, and {mark.number + len(expected)} blocks were written", number, end)
     layout = Layout(starts + places[:good], sums + found[:good], end)
     if is_strict and good == len(places) - 1 and is_next(log, wire, layout, size):
-        # The process ended between the block and its checksum.
+        # The process was killed between writing the block and its checksum.
         return Layout(starts + places, sums + found, size)
     if is_strict and not is_one_append(log, wire, end, size):
         raise Damaged(
@@ -88,10 +87,10 @@ def is_next(log: File, wire: Wire, layout: Layout, size: int) -> bool:
 
 
 def after(log: File, wire: Wire, mark: SyncMark, expected: "array[int]") -> "tuple[array[int], array[int], int]":
-    """Return where the blocks after a mark begin, their checksums, and where the last whole one ends.
+    """Return the offsets of the blocks after a mark, their checksums, and the end of the last whole one.
 
-    Walking back by the offsets is believed only when it leads to frames with the checksums that are expected, and at most one more: the
-    last bytes of a torn end can look like an offset. Otherwise the blocks are read one after another.
+    A walk back by the offsets counts only if it leads to frames with the expected checksums, and at most one more, because the last bytes
+    of a torn frame can look like an offset. Otherwise the blocks are read one after another.
     """
     size = log.size()
     places = walk_back(log, size, mark.end)
@@ -107,9 +106,9 @@ def after(log: File, wire: Wire, mark: SyncMark, expected: "array[int]") -> "tup
 
 
 def lay_out_unknown(log: File, wire: Wire, path: Path) -> Layout:
-    """Return the blocks of a log that no node of this version has written: only a torn end may be missing.
+    """Return the blocks of a log without a mark. Only its last frame can be torn.
 
-    The offsets alone lead through a whole log, which takes a moment; whether its blocks are good shows when they are applied.
+    If the log is whole, this only follows the offsets, which is fast. The blocks are checked when they are applied.
     """
     size = log.size()
     starts = walk_back(log, size)
@@ -122,7 +121,7 @@ def lay_out_unknown(log: File, wire: Wire, path: Path) -> Layout:
 
 
 def is_last(log: File, wire: Wire, starts: "array[int]", size: int) -> bool:
-    """Return whether the last block begins and ends where it should, and has the number that its place says."""
+    """Return whether the last block begins and ends at the right bytes and has the right number."""
     if not starts:
         return True
     data = log.read(size - starts[-1], starts[-1])
@@ -131,9 +130,9 @@ def is_last(log: File, wire: Wire, starts: "array[int]", size: int) -> bool:
 
 
 def good_part(log: File, wire: Wire, kept: "array[int] | None") -> Layout:
-    """Return the first blocks of a log that are whole, follow each other, hold their transactions, and have the checksums kept.
+    """Return the leading blocks that are whole, follow each other, match their Merkle roots, and match the checksums `kept`.
 
-    It reads every block, which takes some ten seconds for a million.
+    Reads every block, which takes some ten seconds for a million.
     """
     layout = Layout(array("Q"), array("I"), 0)
     previous = ZERO_ID
@@ -151,13 +150,13 @@ def good_part(log: File, wire: Wire, kept: "array[int] | None") -> Layout:
 
 
 def damage(log: File, wire: Wire, path: Path, kept: "array[int] | None", mark: SyncMark) -> Damaged:
-    """Return the error for a log that doesn't agree with its mark: where the first damage is."""
+    """Return the error for a log that doesn't agree with its mark, with the position of the first damage."""
     found = good_part(log, wire, kept)
     good, end, size = len(found), found.end, log.size()
     known = f"the folder knows of {mark.number}, the last one with the id {mark.id}"
     if good >= mark.number:
-        # Each block is good by itself: the log is that of another chain or branch, or the bit that differs is one that no later block
-        # confirms, like one in the signature of the last block. The id shows either.
+        # Each block is valid by itself. Either the log is of another chain or branch, or a bit differs that no later block confirms,
+        # for example in the signature of the last block. The id shows both.
         last = block_id(log, wire, found, mark.number).hex()
         start = found.starts[mark.number - 1]
         return Damaged(path, f"holds another block {mark.number} ({last}): {known}", mark.number - 1, start)

@@ -1,7 +1,4 @@
-"""The folder in which a node keeps its chain: its lock, the mark of the chain that it belongs to, and the block log.
-
-It must not know how the state follows from the blocks.
-"""
+"""The data folder of a node: its lock, the mark of the chain it belongs to, the block log and the edit log."""
 
 import hashlib
 import os
@@ -28,12 +25,12 @@ CHAIN_SIZE_MAX = 4096  # bytes
 PROCESS_ID_SIZE_MAX = 20  # bytes
 MarkT = TypeVar("MarkT", bound="ChainMark")
 UNKNOWN = "which ones isn't known: an older version of coind has made the folder"
-# Folders of version 2 keep checksums and a mark of their blocks.
+# Folders of version 2 have checksums and a mark of their blocks.
 VERSION = 2
 
 
 class ChainMark(Struct, frozen=True):
-    """The chain that a folder belongs to, as its file `chain.json` has it. `check` is over the other fields, so that damage is seen."""
+    """The chain that a folder belongs to, as written in `chain.json`. `check` covers the other fields, to detect damage."""
 
     name: str
     chain_id: str
@@ -43,16 +40,16 @@ class ChainMark(Struct, frozen=True):
 
 
 class FolderMark(ChainMark, frozen=True):
-    """The mark of a folder's chain. `edits` is the tag of its file of edits by hand, empty as long as there has been none."""
+    """The mark of a folder's chain. `edits` is the tag of its edit log, empty until the first state edit."""
 
     edits: str = ""
 
 
 class DataFolder:
-    """A data folder, locked against other nodes until it is closed. Raises NodeError.
+    """A data folder, locked against other nodes until `close`. Raises NodeError.
 
-    `is_verified`: a node has checked the blocks in it, so that a restart may trust them. It is false for a block log that a user
-    has put into an empty folder; the first start then checks everything, and marks the folder (`adopt`).
+    `is_verified`: a node has checked its blocks, so a restart can trust them. It is false for a block log that a user has put into an
+    empty folder; the first start then checks all blocks, and marks the folder (`adopt`).
     """
 
     def __init__(self, path: Path, spec: ChainSpec, wire: Wire, disk: Disk = SYSTEM) -> None:
@@ -82,10 +79,9 @@ class DataFolder:
             raise DiskError(unusable(error, path)) from None
 
     def adopt(self) -> None:
-        """Note that the blocks in the folder belong to this chain and have been checked.
+        """Mark the blocks in the folder as checked blocks of this chain.
 
-        The file is replaced in one step, after everything that it vouches for is on the disk: a half-written mark would shut the node
-        out of its own folder.
+        `chain.json` is replaced atomically, after the log is synced: with a half-written mark the node could not open its own folder.
         """
         if not self._is_adopted:
             self.log.adopt()
@@ -93,13 +89,13 @@ class DataFolder:
             self.is_verified = self._is_adopted = True
 
     def disown(self) -> None:
-        """Take the mark away from a folder without blocks: another chain, or the same one with another genesis, may begin in it."""
+        """Remove the mark of a folder without blocks, so that another chain or genesis can use it."""
         if self._is_adopted and not len(self.log):
             self._disk.remove(self.path / CHAIN_NAME)
             self._is_adopted = False
 
     def _record_edits(self, tag: str) -> None:
-        """Note that the folder has a file of edits, so that it is missed when it is gone."""
+        """Record that the folder has an edit log, so that its loss is detected."""
         self._mark = checked(replace(self._mark, edits=tag))
         self._write_mark()
 
@@ -109,7 +105,7 @@ class DataFolder:
             file.write(msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n", 0)
 
     def close(self) -> None:
-        """Sync and close the block log, and release the lock. Raises DiskError when the disk doesn't take it."""
+        """Sync and close the block log, and release the lock. Raises DiskError if the sync fails."""
         try:
             self.log.close()
         except OSError as error:
@@ -120,19 +116,19 @@ class DataFolder:
 
 
 def make_folder(disk: Disk, path: Path) -> None:
-    """Make a folder, with those above it, unless it is there; its name is synced."""
+    """Create a folder and its parents if missing, and sync its name."""
     if not disk.exists(path):
         disk.make_folder(path)
         disk.sync_folder(path.parent)
 
 
 def unusable(error: OSError, path: Path) -> str:
-    """Return why a folder can't be used, and what to do."""
+    """Return a message for an unusable folder: the reason and the fix."""
     return f"{error.filename or path}: {error.strerror}; the data folder must be a folder that this user can write to, of regular files"
 
 
 def read_chain(disk: Disk, folder: Path) -> FolderMark | None:
-    """Return what a folder's `chain.json` says, None if it has none; raises FileError for a damaged one."""
+    """Read a folder's `chain.json`; None if it has none. Raises FileError if it is damaged."""
     path = folder / CHAIN_NAME
     if not disk.exists(path):
         return None
@@ -147,14 +143,14 @@ def read_chain(disk: Disk, folder: Path) -> FolderMark | None:
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise FileError(f"{path}: damaged: {error}; {advice}") from None
     if found.version not in (1, VERSION):
-        raise FileError(f"{path}: version {found.version} of the folder is not known; use the version of coind that has made it")
+        raise FileError(f"{path}: version {found.version} of the folder is not known; use the version of coind that made it")
     if found.version == VERSION and found != checked(found):
         raise FileError(f"{path}: damaged: the check doesn't fit; {advice}")
     return found
 
 
 def require_chain(folder: Path, found: ChainMark, spec: ChainSpec, disk: Disk = SYSTEM) -> None:
-    """Raise NodeError for a folder that is another chain's, or this one's with another genesis or other constants; it names those."""
+    """Raise NodeError if a folder belongs to another chain, or has another genesis or other constants; the message names them."""
     ours = mark_of(spec)
     if found.chain_id != ours.chain_id:
         held, wanted = f"{found.name} ({found.chain_id})", f"{ours.name} ({ours.chain_id})"
@@ -166,26 +162,26 @@ def require_chain(folder: Path, found: ChainMark, spec: ChainSpec, disk: Disk = 
 
 
 def mark_of(spec: ChainSpec) -> ChainMark:
-    """Return the mark of a chain: its name and id, and the digest of everything that decides what blocks do to its state."""
+    """Return the mark of a chain: its name, its id, and the digest of everything that affects the result of blocks."""
     return checked(ChainMark(name=spec.name, chain_id=spec.chain_id.hex(), genesis=digest_of(decisive(spec)), version=VERSION))
 
 
 def checked(mark: MarkT) -> MarkT:
-    """Return a mark with its check. An empty tag is left out: folders without edits are as they were before there were any."""
+    """Return a mark with its check. An empty tag is omitted, so that folders without edits are as in versions without edits."""
     content = {key: value for key, value in asdict(replace(mark, check="")).items() if key != "edits" or value}
     return replace(mark, check=hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:16])
 
 
 def lock(disk: Disk, folder: Path) -> File:
-    """Lock a folder; raises NodeError when another process has the lock.
+    """Lock a folder. Raises NodeError if another process has the lock.
 
-    The lock is the system's, on an open file: it ends with the process, however that ends, and never has to be cleaned up. The
-    process id in the file is for the message only. The block log has a lock of its own, since anyone may remove this file.
+    The operating system releases the lock when the process ends, so it is never stale. The process id in the file is only for the
+    message. The block log has a separate lock, because this file can be deleted while the node runs.
     """
     file = disk.open(folder / LOCK_NAME, create=True)
     with closed_on_failure(file):
         if not file.lock():
-            owner = file.read(PROCESS_ID_SIZE_MAX, 0).strip()  # there is none for a moment after the lock
+            owner = file.read(PROCESS_ID_SIZE_MAX, 0).strip()  # empty until the other process has written it
             which = f" (process {owner.decode()})" if owner.isdigit() else ""
             raise NodeError(f"{folder} is in use by another node{which}; stop that one, or use another folder")
         file.truncate(0)
@@ -195,7 +191,7 @@ def lock(disk: Disk, folder: Path) -> File:
 
 @contextmanager
 def closed_on_failure(opened: File | BlockLog) -> Iterator[None]:
-    """Close a file or a log when the block raises."""
+    """Close a file or a log if the block raises."""
     try:
         yield
     except BaseException:

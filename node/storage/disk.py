@@ -1,9 +1,8 @@
-"""The disk as the node uses it: everything that `node/storage` and snapshots read and write goes through a `Disk`.
+"""Interface to the disk. `node/storage` and `node/snapshots` do all their file access through a `Disk`.
 
-Tests put a simulated one in its place, which loses, tears and reorders what was not synced (docs/testing.md). Both promise
-what POSIX promises: a write is seen by every reader at once; it survives a loss of power only
-after `File.sync`; a file that was made, renamed or removed survives one only after `Disk.sync_folder` of its folder. Every method may
-raise OSError.
+Tests use a simulated disk, which loses, tears and reorders unsynced writes (docs/testing.md). Both give the guarantees of POSIX: a write is
+visible to every reader at once, and survives a power loss only after `File.sync`; creating, renaming or removing a file survives one only
+after `Disk.sync_folder` of its folder. Every method can raise OSError.
 """
 
 import errno
@@ -16,76 +15,76 @@ from pathlib import Path
 from typing import Protocol
 
 READ_SIZE = 1 << 20  # bytes
-NEW = ".new"  # what the name of a file ends with while it is being written
+NEW = ".new"  # suffix of a file that is being written
 BOOT_PATH = Path("/proc/sys/kernel/random/boot_id")
 
 
 class Readable(Protocol):
-    """An open file that is only read, at places in bytes, without a buffer."""
+    """A file open for unbuffered reads at byte offsets."""
 
     def size(self) -> int:
-        """Return the number of bytes in it."""
+        """Return its size in bytes."""
 
     def read(self, size: int, start: int) -> bytes:
-        """Return `size` bytes from a place on, fewer where the file ends."""
+        """Return `size` bytes from offset `start` on, fewer at the end of the file."""
 
     def close(self) -> None:
-        """Close it, without syncing it."""
+        """Close it without a sync."""
 
 
 class File(Readable, Protocol):
-    """An open file that can be written too."""
+    """A file open for reading and writing."""
 
     def write(self, data: bytes, start: int) -> None:
-        """Write all data at a place."""
+        """Write all data at offset `start`."""
 
     def truncate(self, size: int) -> None:
-        """Cut it, or lengthen it by zeros, to a size."""
+        """Truncate it, or extend it with zeros, to `size` bytes."""
 
     def sync(self) -> None:
-        """Return once everything written to it, and its size, survives a loss of power."""
+        """Wait until its content and size survive a power loss."""
 
     def lock(self) -> bool:
-        """Lock it against other processes until it is closed; returns False when another one has it."""
+        """Lock it against other processes until it is closed. Return False if another process has the lock."""
 
     def is_at(self, path: Path) -> bool:
-        """Return whether a name still leads to this very file: False once it was removed or another file has taken the name."""
+        """Return whether a path still leads to this file, which was not removed or replaced."""
 
 
 class Disk(Protocol):
-    """The operations on names: which files there are in a folder."""
+    """Operations on paths."""
 
     def open(self, path: Path, *, create: bool = False) -> File:
-        """Open a regular file to read and write; with `create` it is made if it isn't there. Raises OSError for anything else."""
+        """Open a regular file for reading and writing. With `create`, create a missing one. Raises OSError for other kinds of files."""
 
     def open_to_read(self, path: Path) -> File:
-        """Open a regular file only to read it."""
+        """Open a regular file read-only."""
 
     def exists(self, path: Path) -> bool:
-        """Return whether there is a file or a folder of this name."""
+        """Return whether the path exists."""
 
     def names(self, folder: Path) -> list[str]:
         """Return the names in a folder, sorted."""
 
     def make_folder(self, path: Path) -> None:
-        """Make a folder, with those above it, unless it is there."""
+        """Create a folder and its parents if missing."""
 
     def replace(self, old: Path, new: Path) -> None:
-        """Give a file another name, in place of what had that name, in one step."""
+        """Rename a file atomically, replacing the file at `new`."""
 
     def remove(self, path: Path) -> None:
         """Remove a file."""
 
     def sync_folder(self, path: Path) -> None:
-        """Return once the names in a folder survive a loss of power."""
+        """Wait until the names in a folder survive a power loss."""
 
     def free(self, path: Path) -> int:
-        """Return the bytes that are free on the disk of a folder."""
+        """Return the free bytes on the disk of a folder."""
 
     def boot(self) -> str:
-        """Return what names the time since the machine was last started: while it is the same, no power has been lost.
+        """Return the id of the machine's current boot, or an empty string if the system has none.
 
-        It is empty where the system has no such name.
+        The same id at two times means that there was no power loss in between.
         """
 
 
@@ -100,7 +99,7 @@ class SystemFile:
         return os.fstat(self.descriptor).st_size
 
     def read(self, size: int, start: int) -> bytes:
-        """See File; the system may return only a part at a time, though nearly always it is all."""
+        """See File. The system can return only a part at a time, though it rarely does."""
         first = os.pread(self.descriptor, min(size, READ_SIZE), start)
         if not first or len(first) == size:
             return first
@@ -112,7 +111,7 @@ class SystemFile:
             start, size = start + len(part), size - len(part)
 
     def write(self, data: bytes, start: int) -> None:
-        """See File; the system may write only a part at a time."""
+        """See File. The system can write only a part at a time."""
         view = memoryview(data)
         while view:
             written = os.pwrite(self.descriptor, view, start)
@@ -127,7 +126,7 @@ class SystemFile:
         os.fsync(self.descriptor)
 
     def lock(self) -> bool:
-        """See File. The lock ends with the process, however that ends."""
+        """See File. The system releases the lock when the process ends, even after a kill."""
         try:
             fcntl.flock(self.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -203,7 +202,7 @@ class SystemDisk:
 
 
 def read_whole(disk: Disk, path: Path) -> bytes:
-    """Return all bytes of a file, none where there is no such file."""
+    """Return all bytes of a file, or b"" if it doesn't exist."""
     if not disk.exists(path):
         return b""
     file = disk.open_to_read(path)
@@ -215,10 +214,10 @@ def read_whole(disk: Disk, path: Path) -> bytes:
 
 @contextmanager
 def written_whole(disk: Disk, path: Path) -> Iterator[File]:
-    """Open an empty file to write; when the block is left, it is synced and takes the name `path` in one step.
+    """Open an empty temporary file for writing. At the end of the block it is synced and renamed to `path` atomically.
 
-    It has another name before, so that a reader finds the old file or the whole new one, whatever interrupts the writing.
-    When the block raises, the file is removed.
+    A reader therefore finds the old file or the whole new one, even after an interruption. If the block raises, the temporary file is
+    removed.
     """
     temporary = path.with_name(path.name + NEW)
     file = disk.open(temporary, create=True)
@@ -238,7 +237,7 @@ def written_whole(disk: Disk, path: Path) -> Iterator[File]:
 
 
 def copy_part(disk: Disk, file: File, start: int, path: Path) -> None:
-    """Copy an open file, from a place on, to a path; return once the copy survives a loss of power."""
+    """Copy an open file, from byte `start` on, to a path, and sync the copy."""
     new = disk.open(path, create=True)
     try:
         for place in range(start, file.size(), READ_SIZE):
@@ -250,9 +249,9 @@ def copy_part(disk: Disk, file: File, start: int, path: Path) -> None:
 
 
 def opened(path: Path, flags: int) -> SystemFile:
-    """Open a regular file; opening a pipe would wait for a writer, and a device has no end, so both are refused.
+    """Open a regular file. Pipes and devices are refused, because opening a pipe would block, and a device has no end.
 
-    Nothing is written through a symbolic link: whoever may write to the folder, but not to the file it leads to, could have made it.
+    Symbolic links are not followed for writing: a user with access to the folder, but not to the link's target, could have made one.
     """
     if flags & os.O_RDWR:
         flags |= os.O_NOFOLLOW
@@ -260,9 +259,9 @@ def opened(path: Path, flags: int) -> SystemFile:
         descriptor = os.open(path, flags | os.O_CLOEXEC | os.O_NONBLOCK, 0o644)
     except OSError as error:
         if error.errno == errno.ELOOP and path.is_symlink():
-            raise OSError(errno.ELOOP, "is a symbolic link, and no regular file", str(path)) from None
+            raise OSError(errno.ELOOP, "is a symbolic link, not a regular file", str(path)) from None
         raise
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise OSError(0, "is no regular file", str(path))
+        raise OSError(0, "is not a regular file", str(path))
     return SystemFile(descriptor)

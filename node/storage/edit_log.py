@@ -1,8 +1,8 @@
-"""The file `edits` of a data folder: the changes by hand of a chain made for tests, which its blocks don't hold.
+"""Edit log: the file `edits` of a data folder, with the state edits of a dev chain, which are not in its blocks.
 
-A line is one edit with the id of the block that it belongs to, as JSON, or says that the edits of a block are dropped. It is synced
-before the edit is answered, so that no block that depends on it is ever on the disk without it. What an interruption leaves of a last
-line is cut off. A line's check covers all lines before it and the `tag` of the folder, so that none can differ or come from elsewhere.
+Each line is JSON: a state edit with the id of its block, or a mark that the edits of a block are dropped. It is synced before the edit is
+answered, so that no block on the disk lacks the edits it depends on. An incomplete last line is cut off. A line's check covers all lines
+before it and the folder's `tag`, which detects changed lines and lines of other folders.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -22,7 +22,7 @@ NONE = msgspec.Raw(b"null")
 
 
 class EditLine(Struct, frozen=True):
-    """A line of the file; an edit of null drops those of the block in the lines before it."""
+    """A line of the file. If `edit` is null, the edits of the block in earlier lines are dropped."""
 
     block: str
     edit: msgspec.Raw
@@ -30,7 +30,7 @@ class EditLine(Struct, frozen=True):
 
 
 class EditRecord(Struct, frozen=True):
-    """What a line says, where it ends in the file, and the CRC-32 of everything up to it."""
+    """A parsed line: block, edit (None: edits dropped), its end in the file in bytes, and the CRC-32 up to there."""
 
     block_id: bytes
     edit: StateEdit | None
@@ -39,10 +39,10 @@ class EditRecord(Struct, frozen=True):
 
 
 class EditLog:
-    """The file of edits of a folder, which is made when there is a first one. Every method may raise OSError.
+    """The edit log of a folder. The file is created with the first edit. Every method can raise OSError.
 
-    `tag` is what the folder knows of its file of edits: the id of the block that the first one was made with, empty when there has been
-    none. `on_first` is called with it once the file is there, and before anything is in it.
+    `tag` identifies the edit log in the folder's mark: the block id of the first edit, or empty if there was none. `on_first` is called
+    with it after the file is created, before the first line is written.
     """
 
     def __init__(self, folder: Path, disk: Disk, tag: str = "", on_first: Callable[[str], None] = lambda tag: None) -> None:
@@ -55,19 +55,19 @@ class EditLog:
         self._failed: Callable[[OSError], None] | None = None
 
     def follow(self, is_over: Callable[[], bool], failed: Callable[[OSError], None]) -> None:
-        """Write nothing any more once it is over: when blocks can't be written, edits must stay as the blocks on the disk need them.
+        """Stop writing once `is_over()`: after a failed write of blocks, the edits must stay as the blocks on the disk need them.
 
-        `failed` is called with an error of the disk from now on, in place of raising it.
+        From now on `failed` is called with an OSError instead of raising it.
         """
         self._is_over, self._failed = is_over, failed
 
     @property
     def size(self) -> int:
-        """The size of the file in bytes, up to the end of its last line."""
+        """The size of the file in bytes, up to the end of its last complete line."""
         return self._lines[-1].end if self._lines else 0
 
     def read(self) -> dict[bytes, list[StateEdit]]:
-        """Return the edits of each block; a last line that isn't whole is cut off. Raises FileError."""
+        """Read the file, and return the edits by block id. An incomplete last line is cut off. Raises FileError."""
         self._lines = lines_in(self._folder, self._tag, self._disk)
         if self._disk.exists(self._path):
             file = self._opened()
@@ -76,7 +76,7 @@ class EditLog:
         return self.edits()
 
     def edits(self) -> dict[bytes, list[StateEdit]]:
-        """Return the edits of each block that has some, in order."""
+        """Return the edits, in order, by block id."""
         found: dict[bytes, list[StateEdit]] = {}
         for line in self._lines:
             if line.edit is None:
@@ -90,17 +90,17 @@ class EditLog:
         self._append([(block_id, edit)])
 
     def drop(self, block_ids: Iterable[bytes]) -> None:
-        """Forget the edits of blocks, and sync that."""
+        """Write and sync that the edits of blocks are dropped."""
         found = self.edits()
         self._append([(block_id, None) for block_id in block_ids if block_id in found])
 
     def restore(self, edits: Mapping[bytes, Iterable[StateEdit]]) -> None:
-        """Write the edits of blocks whose edits have been dropped, and sync them."""
+        """Write and sync the edits of blocks that were dropped before."""
         found = self.edits()
         self._append([(block_id, edit) for block_id, some in edits.items() if block_id not in found for edit in some])
 
     def cut(self, size: int) -> None:
-        """Forget the lines after a size of the file, and sync that."""
+        """Truncate the file to a size, and sync it."""
         if size < self.size:
             self._do(lambda: self._cut(size))
 
@@ -162,20 +162,20 @@ class EditLog:
 
 
 class DamagedEdits(FileError):
-    """The file of edits is missing, or is good only up to byte `end`."""
+    """Error for an edit log that is missing, or good only up to byte `end`."""
 
     def __init__(self, path: Path, reason: str, end: int) -> None:
-        repair = f"`bin/coind blocks repair {path.parent} --accept-loss` goes on without what is damaged, if the blocks can do without it"
+        repair = f"`bin/coind blocks repair {path.parent} --accept-loss` drops the damaged edits, if the blocks are valid without them"
         super().__init__(f"{path}: {reason}; put a good copy in its place, or use another folder; {repair}")
         self.reason, self.end = f"{path}: {reason}", end
 
 
 def lines_in(folder: Path, tag: str, disk: Disk) -> list[EditRecord]:
-    """Return the lines of a folder's file up to its last whole one. Raises DamagedEdits, and changes nothing."""
+    """Return the lines of a folder's file up to its last complete one. Raises DamagedEdits. Read-only."""
     path = folder / EDITS_NAME
     if not disk.exists(path):
         if tag:
-            raise DamagedEdits(path, "is missing, and blocks of this chain have been changed by hand", 0)
+            raise DamagedEdits(path, "is missing, although this chain has state edits", 0)
         return []
     data = read_whole(disk, path)
     if len(data) > EDITS_SIZE_MAX:
@@ -184,7 +184,7 @@ def lines_in(folder: Path, tag: str, disk: Disk) -> list[EditRecord]:
     end, check = 0, start_of(tag)
     whole = data[: data.rfind(b"\n") + 1].splitlines(keepends=True)
     for number, text in enumerate(whole, 1):
-        # An interrupted write can leave zeros in place of what is missing, also before the end.
+        # An interrupted write can leave zeros for missing bytes, also before the end.
         if number == len(whole) and b"\0" in text:
             break
         end += len(text)
@@ -203,14 +203,14 @@ def lines_in(folder: Path, tag: str, disk: Disk) -> list[EditRecord]:
 
 
 def cut_damage(folder: Path, tag: str, disk: Disk) -> str:
-    """Have a folder's file end before its first damaged line, or be there without any; returns what was done, empty if nothing.
+    """Truncate a folder's file before its first damaged line, or create a missing one. The original is copied first.
 
-    A copy of it as it was is kept.
+    Returns a description of the repair, empty if there was no damage.
     """
     try:
         lines_in(folder, tag, disk)
     except DamagedEdits as damaged:
-        path, done = folder / EDITS_NAME, f"{damaged.reason}: there are no edits by hand from there on any more"
+        path, done = folder / EDITS_NAME, f"{damaged.reason}: the state edits from there on were dropped"
         is_there = disk.exists(path)
         file = disk.open(path, create=True)
         try:
@@ -219,7 +219,7 @@ def cut_damage(folder: Path, tag: str, disk: Disk) -> str:
                 number = next(number for number in range(len(names) + 1) if f"{EDITS_NAME}.damaged.{number}" not in names)
                 copy = folder / f"{EDITS_NAME}.damaged.{number}"
                 copy_part(disk, file, 0, copy)
-                done += f"; a copy of the file as it was is {copy}"
+                done += f"; the original file was copied to {copy}"
             file.truncate(damaged.end)
             file.sync()
         finally:
@@ -230,7 +230,7 @@ def cut_damage(folder: Path, tag: str, disk: Disk) -> str:
 
 
 def start_of(tag: str) -> int:
-    """Return the check before the first line."""
+    """Return the initial check, before the first line."""
     return crc32(tag.encode())
 
 

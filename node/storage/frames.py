@@ -1,6 +1,6 @@
-"""Finds the frames of a block log, each a block and the place where it begins: forward, backward, and what an interrupted write has left.
+"""Finds the frames of a block log, forward and backward, and detects the remains of an interrupted write. Read-only.
 
-It reads only, and knows neither the other files of a folder nor which block is whose. Source: wire-format.md §7.
+A frame is a block and the offset at which it begins. Source: wire-format.md §7.
 """
 
 import sys
@@ -27,7 +27,7 @@ assert array("I").itemsize == 4
 
 
 def whole_frame(wire: Wire, data: bytes, at: int) -> tuple[SignedBlock, int] | ChainError:
-    """Return the block that begins at a place and where the offset after it begins; or the reason why it isn't whole (yet)."""
+    """Return the block at `at` and the position of the offset after it, or the error if it isn't whole (yet)."""
     try:
         block, end = wire.unpack_block(data, at)
     except ChainError as error:
@@ -36,7 +36,7 @@ def whole_frame(wire: Wire, data: bytes, at: int) -> tuple[SignedBlock, int] | C
 
 
 def offset_before(file: Readable, end: int) -> int:
-    """Return the offset that ends at a place: where the block before it begins; raises FileError where it can't be one."""
+    """Return the offset that ends at `end`, which is the start of the block before it. Raises FileError if it can't be one."""
     if end > OFFSET.size:
         start: int = OFFSET.unpack(file.read(OFFSET.size, end - OFFSET.size))[0]
         if start < end - OFFSET.size:
@@ -45,7 +45,7 @@ def offset_before(file: Readable, end: int) -> int:
 
 
 def number_at(file: Readable, start: int) -> int:
-    """Return the number of the block that begins at a place: the first bytes are the number of the block before it."""
+    """Return the number of the block at `start`. Its first bytes are the number of the previous block."""
     return block_number(file.read(4, start).ljust(4, b"\0")) + 1
 
 
@@ -58,7 +58,7 @@ def last_number(file: Readable, size: int) -> int:
 
 
 def frame_start(file: Readable, size: int, number: int) -> int | None:
-    """Return where a block begins, found by walking back from the end; None if it isn't found."""
+    """Return the offset of a block, found by walking back from the end, or None."""
     end = size
     try:
         while end:
@@ -71,9 +71,9 @@ def frame_start(file: Readable, size: int, number: int) -> int | None:
 
 
 def walk_back(file: File, end: int, stop: int = 0) -> "array[int] | None":
-    """Return where each block between two places begins, by the offsets alone; None where they don't lead from `end` to `stop`.
+    """Return the start of each block between `stop` and `end` by the offsets alone, or None if they don't lead from `end` to `stop`.
 
-    The file is read in windows: a log of small blocks takes one read for hundreds of them.
+    The file is read in windows, so one read serves hundreds of small blocks.
     """
     starts = array("Q")
     window, base = b"", end
@@ -98,7 +98,7 @@ def walk_back(file: File, end: int, stop: int = 0) -> "array[int] | None":
 
 
 def frame_sums(file: File, starts: "array[int]", end: int) -> "array[int]":
-    """Return the checksum (CRC-32) of each frame, the offset after its block included; the last one ends at `end`."""
+    """Return the checksum (CRC-32) of each frame, including the offset after its block. The last frame ends at `end`."""
     sums = array("I")
     if not starts:
         return sums
@@ -114,9 +114,9 @@ def frame_sums(file: File, starts: "array[int]", end: int) -> "array[int]":
 
 
 def frames_from(file: File, wire: Wire, at: int, number: int) -> Iterator[tuple[SignedBlock, int, int]]:
-    """Yield each whole block from a place on, with its place and the size of its frame, up to the first that isn't whole.
+    """Yield each whole block from `at` on with its position and the size of its frame. Stops at the first bad one.
 
-    The first must have the number `number`, and each the next one; the offsets are compared.
+    The first must have the number `number`, the others must follow, and each offset must be right.
     """
     base, data = at, b""
     while True:
@@ -136,22 +136,22 @@ def frames_from(file: File, wire: Wire, at: int, number: int) -> Iterator[tuple[
 
 
 def is_one_append(file: File, wire: Wire, start: int, size: int) -> bool:
-    """Return whether what is in a log of `size` bytes from a place on can be one interrupted write of a frame.
+    """Return whether the bytes from `start` on in a log of `size` bytes can come from one interrupted write of a frame.
 
-    It can't when it is longer than any frame, or when another frame ends in it. Each frame ends with the place where it begins, so
-    that frames are found even where a damaged one comes before them.
+    They can't if they are longer than any frame, or if another frame ends in them. Each frame ends with its own start, so
+    frames are found even after a damaged one.
     """
     if size - start > FRAME_SIZE_MAX:
         return False
     data = file.read(size - start, start)
-    # The places from `start` to `size` differ in their low bytes only, so that a search for the high bytes finds every offset.
+    # The positions from `start` to `size` differ only in their low bytes, so a search for the high bytes finds every offset.
     for high in range(start >> 16, (size >> 16) + 1):
         pattern = high.to_bytes(OFFSET.size - 2, "little")
         at = data.find(pattern, 2)
         while at >= 0:
             place = at - 2
             begin = OFFSET.unpack_from(data, place)[0] - start
-            # Block 1 is full of zeros, which would be its place.
+            # Block 1 is full of zeros, which look like its offset.
             if begin == 0 and start and place:
                 return False
             if 0 < begin < place:
@@ -163,7 +163,7 @@ def is_one_append(file: File, wire: Wire, start: int, size: int) -> bool:
 
 
 def entries(data: bytes, kind: str) -> "array[int]":
-    """Return the whole entries of an index (`Q`) or of checksums (`I`), which files hold little-endian; a torn last one is left out."""
+    """Decode the little-endian entries of an index (`Q`) or of checksums (`I`). A torn last one is dropped."""
     found = array(kind)
     found.frombytes(data[: len(data) - len(data) % found.itemsize])
     if sys.byteorder == "big":
@@ -172,9 +172,9 @@ def entries(data: bytes, kind: str) -> "array[int]":
 
 
 class SumsDigest:
-    """A digest (BLAKE2b) of the checksums of all frames up to one, from which the next one's follows.
+    """Running digest (BLAKE2b) of the checksums of all frames up to one.
 
-    A CRC-32 of the checksums wouldn't do: it is linear, as they are, so that the same change of two bytes at some distances cancels out.
+    A CRC-32 of the CRC-32 checksums would be too weak: both are linear, so equal changes of two bytes at some distances cancel out.
     """
 
     __slots__ = ("_hash",)
@@ -183,19 +183,19 @@ class SumsDigest:
         self._hash = blake2b(packed_entries(sums), digest_size=DIGEST_SIZE)
 
     def after(self, entry: bytes) -> Self:
-        """Return the digest with one more checksum, in its packed form; this one stays as it is."""
+        """Return a new digest with one more checksum, in its packed form."""
         made = type(self)()
         made._hash = self._hash.copy()
         made._hash.update(entry)
         return made
 
     def __str__(self) -> str:
-        """Return it as hex digits."""
+        """Return the digest in hex."""
         return self._hash.hexdigest()
 
 
 def packed_entries(values: "array[int]") -> bytes:
-    """Return entries as files hold them, little-endian."""
+    """Encode entries as little-endian bytes."""
     if sys.byteorder == "big":
         values = values[:]
         values.byteswap()

@@ -1,6 +1,6 @@
-"""Looks at all blocks of a data folder, and takes a damaged block log back to its good blocks, after a copy.
+"""Checks all blocks of a data folder, and truncates a damaged block log to its good blocks, after a copy.
 
-It must not know any rule: whether blocks can be applied shows at the next start.
+It doesn't apply the blocks. The next start does.
 """
 
 from pathlib import Path
@@ -19,13 +19,13 @@ from state.protocol.transaction import Wire
 
 
 class Findings(Struct):
-    """The findings about the block log of a folder.
+    """Result of a check of a folder's block log.
 
-    `good` is the number of good blocks at its beginning, which end at byte `end` of `size`; `head_id` is the id of the last of them.
-    `known` is the number of blocks that the folder's mark knows of, None where it has no mark.
+    `good` is the number of leading good blocks, which end at byte `end` of `size`; `head_id` is the id of the last of them.
+    `known` is the number of blocks in the folder's mark, or None without a mark.
 
-    `damage` says what a start would refuse, and `is_loss` whether blocks are lost by going on; `mended` says what a start would
-    mend by itself.
+    `damage` is the damage for which a start would refuse the folder, or empty. `is_loss`: a repair would lose blocks. `mended` lists
+    what a start repairs by itself.
     """
 
     good: int
@@ -39,7 +39,7 @@ class Findings(Struct):
 
 
 def check(folder: Path, wire: Wire, disk: Disk = SYSTEM) -> Findings:
-    """Read all blocks of a folder and compare them with everything that it knows of them. Raises NodeError; changes nothing."""
+    """Read all blocks of a folder and compare them with its mark, checksums and index. Raises NodeError. Read-only."""
     log = locked(folder, disk, is_read=True)
     try:
         return findings(log, folder, wire, disk)
@@ -48,24 +48,22 @@ def check(folder: Path, wire: Wire, disk: Disk = SYSTEM) -> Findings:
 
 
 def repair(folder: Path, wire: Wire, disk: Disk = SYSTEM, *, accept_loss: bool = False) -> list[str]:
-    """Make a folder fit to start from; returns what was done, in sentences. Raises NodeError.
+    """Repair a folder so that a node can start from it. Return the repairs as sentences. Raises NodeError.
 
-    Blocks are lost only with `accept_loss`; a copy of the log as it was is kept then.
+    Drops blocks only with `accept_loss`, after copying the log.
     """
     log = locked(folder, disk)
     try:
         found = findings(log, folder, wire, disk)
         kept = f"blocks 1 to {found.good}" if found.good else "no block"
         if found.damage and found.is_loss and not accept_loss:
-            raise NodeError(
-                f"{folder / LOG_NAME}: {found.damage}; add --accept-loss to go on with {kept} and keep a copy of the log as it is"
-            )
+            raise NodeError(f"{folder / LOG_NAME}: {found.damage}; add --accept-loss to go on with {kept} after copying the log")
         if not found.damage:
             return found.mended or ["nothing is damaged"]
         done = [f"{found.damage}: kept {kept}"]
         copy = copy_of(disk, log, 0, folder, f"{LOG_NAME}.damaged")
-        done.append(f"a copy of the log as it was is {copy}")
-        # The marks go first: without them, an interruption leaves a log that can be repaired again.
+        done.append(f"the original log was copied to {copy}")
+        # The marks are moved first: then an interruption leaves a log that can be repaired again.
         for name in (MARK_NAME, SUMS_NAME, SWITCH_NAME, INDEX_NAME):
             if disk.exists(folder / name):
                 disk.replace(folder / name, copy.with_name(f"{name}.{copy.name.removeprefix(f'{LOG_NAME}.')}"))
@@ -81,7 +79,7 @@ def repair(folder: Path, wire: Wire, disk: Disk = SYSTEM, *, accept_loss: bool =
 
 
 def locked(folder: Path, disk: Disk, *, is_read: bool = False) -> File:
-    """Open the log of a folder that no node uses; to be read only, it may be on a disk that can't be written. Raises NodeError."""
+    """Open and lock the log of a folder. With `is_read`, it can be on a read-only disk. Raises NodeError, also if a node uses it."""
     path = folder / LOG_NAME
     try:
         log = disk.open_to_read(path) if is_read else disk.open(path)
@@ -111,7 +109,7 @@ def findings(log: File, folder: Path, wire: Wire, disk: Disk) -> Findings:
         else:
             layout = lay_out_unknown(log, wire, path)
             chain = read_chain(disk, folder)
-            # The folder of a former version gets its mark when it is next started from.
+            # A folder of an older version gets its mark at its next start.
             if chain is not None and chain.version == VERSION and (not len(layout) or layout.sums != kept):
                 reason, is_loss = f"{MARK_NAME} is missing", len(layout) < len(kept)
         whole = good_part(log, wire, layout.sums)
@@ -122,12 +120,12 @@ def findings(log: File, folder: Path, wire: Wire, disk: Disk) -> Findings:
         elif end < size:
             mended.append(f"{size - end} bytes at the end are not whole, and are cut off at the next start")
         if read_whole(disk, folder / INDEX_NAME) != packed_entries(layout.starts):
-            mended.append(f"{INDEX_NAME} doesn't agree with the log, and is made anew at the next start")
+            mended.append(f"{INDEX_NAME} doesn't agree with the log, and is rebuilt at the next start")
     except Damaged as error:
         reason, good, end, is_loss = error.reason, error.good, error.end, True
         whole = good_part(log, wire, None)
     if disk.exists(folder / SWITCH_NAME):
-        mended.append("a change to another branch was interrupted, and is finished or dropped at the next start")
+        mended.append("a switch to another branch was interrupted, and is finished or dropped at the next start")
     head_id = block_id(log, wire, whole, good).hex() if 0 < good <= len(whole) else ""
     known = None if mark is None else mark.number
     return Findings(good, end, size, head_id, known, reason, is_loss, mended)

@@ -1,6 +1,6 @@
-"""What a chain's spec was when a folder or a snapshot was made, so that a refusal can name what differs now. Nothing else is built on it.
+"""Copy of the chain spec in a data folder or snapshot. It only serves to name the differences when another spec is refused.
 
-It is kept as the very bytes whose digest marks the chain: so what doesn't belong to the mark is known, and left out.
+The copy has exactly the bytes whose digest is in the chain's mark, so that a copy of another spec is detected and ignored.
 """
 
 import hashlib
@@ -22,34 +22,34 @@ SPEC_NAME = "spec.json"
 SIZE_MAX = 1 << 24
 NAMED_MAX = 5
 SHOWN_MAX = 80
-# The fields of a spec that may change from one start to the next: none of them decides what a block does to the state.
+# The fields of a spec that can change between starts, because they don't affect the result of blocks.
 FREE = ("name", "witness_keys", "required_participation", "plugins", "community_prefix")
 NONE = "none"
 ACCOUNTS = "genesis.accounts"
-# Fields that have another name in a TOML file.
+# Fields with another name in TOML files.
 IN_FILES = {"coin_symbol": "symbols.coin", "debt_symbol": "symbols.debt", "vests_symbol": "symbols.vests"}
 AMOUNTS = ("coin", "sbd", "vesting")
 KEYS = (*ROLES, "witness_key")
-# What a kept spec of another form makes reading it raise.
+# Exceptions that reading a malformed copy can raise.
 STRANGE = (ArithmeticError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError, msgspec.MsgspecError)
 
 
 def decisive(spec: ChainSpec) -> bytes:
-    """Return everything of a spec that decides what blocks do to the state, as JSON that is the same for equal specs."""
+    """Encode the fields of a spec that affect the result of blocks, as JSON with sorted keys."""
     kept = {key: value for key, value in asdict(spec).items() if key not in FREE}
     if not spec.genesis.witnesses:
-        # As it was before specs had further witnesses: folders and snapshots of then are still of this chain.
+        # Omitted as in versions without this field, so that their folders and snapshots still fit.
         kept["genesis"] = {key: value for key, value in asdict(spec.genesis).items() if key != "witnesses"}
     return msgspec.json.encode(kept, order="sorted")
 
 
 def digest_of(content: bytes) -> str:
-    """Return the digest of what `decisive` returns, as marks have it."""
+    """Return the digest of a result of `decisive`, as written in marks."""
     return hashlib.sha256(content).hexdigest()
 
 
 def keep_spec(disk: Disk, folder: Path, spec: ChainSpec) -> None:
-    """Keep the spec of a folder's chain in it, unless it is there. A disk that doesn't take it is no reason not to start."""
+    """Write the spec's copy into a folder if it differs. Errors of the disk are ignored, because a start doesn't need the copy."""
     content = decisive(spec)
     with suppress(OSError):
         if read_kept(disk, folder) != content:
@@ -58,7 +58,7 @@ def keep_spec(disk: Disk, folder: Path, spec: ChainSpec) -> None:
 
 
 def read_kept(disk: Disk, folder: Path) -> bytes:
-    """Return what a folder keeps of its spec; empty where it keeps nothing."""
+    """Return a folder's copy of its spec, or b"" if it has none."""
     try:
         file = disk.open_to_read(folder / SPEC_NAME)
     except OSError:
@@ -72,21 +72,21 @@ def read_kept(disk: Disk, folder: Path) -> bytes:
 
 
 def difference(kept: bytes, genesis: str, spec: ChainSpec) -> str:
-    """Return what differs between a kept spec, if it is the one of a mark's digest, and the one of now; empty where that isn't known."""
+    """Return the differences between a copy and the current spec; empty if the copy doesn't match the mark's digest `genesis`."""
     if digest_of(kept) != genesis:
         return ""
     try:
         return compared(kept, decisive(spec))
     except STRANGE:
-        # The digest proves nothing: a stranger who has made the folder has made both.
+        # The digest doesn't prove that the copy is well-formed: the author of a foreign folder made both.
         return ""
 
 
 def compared(kept: bytes, ours: bytes) -> str:
-    """Return what differs between two specs. Raises one of STRANGE where the kept one has another form."""
+    """Return the differences between two specs. Raises one of STRANGE if the copy is malformed."""
     there, here = (dict(flat(msgspec.json.decode(content))) for content in (kept, ours))
     differing = {name for name in {*there, *here} if there.get(name, NONE) != here.get(name, NONE)}
-    # Of an account that is on one side only the name says enough.
+    # For an account that is on one side only, its name is enough.
     whole = differing - {ACCOUNTS}
     names = sorted((name for name in differing if name.rpartition(".")[0] not in whole), key=order)
     told = [
@@ -98,12 +98,12 @@ def compared(kept: bytes, ours: bytes) -> str:
 
 
 def order(name: str) -> tuple[bool, str]:
-    """Return where a name comes among those that differ: of many accounts only some can be named, so everything else comes first."""
+    """Return the sort key of a differing name. Accounts come last, because only the first few differences are shown."""
     return name.startswith(f"{ACCOUNTS}."), name
 
 
 def flat(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield all values of a kept spec by their names in a TOML file; accounts have theirs in place of a number."""
+    """Yield all values of a decoded spec with their names in a TOML file. Accounts are named by account, not by index."""
     if place == ACCOUNTS:
         yield place, len(value)
         for account in value:
@@ -119,7 +119,7 @@ def flat(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def shown(name: str, value: Any, among: dict[str, Any]) -> str:
-    """Return a value as a TOML file has it, as far as that is short."""
+    """Return a value as in a TOML file, shortened."""
     last = name.rpartition(".")[2]
     if type(value) is int and last.endswith("_TIME"):
         return datetime.fromtimestamp(value, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -131,5 +131,5 @@ def shown(name: str, value: Any, among: dict[str, Any]) -> str:
 
 
 def shortened(text: str) -> str:
-    """Return a text, or the beginning of a long one."""
+    """Return a text, cut to SHOWN_MAX characters."""
     return text if len(text) <= SHOWN_MAX else text[: SHOWN_MAX - 1] + "…"

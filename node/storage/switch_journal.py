@@ -1,7 +1,7 @@
-"""The file `block_log.switch`: a fork switch that is about to be made in the block log, so that it can be made whole after an interruption.
+"""Write-ahead journal of a fork switch in the block log: the file `block_log.switch`, from which an interrupted switch is finished.
 
-While the log is cut and the other branch written, neither branch is whole in it; this file, synced before, holds what to cut and what
-to write. A file that isn't whole means that the log has not been touched yet.
+While the log is truncated and the other branch is written, the log has neither branch in full. This file, synced before, holds the position
+to truncate at and the bytes to write. If it is incomplete, the log has not been changed yet.
 """
 
 from pathlib import Path
@@ -16,9 +16,10 @@ from node.storage.sync_marks import PLACE_SIZE, sealed, unsealed
 
 
 class SwitchRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What to do: keep blocks 1 to `number`, which end at byte `end` and whose checksums have the digest `sums`; then write `size` bytes.
+    """The steps of a switch: truncate after block `number`, at byte `end`, then write `size` bytes with the CRC-32 `check`.
 
-    `serial` is that of the mark before it: a mark with a greater one was written after the switch was made.
+    `sums` is the digest of the checksums of blocks 1 to `number`. `serial` is that of the mark before the switch: a mark with a greater
+    serial was written after it.
     """
 
     serial: int
@@ -30,14 +31,14 @@ class SwitchRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class InterruptedSwitch(Struct, frozen=True):
-    """A whole switch that was found: what to do, and the bytes to write."""
+    """A complete journal: the switch record and the bytes to write."""
 
     switch: SwitchRecord
     data: bytes
 
     @classmethod
     def unpacked(cls, content: bytes) -> Self | None:
-        """Return the switch that a file holds; None when a single bit is wrong."""
+        """Parse the content of a file. None if any bit is wrong."""
         text = unsealed(content[:PLACE_SIZE])
         try:
             switch = None if text is None else msgspec.json.decode(text, type=SwitchRecord)
@@ -48,7 +49,7 @@ class InterruptedSwitch(Struct, frozen=True):
 
 
 def write_switch(disk: Disk, path: Path, switch: SwitchRecord, data: bytes) -> None:
-    """Write a switch to a file and sync it with its name; when this fails, there may be no such file, or one that isn't whole."""
+    """Write a switch to a file, and sync the file and its folder. After a failure the file can be missing or incomplete."""
     file = disk.open(path, create=True)
     try:
         file.truncate(0)
@@ -60,11 +61,11 @@ def write_switch(disk: Disk, path: Path, switch: SwitchRecord, data: bytes) -> N
 
 
 def read_switch(disk: Disk, path: Path) -> InterruptedSwitch | None:
-    """Return the switch that was interrupted, if there is one and its file is whole."""
+    """Return the interrupted switch, or None if the file is missing or incomplete."""
     return InterruptedSwitch.unpacked(read_whole(disk, path))
 
 
 def drop_switch(disk: Disk, path: Path) -> None:
-    """Remove the file of a switch that has been made or given up, and sync that."""
+    """Remove the file of a finished or dropped switch, and sync the folder."""
     disk.remove(path)
     disk.sync_folder(path.parent)

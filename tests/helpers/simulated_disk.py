@@ -289,7 +289,7 @@ class SimulatedDisk:
 
     def _require_no_folder(self, path: Path) -> None:
         if path in self._folders:
-            raise OSError(0, "is no regular file", str(path))
+            raise OSError(0, "is not a regular file", str(path))
 
     def _change(self, name: Path, target: _Node | Path | None) -> None:
         if name.parent not in self._folders:
