@@ -80,7 +80,7 @@ def test_a_damaged_index_is_never_believed(folder: Path, made: tuple[Wire, list[
     for at in (0, 8 * 7, 8 * 19 + 1):
         change(index, at)
         data = DataFolder(folder, DEV, wire)
-        assert any("made anew" in note for note in data.log.notes)
+        assert any("was rebuilt" in note for note in data.log.notes)
         assert [data.log.packed(number) for number in (1, 8, 20)] == [wire.pack_block(blocks[i]) for i in (0, 7, 19)]
         data.close()
         assert index.read_bytes() == right
