@@ -1,1 +1,1 @@
-"""JSON-RPC: requests are dispatched to methods, whose replies take turns."""
+"""JSON-RPC: dispatches requests to methods, and schedules their replies."""

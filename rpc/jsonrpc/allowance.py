@@ -1,7 +1,7 @@
-"""How much refused work this node does for a client: the units of work that were spent on refusals count against the client's address, and
-are forgiven with time (a leaky bucket). A client that has used up its allowance is refused at once for a while.
+"""Limits the refused work that the node does for a client: units of work spent on refusals count against the client's address in a leaky
+bucket. A client that has used up its allowance is refused without work for a while.
 
-Callers with local rights have no allowance: only the work of each of their transactions and calls is limited.
+Callers with local rights have no allowance. Only the work of each of their transactions and calls is limited.
 """
 
 from collections import Counter
@@ -16,39 +16,39 @@ from rpc.jsonrpc.scheduler import Stopwatch
 from rpc.log import Log
 from state.protocol.work import LOCAL_UNITS_MAX, UNITS_MAX, TooMuchWork
 
-# Units of refused work that an address may cause, and how many of them are forgiven each second.
+# Units of refused work that an address may cause, and units that are forgiven each second.
 ALLOWANCE_UNITS, FORGIVEN_PER_SECOND = 20_000, 1_000
-# The last refusal may take more than is left. Such a debt is forgiven at the same rate; beyond this bound it is forgotten.
+# The last refusal may take more units than are left. The debt is forgiven at the same rate; a debt above this limit is dropped.
 DEBT_UNITS_MAX = 20_000
-# An address with less left is refused without work until it has so much again.
+# An address with fewer units left is refused without work until it has this many again.
 LEFT_UNITS_MIN = 1_000
-# What a call that reads may take even then.
+# Units that a read may take even then.
 CALL_UNITS_MIN = 100
-# Reading, explaining and keeping a refused transaction is work that nobody counts: it is charged by the transaction, and by its bytes.
+# Parsing, explaining and recording a refused transaction isn't measured. It is charged per transaction, and per byte.
 REFUSAL_UNITS, BYTES_OF_UNIT = 30, 100
-# A /48 of IPv6 has 65,536 addresses of clients (/64). Refused work of each also counts against the network, an eighth of its units.
+# An IPv6 /48 contains 65,536 client addresses (/64). An eighth of the refused work of each also counts against the /48.
 NETWORK_BITS, NETWORK_PART = 48, 8
-# Addresses that are known, and how many of them are forgotten together when there are more.
+# Addresses with a bucket, and how many buckets are dropped together above that.
 ADDRESSES_MAX, FORGOTTEN = 10_000, 1_000
-# How often an address that goes on is reported.
+# Interval between log lines about the same address.
 REPORT_SECONDS = 60
-# The kind of work where a refusal doesn't say it.
+# The kind of work if a refusal doesn't name it.
 ANY_KIND = "any"
 
 _log = Log("rpc")
 
 
 class _Bucket(Struct, eq=False):
-    """The allowance of an address: when all is forgiven, and when it was last reported as used up, in seconds of the stopwatch."""
+    """Allowance of an address: the time when all is forgiven, and of the last log line, in seconds of the stopwatch."""
 
     full_at: float
     reported_at: float = -REPORT_SECONDS
 
 
 class Allowances:
-    """The allowances of all addresses; `refused` counts the units of refused work by kind and reason, of all callers.
+    """Allowances of all addresses. `refused` counts the units of refused work of all callers, by kind and reason.
 
-    An address whose allowance is used up is logged, and again after REPORT_SECONDS if it goes on.
+    An address whose allowance is used up is logged, at most every REPORT_SECONDS.
     """
 
     def __init__(self, stopwatch: Stopwatch) -> None:
@@ -58,17 +58,20 @@ class Allowances:
 
     @property
     def limited(self) -> int:
-        """How many addresses have a lower limit than usual now."""
+        """The number of addresses whose limit is currently reduced."""
         now = self._stopwatch()
         return sum(_left(bucket, now) < UNITS_MAX for bucket in self._buckets.values())
 
     def is_used_up(self, caller: Caller) -> bool:
-        """Whether the transactions of a caller are refused without work now."""
+        """Whether the transactions of a caller are currently refused without work."""
         return self._limit(caller) < LEFT_UNITS_MIN
 
     def units_max(self, caller: Caller) -> int:
-        """Return how many units a transaction of a caller may take now. Raises RefusedTooOften."""
-        # Nearly every transaction and every call ends here, so that it costs no second function.
+        """Return how many units a transaction of a caller may take now.
+
+        Raises: RefusedTooOften if its allowance is used up.
+        """
+        # The case of nearly every transaction and call is inlined here.
         if not caller.why_not_local:
             return LOCAL_UNITS_MAX
         if self._buckets.keys().isdisjoint(charged(caller.address)):
@@ -88,9 +91,9 @@ class Allowances:
         return CALL_UNITS_MIN if left < LEFT_UNITS_MIN else left
 
     def charge(self, caller: Caller, units: int, error: Exception) -> None:
-        """Count the units that were spent on what was refused with an error."""
+        """Charge the units that were spent on a refused transaction or call."""
         rest = units
-        # A refusal counts work before it is done, so that its kinds can add up to more than was spent.
+        # Work is counted before it is done, so the kinds can add up to more than was spent.
         for kind, named in error.kinds.items() if isinstance(error, TooMuchWork) else ():
             self.refused[kind, type(error).__name__] += min(named, rest)
             rest -= min(named, rest)
@@ -121,14 +124,14 @@ class Allowances:
         return min([UNITS_MAX, *found])
 
     def _forget(self) -> None:
-        """Forget the addresses whose allowance is whole again first."""
+        """Drop the buckets that are, or will be, full again first."""
         for address in sorted(self._buckets, key=lambda address: self._buckets[address].full_at)[:FORGOTTEN]:
             del self._buckets[address]
 
 
 @lru_cache(ADDRESSES_MAX)
 def charged(address: str) -> dict[str, int]:
-    """Return what refused work of a client's address counts against, and the divisor of its units there."""
+    """Return the buckets that refused work of an address counts against, each with the divisor of its units."""
     if not address.endswith("/64"):
         return {address: 1}
     network = IPv6Network(address).supernet(new_prefix=NETWORK_BITS)
@@ -136,7 +139,7 @@ def charged(address: str) -> dict[str, int]:
 
 
 def refusal_units(size: int) -> int:
-    """Return what a refused transaction of so many bytes takes beside the work that the chain has counted."""
+    """Return the units charged for a refused transaction of `size` bytes, in addition to the work that the chain has counted."""
     return REFUSAL_UNITS + size // BYTES_OF_UNIT
 
 

@@ -1,4 +1,4 @@
-"""Replies that may have to wait for something, begun at once, since most of them turn out not to wait. It knows nothing of requests."""
+"""Eager start of awaitables that may block, since most of them complete without blocking."""
 
 from collections.abc import Awaitable, Generator
 from types import coroutine
@@ -10,18 +10,18 @@ Value = TypeVar("Value")
 
 
 class Completed(Struct, Generic[Value], frozen=True):
-    """The result of work that did not wait."""
+    """Result of an awaitable that did not block."""
 
     value: Value
 
 
 def start_eagerly(work: Awaitable[Value]) -> Completed[Value] | Awaitable[Value]:
-    """Do work up to where it first waits: return its result, or what goes on with it, which must be the next thing that this task awaits.
+    """Run an awaitable until it first blocks. Return its result, or an awaitable for the rest, which the task must await next.
 
-    So what only work that waits needs, as having its client watched, isn't prepared for all.
+    So preparations that only blocking work needs, for example watching its client, can be made for that work alone.
 
-    Work may have entered cancel scopes and nurseries by then, and trio demands that they are left in the reverse order: so its caller
-    enters none between the two. What is to cancel work that waits is a scope that was entered before.
+    The work may have entered cancel scopes and nurseries, which trio requires to be exited in reverse order. So the caller must not
+    enter any before it awaits the rest. To cancel the rest, use a scope that was entered before the start.
     """
     steps = work.__await__()
     try:
@@ -33,7 +33,7 @@ def start_eagerly(work: Awaitable[Value]) -> Completed[Value] | Awaitable[Value]
 
 @coroutine
 def _resume(steps: Generator[Any, Any, Value], waited_for: Any) -> Generator[Any, Any, Value]:
-    """Pass to trio what work waits for, and to the work the outcomes that trio sends; errors are outcomes too, and none is thrown."""
+    """Relay traps of the work to trio, and trio's outcomes to the work. Errors are outcomes as well, so nothing is thrown."""
     while True:
         outcome = yield waited_for
         try:

@@ -1,4 +1,4 @@
-"""Queues from which the clients are served in turn, however much one of them puts in."""
+"""Fair queueing by client address, round-robin, so that one client's backlog doesn't delay others."""
 
 from collections import OrderedDict, deque
 from collections.abc import AsyncIterator
@@ -12,7 +12,7 @@ Item = TypeVar("Item")
 
 
 class FairQueue(Generic[Item]):
-    """Items by the address of a client, "" for the node itself. Each address has its turn, with the oldest item that it has."""
+    """Queue of items by client address ("" for the node itself). Takes the oldest item of each address, round-robin."""
 
     def __init__(self) -> None:
         self._queues: OrderedDict[str, deque[Item]] = OrderedDict()
@@ -30,7 +30,7 @@ class FairQueue(Generic[Item]):
         self._length += 1
 
     def take(self) -> Item | None:
-        """Remove and return the next item, None when there is none."""
+        """Remove and return the next item, or None."""
         if not self._queues:
             return None
         self._length -= 1
@@ -42,14 +42,14 @@ class FairQueue(Generic[Item]):
 
 
 class _Waiter(Struct, eq=False):
-    """A task that waits for a place; one that has gone is passed over."""
+    """A task that waits for a slot; skipped if it has gone."""
 
     admitted: trio.Event
     has_gone: bool = False
 
 
 class FairLimiter:
-    """Lets so many tasks in at a time; those of one address after the other."""
+    """Capacity limiter with `places` slots, which waiting tasks get in fair order by address."""
 
     def __init__(self, places: int) -> None:
         self._free = places
@@ -57,16 +57,16 @@ class FairLimiter:
 
     @property
     def is_full(self) -> bool:
-        """Whether the next task waits."""
+        """Whether no slot is free."""
         return not self._free
 
     def enter_nowait(self) -> None:
-        """Take a free place."""
-        assert self._free, "there is a place"
+        """Take a free slot."""
+        assert self._free, "a slot is free"
         self._free -= 1
 
     async def enter(self, address: str) -> None:
-        """Take a place, once there is one for this address; a checkpoint only where it has to wait."""
+        """Wait for a slot for this address, and take it. A checkpoint only if it has to wait."""
         if self._free:
             self._free -= 1
             return
@@ -82,7 +82,7 @@ class FairLimiter:
 
     @asynccontextmanager
     async def place(self, address: str) -> AsyncIterator[None]:
-        """Have a place for a while."""
+        """Hold a slot within the context."""
         await self.enter(address)
         try:
             yield
@@ -90,7 +90,7 @@ class FairLimiter:
             self.leave()
 
     def leave(self) -> None:
-        """Give a place back."""
+        """Release a slot."""
         while (waiter := self._waiting.take()) is not None:
             if not waiter.has_gone:
                 waiter.admitted.set()

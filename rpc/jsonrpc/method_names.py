@@ -1,4 +1,4 @@
-"""The names of methods in requests: what they consist of, and the refusals of unknown ones."""
+"""Method names in requests: their parts, and the refusals of unknown names."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ Path = tuple[str, ...]
 
 
 def called(params: Any) -> tuple[Path, Any]:
-    """Return path and params of the `call` form: [api, method, params]."""
+    """Return path and params of the `call` form, [api, method, params]."""
     sizes = "v.size() == 2 || v.size() == 3"
     require(type(params) is list and len(params) in (2, 3), 'params should be {"api", "method", "args"', condition=sizes)
     return (to_text(params[0]), to_text(params[1])), params[2] if len(params) == 3 else {}

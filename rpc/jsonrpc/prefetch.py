@@ -1,6 +1,6 @@
-"""Transactions that a batch is going to broadcast, read before their turn, so that other processes can recover their keys meanwhile.
+"""Parses the transactions that a batch will broadcast ahead of their calls, so that other processes recover their keys meanwhile.
 
-It knows neither how keys are recovered nor what becomes of the calls: those run one after another as if nothing had been read.
+The calls then run one after another, with the same results as without prefetching.
 """
 
 from collections.abc import Callable, Iterable
@@ -12,20 +12,20 @@ from rpc.declare.method import Method
 from state.protocol.errors import ChainError
 from state.protocol.transaction import SignedTransaction, Wire
 
-# A batch with fewer members is not worth the trouble.
+# Smaller batches gain too little.
 BATCH_MIN = 8
-# How many members are looked at together: a batch that ends early has read these in vain.
+# Members that are prefetched together. If a batch ends early, that work is wasted.
 MEMBERS_MAX = 64
 
 
 class BroadcastPrefetcher:
-    """Reads the transactions of calls, puts them into the calls' params, and hands them on to whoever recovers keys."""
+    """Parses the transactions of calls, stores them in the calls' params, and passes them to the key recovery."""
 
     def __init__(self, methods: Iterable[Method], wire: Wire, recover: Callable[[list[SignedTransaction]], None]) -> None:
         self._methods, self._wire, self._recover = methods, wire, recover
 
     def prefetch(self, requests: list[Any]) -> None:
-        """Read the transactions that these requests broadcast; all other requests are left as they are."""
+        """Parse the transactions that these requests broadcast. Other requests stay unchanged."""
         found = []
         for request in requests:
             place = self._place(request)
@@ -35,13 +35,13 @@ class BroadcastPrefetcher:
             try:
                 trx = self._wire.transaction_from_json(holder[key], is_legacy)
             except ChainError:
-                continue  # the call will be refused with it
+                continue  # the call will raise it again
             holder[key] = PreparsedTransaction(holder[key], trx)
             found.append(trx)
         self._recover(found)
 
     def _place(self, request: Any) -> tuple[Any, Any, bool] | None:
-        """Return the params, the place of the transaction in them and whether its form is the condenser's; None if it isn't there."""
+        """Return the params, the key of the transaction in them, and whether it has the condenser's form; None if there is none."""
         if type(request) is not dict:
             return None
         name, params = request.get("method"), request.get("params")
@@ -60,9 +60,8 @@ class BroadcastPrefetcher:
 
     @cached_property
     def _broadcasts(self) -> dict[str, tuple[str, bool]]:
-        """The names of the methods whose first argument is a transaction that they push, with that argument's name and form.
-
-        They are found when the first batch comes: a start has no use for the types of arguments.
+        """The methods whose first argument is a transaction that they push: by name, that argument's name and whether its form is the
+        condenser's. Computed at the first batch, since a start doesn't need the types of arguments.
         """
         taking = [method for method in self._methods if method.waits and method.parameters]
         return {

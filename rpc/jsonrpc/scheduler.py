@@ -1,6 +1,4 @@
-"""Turns: which of replies and the rest of the node runs next. Each reply is one uninterrupted run, while the chain is at rest. It knows
-nothing of replies.
-"""
+"""Schedules replies among the other tasks of the node. Each reply is one uninterrupted run, between the jobs that change the chain."""
 
 from collections.abc import Awaitable, Callable, Generator
 from time import perf_counter
@@ -13,55 +11,54 @@ from rpc.jsonrpc.fair_queue import FairLimiter
 
 REPLIES_SECONDS_MAX = 0.01
 
-# Until a timer that is due has woken the producer, it has handed a block to the processor, and that has applied it.
+# Enough for a due timer to wake the producer, for the producer to submit a block, and for the processor to apply it.
 CHECKPOINTS = 3
 
 Value = TypeVar("Value")
-# A monotonic time in seconds.
+# Returns a monotonic time in seconds.
 Stopwatch = Callable[[], float]
-# Answers a request of a caller.
+# Answers a request of a caller in another process.
 AnswerElsewhere = Callable[[bytes, Caller], Awaitable[bytes]]
 
 
 class ReadGate:
-    """Whether the chain is at rest: it is shut while a job that changes the chain is interrupted. Whoever reads the chain in a task of its
-    own waits until it is open.
+    """Gate for reads: closed while a job that changes the chain is paused in the middle. Tasks that read the chain wait until it is open.
 
-    `standby` is another process that answers reads meanwhile, from the chain as it was before the job; None where there is none. It is
-    called with a request as the service gets it, and returns b"" for one that it can't answer.
+    `standby` answers reads meanwhile in a forked copy of the process, which has the chain as it was before the job; None if there is
+    none. It takes the body and caller of a request, and returns b"" for a request that it can't answer.
     """
 
     def __init__(self) -> None:
         self.is_closed = self.is_unattended = False
-        self.waiting_reads = 0  # that wait for their turn
+        self.waiting_reads = 0
         self.standby: AnswerElsewhere | None = None
         self._changed = trio.Event()
 
     def close(self) -> None:
-        """Let nobody read."""
+        """Block reads."""
         self.is_closed = True
 
     def open(self) -> None:
-        """Let everybody read."""
+        """Admit reads, and drop the standby."""
         self.is_closed, self.standby = False, None
         self._wake()
 
     def leave_unattended(self) -> None:
-        """Open the gate in a copy of the process, for good: it has no event loop, and only one reader."""
+        """Open the gate for good, in the standby, which has no event loop and answers one request at a time."""
         self.is_closed, self.is_unattended = False, True
 
     def set_standby(self, stand_in: AnswerElsewhere | None) -> None:
-        """Have reads answered by another process, or by none, until the gate is open."""
+        """Set or remove the standby, which answers reads until the gate is open."""
         self.standby = stand_in
         self._wake()
 
     async def wait_open(self) -> None:
-        """Wait until the chain is at rest; no checkpoint where it is."""
+        """Wait until the gate is open. No checkpoint if it already is."""
         while self.is_closed:
             await self._changed.wait()
 
     async def answer(self, body: bytes, caller: Caller) -> bytes:
-        """Wait for the answer of the other process, and return it; b"" without one, once the gate is open."""
+        """Return the reply of the standby; or b"" once the gate is open, if the standby has none."""
         while self.is_closed and self.standby is None:
             await self._changed.wait()
         reply = b"" if self.standby is None else await self.standby(body, caller)
@@ -78,10 +75,10 @@ ALWAYS_OPEN = ReadGate()
 
 
 class ReplyScheduler:
-    """Runs replies one at a time while the gate is open. Client addresses take turns; those of one are in the order of their requests.
+    """Runs replies one at a time while the gate is open, in fair order by client address, and in request order within an address.
 
-    When replies have run for SLICE_SECONDS altogether, everything else that is ready has its turn. So a new block waits only for the reply
-    that is being made, however many connections ask for however much.
+    After replies have run for REPLIES_SECONDS_MAX in total, all other ready tasks run. So a new block waits at most for the current
+    reply and for that time, regardless of the number of connections and requests.
     """
 
     def __init__(self, stopwatch: Stopwatch = perf_counter, gate: ReadGate | None = None) -> None:
@@ -92,13 +89,13 @@ class ReplyScheduler:
 
     @property
     def is_free(self) -> bool:
-        """Whether the next reply waits for nobody."""
+        """Whether the next reply can run at once."""
         return not (self._limiter.is_full or self.gate.is_closed)
 
     async def run(self, work: Callable[[], Value], address: str = "", instead: Callable[[], Awaitable[Value]] | None = None) -> Value:
-        """Run something when it is its turn; a checkpoint only where it has to wait for others, or lets them in.
+        """Run `work` when it is scheduled, and return its result. A checkpoint only if it waits for others, or yields to them.
 
-        While the gate is shut, `instead` may return the value, or what counts as false for none once the gate is open.
+        While the gate is closed, `instead` can supply the value; a false value means none, once the gate is open.
         """
         is_held = self._limiter.is_full or self.gate.is_closed
         if is_held and (found := await self._wait(address, instead)):
@@ -107,7 +104,7 @@ class ReplyScheduler:
             start = self._stopwatch()
             value = work()
             if self._is_used_up(self._stopwatch() - start):
-                # Nobody else runs up to here, so that the place is taken only now: that costs as much time as the rest of this function.
+                # No other task has run so far, so the slot is taken only now. Taking it costs as much time as the rest of this function.
                 if not is_held:
                     self._limiter.enter_nowait()
                     is_held = True
@@ -118,7 +115,7 @@ class ReplyScheduler:
         return value
 
     async def _wait(self, address: str, instead: Callable[[], Awaitable[Value]] | None) -> Value | None:
-        """Wait for the turn, while the gate is open. Nobody has it while the gate is shut, so that all who wait can be answered instead."""
+        """Wait for the slot, while the gate is open. While it is closed no task holds the slot, so `instead` can answer all that wait."""
         self.gate.waiting_reads += 1
         try:
             while True:
@@ -133,7 +130,7 @@ class ReplyScheduler:
             self.gate.waiting_reads -= 1
 
     async def run_steps(self, steps: Generator[None, None, Value]) -> Value:
-        """Take the steps of something, each when it is its turn; returns its result."""
+        """Run each step of a generator as a scheduled reply, and return its result."""
         found: list[Value] = []
 
         def advance() -> bool:
@@ -148,12 +145,12 @@ class ReplyScheduler:
         return found[0]
 
     async def charge(self, seconds: float) -> None:
-        """Count what has run like a reply without being asked for its turn; a checkpoint when it is time to let others in."""
+        """Count the time of a reply that ran unscheduled. A checkpoint if it is time to yield to other tasks."""
         if self._is_used_up(seconds):
             await yield_to_others()
 
     def _is_used_up(self, seconds: float) -> bool:
-        """Count seconds, and return whether it is time to let others in; then another slice begins."""
+        """Count seconds, and return whether it is time to yield to other tasks, which restarts the count."""
         self._seconds += seconds
         if self._seconds <= REPLIES_SECONDS_MAX:
             return False
@@ -162,6 +159,6 @@ class ReplyScheduler:
 
 
 async def yield_to_others() -> None:
-    """Let all others have a turn."""
+    """Let all other ready tasks run."""
     for _ in range(CHECKPOINTS):
         await trio.lowlevel.checkpoint()
