@@ -1,1 +1,1 @@
-"""HTTP and WebSocket: connections with their limits, a fast path for calls, and hypercorn for everything else."""
+"""HTTP and WebSocket: connections and their limits, a fast path for calls, and hypercorn for everything else."""

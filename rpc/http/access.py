@@ -1,9 +1,8 @@
-"""Which requests come from a program on this machine that connects directly, and which pages of other sites are let in. It knows no method.
+"""Access control: which requests come directly from a program on this machine, and which origins are allowed.
 
-A browser carries requests of any site to a loopback address, and a proxy makes every client look like one on its own machine. So the
-address of a client alone says little: a page sends `Origin` or `Sec-Fetch-Site`, a page whose name was bound to our address sends that as
-`Host`, and a proxy says for whom it asks, or speaks HTTP/1.0. The one page that counts as a program is the node's own, the explorer: its
-origin is the address that the request was sent to.
+The client's address alone is not enough: a browser sends requests of any site to a loopback address, and a proxy makes every client look
+local. A page sends `Origin` or `Sec-Fetch-Site`, a page after DNS rebinding sends its own name as `Host`, and a proxy sends forwarding
+headers or HTTP/1.0. Only the node's own page, the explorer, counts as a program: its origin is the address that the request was sent to.
 """
 
 from collections.abc import Sequence
@@ -49,10 +48,9 @@ _VARY = (b"vary", b"Origin")
 
 
 class AccessPolicy(Struct, frozen=True):
-    """The settings about who may do what: the host that the node listens on, the origins whose pages are let in (all: None), whether
-    the debug groups are served to other machines, whether the node has pages of its own, which may do what a program may, and the
-    addresses that the host stands for if it is a name: a name says nothing about who can connect; and the networks of proxies on other
-    machines, which say for whom they ask as those on this machine do.
+    """Settings of access control: the host that the node listens on, the allowed origins (None: all), whether the debug groups are served
+    to other machines, whether the node serves the explorer, whose pages have the rights of a program, the addresses of the host if it is a
+    name, and the networks of trusted proxies on other machines. Proxies on this machine are always trusted.
     """
 
     host: str = "127.0.0.1"
@@ -69,20 +67,20 @@ class AccessPolicy(Struct, frozen=True):
 
     @property
     def withheld(self) -> str:
-        """Why the debug groups are not served at all; "" when they are, to requests with local rights."""
+        """The reason why the debug groups are not served at all; "" if they are served to requests with local rights."""
         if self.is_debug_allowed or self.is_local:
             return ""
         return f"this is not served on {self.host}, which other machines can reach; start the node with --allow-debug, or on 127.0.0.1"
 
     def cors(self, scope: Scope) -> Headers | None:
-        """Return the CORS headers for the answer to a request; None when it comes from a page that isn't let in."""
+        """Return the CORS headers of the reply to a request; None if its origin is not allowed."""
         if self.origins is None:
             return _FOR_ALL
         origin = next((value for name, value in scope["headers"] if name == b"origin"), None)
         if origin is None:
             return [_VARY] if self.origins else []
         host, port = _header(scope, b"host"), (scope.get("server") or ("", None))[1]
-        # A name that isn't ours may have been bound to our address by the owner of a page; an address can't be.
+        # A foreign name could be bound to our address by DNS rebinding; an address can't.
         if self._is_own([(b"origin", origin)], host) and (_is_ours(host, self.host, port) or _is_ours(host, _address(host), port)):
             return [_VARY]
         if origin.decode("latin-1") in self.origins:
@@ -90,14 +88,14 @@ class AccessPolicy(Struct, frozen=True):
         return None
 
     def caller(self, scope: Scope) -> Caller:
-        """Return who makes a request."""
+        """Return the caller of a request."""
         client = _client(scope)
         address, is_near = address_of(client)
         is_believed = is_near or _is_in(client, self.proxies)
         return Caller((is_believed and _forwarded(scope["headers"])) or address, self.why_not_local(scope))
 
     def why_not_local(self, scope: Scope) -> str:
-        """Return why a request has no local rights; "" when it has them."""
+        """Return the reason why a request has no local rights; "" if it has them."""
         address = _client(scope)
         is_open = self.is_debug_allowed and not self.is_local
         if not is_open and not address_of(address)[1]:
@@ -105,9 +103,9 @@ class AccessPolicy(Struct, frozen=True):
         if scope["http_version"] < "1.1":
             return "this needs HTTP/1.1: proxies ask by HTTP/1.0 for clients of other machines"
         host = b""
-        page: Headers = []  # what says that the request comes from a page
+        page: Headers = []  # the headers that show that the request comes from a page
         for sent, value in scope["headers"]:
-            # Programs behind a proxy take both for the same.
+            # Some programs behind a proxy treat `_` as `-`.
             name = sent.replace(b"_", b"-")
             if name == b"host":
                 host = value
@@ -123,7 +121,7 @@ class AccessPolicy(Struct, frozen=True):
         return f"this needs a Host header that names the node: localhost:{port} or 127.0.0.1:{port}"
 
     def _is_own(self, page: Headers, host: bytes) -> bool:
-        """Whether these headers are those of a page of the node: its origin is the host that was asked."""
+        """Whether these headers come from a page of the node itself, whose origin is the request's host."""
         own = {b"origin": b"http://" + host, b"sec-fetch-site": b"same-origin"}
         return self.has_pages and all(value == own[name] for name, value in page)
 
@@ -133,7 +131,7 @@ def _client(scope: Scope) -> str:
 
 
 def _is_in(client: str, networks: Sequence[Network]) -> bool:
-    """Whether an address is in one of some networks."""
+    """Whether an address is in one of the networks."""
     try:
         address = ip_address(client.partition("%")[0])
     except ValueError:
@@ -142,9 +140,9 @@ def _is_in(client: str, networks: Sequence[Network]) -> bool:
 
 
 def _forwarded(headers: Headers) -> str:
-    """Return what stands for the client that a proxy has last asked for, by its X-Forwarded-For; "" where that names no address.
+    """Return the limit key of the last client in X-Forwarded-For; "" if that is not an address.
 
-    What comes before in the header the client may have written itself. A replica sends the /64 of an IPv6 address.
+    The client may have forged all entries before the last. A replica sends the /64 of an IPv6 address.
     """
     named = b",".join(value for name, value in headers if name.replace(b"_", b"-") == FORWARDED_FOR).rpartition(b",")[2]
     try:
@@ -154,7 +152,7 @@ def _forwarded(headers: Headers) -> str:
 
 
 def _header(scope: Scope, name: bytes) -> bytes:
-    """Return the value of a header; empty where it isn't there."""
+    """Return the value of a header, or b""."""
     return next((value for sent, value in scope["headers"] if sent == name), b"")
 
 
@@ -167,9 +165,9 @@ def is_loopback(host: str) -> bool:
 
 
 def read_origins(texts: Sequence[str]) -> tuple[str, ...] | None:
-    """Return the origins that a list of settings lets in: all of them (None) for `*` or nothing, none (empty) for `off`.
+    """Parse the allowed origins: None (all) for `*` or an empty list, () (none) for `off`.
 
-    Raises ValueError, with a text for the user, when a setting is no origin, or `*` or `off` doesn't stand alone.
+    Raises: ValueError, with a text for the user, if a setting is not an origin, or if `*` or `off` is combined with others.
     """
     if not texts or list(texts) == [EVERY_ORIGIN]:
         return None
@@ -179,21 +177,25 @@ def read_origins(texts: Sequence[str]) -> tuple[str, ...] | None:
 
 
 def read_networks(texts: Sequence[str]) -> tuple[Network, ...]:
-    """Return the networks of some settings, as 10.0.0.7 or 10.0.0.0/8. Raises ValueError, with a text for the user."""
+    """Parse networks or addresses, for example 10.0.0.0/8 or 10.0.0.7.
+
+    Raises: ValueError with a text for the user.
+    """
     found: list[Network] = []
     for text in texts:
         try:
             found.append(ip_network(text, strict=False))
         except ValueError:
-            raise ValueError(f"{text} is no address; expected one as 10.0.0.7, or a network as 10.0.0.0/8") from None
+            raise ValueError(f"{text} is not an address; expected for example 10.0.0.7, or a network, for example 10.0.0.0/8") from None
     return tuple(found)
 
 
 def _read_origin(text: str) -> str:
     if text in (EVERY_ORIGIN, NO_ORIGIN):
-        raise ValueError(f"{text} lets in all or no pages, and stands alone")
+        raise ValueError(f"{text} allows all or no origins, so it can't be combined with others")
     problem = (
-        f"{text} is no origin; expected SCHEME://HOST or SCHEME://HOST:PORT, as http://localhost:3000, or {EVERY_ORIGIN} or {NO_ORIGIN}"
+        f"{text} is not an origin; expected SCHEME://HOST or SCHEME://HOST:PORT, for example http://localhost:3000, or {EVERY_ORIGIN} or "
+        f"{NO_ORIGIN}"
     )
     try:
         parts = urlsplit(text)
@@ -203,14 +205,14 @@ def _read_origin(text: str) -> str:
     host = parts.hostname
     if not (parts.scheme and host and text.isascii()) or parts.path or parts.query or parts.fragment or "@" in parts.netloc:
         raise ValueError(problem)
-    # Browsers send it in lower case, and without the port that the scheme has anyway.
+    # Browsers send it in lower case, without the scheme's default port.
     usual = {"http": 80, "https": 443}.get(parts.scheme)
     shown = f"[{host}]" if ":" in host else host
     return f"{parts.scheme}://{shown}" + ("" if port is None or port == usual else f":{port}")
 
 
 def _address(header: bytes) -> str:
-    """Return the host of a Host header if it is an address; else what no header has."""
+    """Return the host of a Host header if it is an address; else "/", which no header contains."""
     try:
         name = urlsplit("//" + header.decode()).hostname or ""
         ip_address(name)
@@ -221,8 +223,8 @@ def _address(header: bytes) -> str:
 
 @lru_cache(HOSTS_KEPT_MAX)
 def _is_ours(header: bytes, bound: str, port: int | None) -> bool:
-    """Whether a Host header names the node: by `localhost`, a loopback address or the host that it was bound to, with its port."""
-    # What stands between words urlsplit leaves out, as if it weren't there.
+    """Whether a Host header names the node: `localhost`, a loopback address or the host that it is bound to, with its port."""
+    # urlsplit drops white space inside the text.
     if len(header) > HOST_LENGTH_MAX or not header.isascii() or len(header.split()) != 1:
         return False
     try:

@@ -1,6 +1,6 @@
-"""`GET /stream/blocks`: blocks as JSON lines that go on while the chain does, over HTTP/1 and HTTP/2. It must not know what a block is.
+"""`GET /stream/blocks`: an endless stream of blocks as JSON lines, over HTTP/1 and HTTP/2.
 
-A stream holds one piece that is on its way and nothing else, so a slow reader costs a connection and no memory.
+A stream holds only the piece that is being sent, so a slow client costs a connection and no memory.
 """
 
 import math
@@ -21,14 +21,15 @@ from state.store.lazy.incremental import NotReady
 
 PATH = "/stream/blocks"
 QUERY_LENGTH_MAX = 200
-# A reader that takes so long for one piece is let go; one that takes nothing for `connection.SEND_SECONDS_MAX` is cut off.
+# The stream of a client that takes longer for one piece is ended; a client that takes nothing for `connection.SEND_SECONDS_MAX` is
+# disconnected.
 PIECE_SECONDS_MAX = 30
-# A reader of the packed form learns so often where the head is, and that the node is still there.
+# Interval between heartbeats, with the number of the head, in packed streams.
 LIFE_SECONDS = 5
 TOO_SLOW = "the reader is too slow"
 
 _TYPE = (b"content-type", b"application/x-ndjson")
-# A proxy or a cache that collects the whole answer first would show nothing.
+# A proxy or cache that buffered the whole reply would deliver nothing.
 _LIVE = ((b"cache-control", b"no-store"), (b"x-accel-buffering", b"no"))
 
 Scope = dict[str, Any]
@@ -38,15 +39,15 @@ Turn = Callable[[], Awaitable[None]]
 
 
 class BadQuery(Exception):
-    """A query that asks for no stream; its text names the field."""
+    """Invalid query of a stream; the text names the field."""
 
 
 async def show_stream(
     service: Service, push: Hub, usage: ClientUsage, turn: Turn, scope: Scope, receive: Receive, send: Send, headers: Headers
 ) -> str:
-    """Show a stream until the client leaves, is too slow, or the node stops; returns why it was refused, "" when it was shown.
+    """Send a stream until the client disconnects, is too slow, or the node stops. Return why the request was refused, or "".
 
-    `turn` waits until the next piece may be worked on.
+    `turn` waits until the next piece may be made.
     """
     try:
         first, irreversible, packed = read_query(scope["query_string"])
@@ -68,9 +69,9 @@ async def show_stream(
 
 
 def read_query(query: bytes) -> tuple[int | None, bool, bool]:
-    """Return the first block that a query asks for, None for the next one, whether it wants irreversible ones only, and the packed form."""
+    """Return the first block of a query (None: the next block), whether it wants only irreversible blocks, and whether the packed form."""
     if len(query) > QUERY_LENGTH_MAX:
-        raise BadQuery(f"the query may have at most {QUERY_LENGTH_MAX} letters")
+        raise BadQuery(f"the query may have at most {QUERY_LENGTH_MAX} characters")
     first, irreversible, packed = None, False, False
     for name, value in parse_qsl(query.decode("latin-1"), keep_blank_values=True):
         if name == "from":
@@ -91,7 +92,7 @@ def read_query(query: bytes) -> tuple[int | None, bool, bool]:
 
 
 async def _run(service: Service, push: Hub, usage: ClientUsage, turn: Turn, stream: BlockStream, send: Send, life: float) -> None:
-    """Send pieces of a stream as long as it goes on, then its last line; at least every `life` seconds a heartbeat."""
+    """Send the pieces of a stream until it ends, then its last line; and a heartbeat at least every `life` seconds."""
     said = trio.current_time()
     while True:
         await turn()
@@ -115,7 +116,7 @@ async def _run(service: Service, push: Hub, usage: ClientUsage, turn: Turn, stre
 
 
 async def _piece(service: Service, stream: BlockStream, address: str) -> bytes:
-    """Return the next piece of a stream, made in slices where a block is large."""
+    """Return the next piece of a stream; a large block is encoded in chunks."""
     while True:
         try:
             return await service.in_turn(stream.piece, address)
@@ -126,7 +127,7 @@ async def _piece(service: Service, stream: BlockStream, address: str) -> bytes:
 
 
 async def _send(usage: ClientUsage, send: Send, event: dict[str, Any], size: int) -> None:
-    """Send an event. A client that doesn't take it in time is cut off, whatever its protocol."""
+    """Send an event. Disconnect a client that doesn't take it in time."""
     with trio.move_on_after(connection.SEND_SECONDS_MAX + size / connection.SEND_RATE_MIN) as patience:
         await send(event)
     if patience.cancelled_caught:
@@ -135,7 +136,7 @@ async def _send(usage: ClientUsage, send: Send, event: dict[str, Any], size: int
 
 
 async def _until_gone(receive: Receive, scope: trio.CancelScope) -> None:
-    """Take whatever the client sends, and end the stream when it leaves."""
+    """Discard all input of the client, and end the stream when it disconnects."""
     while (await receive())["type"] != "http.disconnect":
         pass
     scope.cancel()

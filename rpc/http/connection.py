@@ -1,5 +1,5 @@
-"""One connection: hands what arrives to its lanes, sends the answers, and ends. Whatever is raised in
-it ends this connection only. It bounds the time that a client may let the node wait. It knows nothing of requests.
+"""A client connection: passes received bytes to its protocol handlers, sends replies, and limits how long a client can make the node wait.
+An exception ends only the connection in which it is raised.
 """
 
 import socket
@@ -17,41 +17,41 @@ from rpc.log import Log
 
 RECEIVE_SIZE = 1 << 16
 SEND_SIZE = 1 << 16
-# So small a piece is sent without letting others run in between, so many times in a row.
+# Pieces up to this size (bytes) are sent without a checkpoint, at most this many in a row.
 SEND_AT_ONCE_SIZE, SENT_AT_ONCE_MAX = 1 << 12, 16
-# A client that takes nothing for so long is gone; over longer times it must take SEND_RATE_MIN bytes a second.
+# A client that takes nothing for this time is disconnected. Over longer times it must take SEND_RATE_MIN bytes per second.
 SEND_SECONDS_MAX = 60
 SEND_RATE_MIN = 10_000
 CLOSE_SECONDS_MAX = 2
-# An idle connection may be ended earlier by one part in so many of its time.
+# An idle connection may be closed early, by at most 1/IDLE_PARTS of its idle time.
 IDLE_PARTS = 64
-# Connections that end by an error are logged one by one up to so many a minute, then counted.
+# Errors that end connections are logged up to this many a minute, then counted.
 ENDED_LOGGED_MAX = 20
 ENDED_LOGGED_SECONDS = 60
 ERROR_LENGTH_MAX = 200
 
-# A lane serves what it knows on a connection, from the bytes on that have been read. It returns what it has read and not served, for the
-# next one, or None when the connection is to end.
+# Serves the requests of a connection that it supports, starting with the bytes already received. Returns the bytes that it received and did
+# not serve, for the next handler, or None to end the connection.
 ProtocolHandler = Callable[["Connection", ClientUsage, bytes, LogLimit], Awaitable[bytes | None]]
 
 _log = Log("http")
 
 
 class ErrorLog:
-    """Logs what goes wrong with connections, in a bounded number of lines."""
+    """Logs errors of connections, with limits on the number of lines."""
 
     def __init__(self) -> None:
         self.bugs = bugs_logged()
         self._ended = LogLimit(ENDED_LOGGED_MAX, ENDED_LOGGED_SECONDS)
 
     def log(self, client: str, errors: BaseExceptionGroup[Exception]) -> None:
-        """Log in one line what ended the connection of a client."""
+        """Log the error that ended the connection of a client, in one line."""
         if not self._ended.is_allowed():
             return
         error: BaseException = errors
         while isinstance(error, BaseExceptionGroup):
             error = error.exceptions[0]
-        # Without the text of the lines, since reading a source file takes tens of milliseconds.
+        # Without source lines, since reading a source file takes tens of milliseconds.
         frames = list(traceback.walk_tb(error.__traceback__))
         where = f"{frames[-1][0].f_code.co_filename}:{frames[-1][1]}" if frames else ""
         said = f"{type(error).__name__}: {error}"[:ERROR_LENGTH_MAX]
@@ -59,9 +59,9 @@ class ErrorLog:
 
 
 class Connection:
-    """A connection that was accepted: its socket, its lanes, and the scope of all its tasks.
+    """An accepted connection: its socket, its protocol handlers, and the cancel scope of all its tasks.
 
-    `abort` ends it at once, from anywhere. Idle is a connection on which no request is open.
+    `abort` ends it at once, from any task. A connection is idle while no request is open.
     """
 
     def __init__(
@@ -91,18 +91,18 @@ class Connection:
         self._sending = trio.Lock()
 
     def abort(self) -> None:
-        """Close it; its tasks are cancelled."""
+        """Close the connection, and cancel its tasks."""
         self.scope.cancel()
         self._stream.socket.close()
 
     def end_when_idle(self) -> None:
-        """Take no further request."""
+        """End the connection when no request is open."""
         self.is_ending = True
         if self._is_idle:
             self.scope.cancel()
 
     async def run(self, usage: ClientUsage, data: bytes, error_log: ErrorLog) -> None:
-        """Serve it to its end, from its first bytes on, which the intake has let in."""
+        """Serve the connection to its end, starting with its first bytes, which the input scheduler has admitted."""
         try:
             with self.scope:
                 self.mark_idle(True)
@@ -121,15 +121,15 @@ class Connection:
             self._stream.socket.close()
 
     async def receive(self) -> bytes:
-        """Return what arrives next, once the intake lets it in; nothing when nothing more will come. Raises as a stream of trio does."""
+        """Return the next bytes, once the input scheduler admits them; b"" at the end of the input. Raises what a trio stream raises."""
         try:
-            # Not by trio's stream, which takes a third more of a small request's time. It always lets others run in between.
+            # Not by trio's stream, which adds a third to the time of a small request. This always contains a checkpoint.
             data = None
             while data is None:
                 await self._wait_readable()
                 data = self._read_at_once()
         except (trio.BrokenResourceError, trio.ClosedResourceError):
-            # The end of a connection is work as well, and a thousand can end at once.
+            # Ending a connection is work as well, and a thousand can end at once.
             await self._input_scheduler.wait(self._address)
             raise
         self._sent_at_once = 0
@@ -139,7 +139,7 @@ class Connection:
         return data
 
     def _read_at_once(self) -> bytes | None:
-        """Return what has arrived, None when nothing has."""
+        """Return the bytes that have arrived, or None."""
         try:
             return self._socket.recv(RECEIVE_SIZE)
         except BlockingIOError:
@@ -148,19 +148,19 @@ class Connection:
             raise trio.BrokenResourceError from error
 
     def _wait_readable(self) -> Awaitable[None]:
-        """Return what waits until something can be read: a function of its own that waits would take time at each turn of its task."""
+        """Return an awaitable that waits for input. Not `async`, since another coroutine would add time to each switch of its task."""
         descriptor = self._socket.fileno()
         if descriptor < 0:
             raise trio.ClosedResourceError("it has been closed here")
         return trio.lowlevel.wait_readable(descriptor)
 
     async def turn(self) -> None:
-        """Let others run, and wait until more input may be worked on."""
+        """Let other tasks run, and wait until more input is admitted."""
         await trio.lowlevel.checkpoint()
         await self._input_scheduler.wait(self._address)
 
     async def wait_closed(self) -> None:
-        """Wait until the client has left. One that has sent more isn't known to leave."""
+        """Wait until the client disconnects. Not detected if the client has sent more."""
         try:
             await self._wait_readable()
         except trio.ClosedResourceError:
@@ -169,7 +169,7 @@ class Connection:
             await trio.sleep_forever()
 
     def is_disconnected(self) -> bool:
-        """Whether nothing more will come, and nothing has come that was not read."""
+        """Whether the client has disconnected, and all its input has been read."""
         try:
             return not self._socket.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
         except BlockingIOError:
@@ -178,20 +178,20 @@ class Connection:
             return True
 
     def fileno(self) -> int:
-        """Return the descriptor of its socket, -1 once that is closed."""
+        """Return the file descriptor of the socket, -1 once it is closed."""
         return self._socket.fileno()
 
     async def write(self, *pieces: bytes) -> None:
-        """Send bytes, small ones at once. A client that doesn't take them in time is cut off."""
+        """Send bytes, small pieces without a checkpoint. Disconnect a client that doesn't take them in time."""
         for piece in pieces:
             rest = self.try_write(piece)
             if rest:
                 await self.write_whole(rest)
 
     def try_write(self, data: bytes) -> bytes:
-        """Send of a small piece what the system takes at once; returns the rest.
+        """Send as much of a small piece as the system accepts at once. Return the rest.
 
-        Between the head of a reply and its body nobody else runs: a reply that has begun is not cut in favour of a newcomer.
+        No other task runs between the head and the body of a reply, so a connection isn't evicted in the middle of a reply.
         """
         if len(data) > SEND_AT_ONCE_SIZE or self._sent_at_once >= SENT_AT_ONCE_MAX or self._sending.locked():
             return data
@@ -205,7 +205,7 @@ class Connection:
         return data[sent:]
 
     async def write_whole(self, *pieces: bytes) -> None:
-        """Send bytes after those of others, with nothing in between. A client that doesn't take them in time is cut off."""
+        """Send pieces without other output in between. Disconnect a client that doesn't take them in time."""
         try:
             self._sending.acquire_nowait()
         except trio.WouldBlock:
@@ -218,7 +218,7 @@ class Connection:
             self._sending.release()
 
     async def _send(self, data: bytes) -> None:
-        """Send bytes; a client that doesn't take them in time is cut off."""
+        """Send bytes. Disconnect a client that doesn't take them in time."""
         view = memoryview(data)
         begun = trio.current_time()
         for start in range(0, len(view), SEND_SIZE):
@@ -231,7 +231,7 @@ class Connection:
                 raise trio.BrokenResourceError("the client doesn't read")
 
     def mark_idle(self, is_idle: bool) -> None:
-        """Give an idle connection some time until the next request."""
+        """Mark the connection as idle, which starts its idle timeout, or as busy."""
         self._is_idle = is_idle
         if is_idle and self.is_ending:
             self.scope.cancel()
@@ -240,32 +240,32 @@ class Connection:
             self.scope.deadline = self._idle_since + self._idle_seconds_max if is_idle else float("inf")
 
     def start_close_timeout(self) -> None:
-        """Note that nothing more comes from the client: what is still to be done for it has CLOSE_SECONDS_MAX."""
+        """Allow CLOSE_SECONDS_MAX for the rest of the work, after the end of the client's input."""
         self._is_closed = True
         self.scope.deadline = trio.current_time() + CLOSE_SECONDS_MAX
 
     def cancel_close_timeout(self) -> None:
-        """Take that back: the connection goes on in another way, and may be silent for as long as it likes."""
+        """Cancel the close and idle timeouts, for a connection that continues as a WebSocket."""
         self._is_closed = False
         self.mark_idle(False)
 
     def begin_answer(self) -> None:
-        """Note that a request is being answered at once: its connection isn't idle."""
+        """Mark the connection as busy with a request that is answered at once, without moving its deadline."""
         self._is_idle = False
 
     def end_answer(self, now: float) -> None:
-        """Note that a request has been answered, at the time `now`: from then on its connection is idle."""
+        """Mark the connection as idle since `now`, after a request that was answered at once."""
         self._is_idle = True
-        # To move a deadline takes a tenth of a small request's time, so it is moved only when that makes a difference.
+        # Moving a deadline takes a tenth of a small request's time, so it is moved only if that makes a difference.
         if self.is_ending or now - self._idle_since > self._idle_seconds_max / IDLE_PARTS:
             self.mark_idle(True)
 
     async def close(self) -> None:
-        """Say that nothing more will come, and close."""
+        """Send the end of the output, and close."""
         with suppress(trio.BrokenResourceError, trio.BusyResourceError, trio.ClosedResourceError):
             await self._stream.send_eof()
         await self._stream.aclose()
 
 
 class ClientEnded(Exception):
-    """The connection has to end, for a reason that is the client's."""
+    """The connection must end because of the client."""

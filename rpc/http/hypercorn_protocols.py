@@ -1,9 +1,8 @@
-"""The protocols as hypercorn speaks them, with every request looked at before hypercorn sees it: what its handlers would stumble
-over is refused here. It knows neither connections nor what requests ask for.
+"""Hypercorn's protocols, with a check of every request that refuses those that hypercorn's handlers can't process.
 
-A request for a WebSocket is not for hypercorn: it is raised as `UpgradeRequest`. WebSockets are taken without extensions: a compressed
-message can be a thousand times as large as its bytes. Upgrades to HTTP/2 are never taken (RFC 9113 §3.1 has dropped them), so such a
-request is answered in HTTP/1.1. WebSockets over HTTP/2 are not served.
+A request for a WebSocket is raised as `UpgradeRequest` instead of passed to hypercorn. WebSockets are accepted without extensions, since a
+compressed message can expand a thousandfold. Upgrades to HTTP/2, which RFC 9113 §3.1 dropped, are ignored, and such requests answered in
+HTTP/1.1. WebSockets over HTTP/2 are not served.
 """
 
 import re
@@ -28,9 +27,10 @@ from hypercorn.typing import AppWrapper, ConnectionState
 from rpc.http.connection import ClientEnded
 from rpc.http.websocket.handshake import UpgradeRequest, asks, is_valid
 
-# A stream is cheap to open and to reset; what the node does for each is not. So many more may be reset than are not.
+# Opening and resetting a stream is cheap for the client, but not for the node. At most half of the streams, and this many more, may be
+# reset.
 RESETS_MAX = 50
-# What is handled at once of HTTP/2, in bytes. Frames can be requests.
+# Bytes of HTTP/2 that are handled without a checkpoint. Frames can be requests.
 FRAMES_SIZE = 1 << 9
 HEADER_LIST_SIZE_MAX = 1 << 16
 STREAMS_MAX = 100
@@ -49,7 +49,7 @@ Turn = Callable[[], Awaitable[None]]
 
 
 class HypercornProtocol:
-    """What a connection speaks: HTTP/1.1, in which a WebSocket can be opened, or, where it is served, HTTP/2."""
+    """Protocol of a connection: HTTP/1.1, which can be upgraded to a WebSocket, or HTTP/2 if it is served."""
 
     def __init__(self, app: AppWrapper, config: Config, context: WorkerContext, turn: Turn, *, is_http2: bool) -> None:
         self._app, self._config, self._context = app, config, context
@@ -66,14 +66,15 @@ class HypercornProtocol:
         server: tuple[str, int] | None,
         send: Callable[[Event], Awaitable[None]],
     ) -> None:
-        """Begin with HTTP/1.1."""
+        """Start with HTTP/1.1."""
         self._given = (self._app, self._config, self._context, tasks, state, False, client, server, send)
         self._spoken = H11Protocol(*self._given)
         self._spoken.connection = _Requests(self._config.h11_max_incomplete_size, self._is_http2)  # type: ignore[assignment]
 
     async def handle(self, event: Event) -> None:
-        """Handle what has arrived. Raises Ended when the client has broken the rules in a way that hypercorn doesn't end, and Asked when
-        the connection goes on as a WebSocket.
+        """Handle received bytes or the end of input.
+
+        Raises: ClientEnded for a violation that hypercorn tolerates; UpgradeRequest if the connection continues as a WebSocket.
         """
         if isinstance(event, RawData) and isinstance(self._spoken, H2Protocol):
             await self._handle_frames(self._spoken, event.data)
@@ -84,7 +85,7 @@ class HypercornProtocol:
             await self._continue_in_http2(assumed.data)
 
     async def _handle_frames(self, spoken: H2Protocol, data: bytes) -> None:
-        """Handle frames in pieces, since they can be tiny: what one piece makes the node do must not hold up others."""
+        """Handle frames in pieces with checkpoints in between, since frames can be tiny and numerous."""
         for start in range(0, len(data) or 1, FRAMES_SIZE):
             if start:
                 await trio.lowlevel.checkpoint()
@@ -93,7 +94,7 @@ class HypercornProtocol:
             await _forget_streams(spoken)
 
     async def _continue_in_http2(self, data: bytes) -> None:
-        """Speak HTTP/2 from the client's preface on."""
+        """Switch to HTTP/2, starting with the client's preface."""
         spoken = H2Protocol(*self._given)
         spoken.connection.local_settings = Settings(
             client=False,
@@ -107,7 +108,7 @@ class HypercornProtocol:
 
 
 class _Requests:
-    """h11's connection as hypercorn uses it: requests that it must not see become errors of the client."""
+    """h11's connection as hypercorn uses it. Requests that hypercorn must not see become client errors."""
 
     def __init__(self, head_size_max: int, is_http2: bool) -> None:
         self._connection = h11.Connection(h11.SERVER, max_incomplete_event_size=head_size_max)
@@ -139,13 +140,16 @@ class _Requests:
         return self._checked(event) if type(event) is h11.Request else event
 
     def _checked(self, request: h11.Request) -> h11.Request:
-        """Return a request as hypercorn may see it."""
+        """Return the request in a form that hypercorn may see.
+
+        Raises: RemoteProtocolError if it is refused; UpgradeRequest if it asks for a WebSocket.
+        """
         if request.http_version >= b"2":
             if self._is_http2 and (request.method, request.target) == (b"PRI", b"*"):
                 return request
             raise h11.RemoteProtocolError("this version of HTTP is not served", error_status_hint=505)
         if request.method == b"CONNECT":
-            raise h11.RemoteProtocolError("the node is no proxy", error_status_hint=501)
+            raise h11.RemoteProtocolError("the node is not a proxy", error_status_hint=501)
         upgrades = {value.strip().lower() for name, value in request.headers if name == _UPGRADE}
         if not upgrades:
             return request
@@ -165,7 +169,7 @@ class _Requests:
 
 
 def _check_blanks(data: bytes) -> None:
-    """Refuse a head with very many blanks in a row: h11 takes quadratic time to find out that such a line is no header."""
+    """Refuse a head with more than BLANKS_MAX blanks in a row, since h11 takes quadratic time to reject such a line."""
     end = _HEAD_END.search(data)
     head = data if end is None else data[: end.end()]
     if _BLANKS in head.replace(b"\t", b" "):
@@ -182,7 +186,7 @@ def _without(request: h11.Request, dropped: frozenset[bytes]) -> h11.Request:
 
 
 class _Frames:
-    """h2's connection as hypercorn uses it: requests that it must not see are reset, priorities are not followed."""
+    """h2's connection as hypercorn uses it. Requests that hypercorn must not see are reset; priorities are ignored."""
 
     def __init__(self, connection: Any) -> None:
         self._connection = connection
@@ -212,7 +216,7 @@ class _Frames:
 
 
 class _Streams(dict[int, HTTPStream | WSStream]):
-    """The open streams of a connection. A frame for one that is gone is taken by nobody."""
+    """The open streams of a connection. Frames for closed streams are ignored."""
 
     def __missing__(self, stream_id: int) -> Any:
         return _GONE
@@ -220,21 +224,21 @@ class _Streams(dict[int, HTTPStream | WSStream]):
 
 class _Gone:
     async def handle(self, event: StreamEvent) -> None:
-        """Take an event and do nothing."""
+        """Ignore an event."""
 
 
 _GONE = _Gone()
 
 
 def _is_request(headers: Any) -> bool:
-    """Whether the headers make a request that hypercorn can take."""
+    """Whether the headers form a request that hypercorn can process."""
     pseudo = {bytes(name): bytes(value) for name, value in headers if name[:1] == b":"}
     method, path = pseudo.get(b":method", b""), pseudo.get(b":path", b"")
     return bool(method and path) and method.isascii() and path.isascii() and method.upper() != b"CONNECT"
 
 
 async def _forget_streams(spoken: H2Protocol) -> None:
-    """Drop what hypercorn keeps of streams that were reset: its sending task removes a buffer that is complete."""
+    """Close the buffers of reset streams, so that hypercorn's sending task removes them."""
     frames: Any = spoken.connection
     resets, frames.resets = frames.resets, []
     for stream_id in resets:

@@ -1,6 +1,5 @@
-"""Whose input is worked on next. However many connections send however much, a turn of the event loop stays short, so that
-whoever waits for a page or a block waits for a few short turns. Notices, which nobody has asked for now, take turns like input. It knows no
-protocol.
+"""Fair scheduling of clients' input, which keeps iterations of the event loop short under any load, so that pages and blocks wait for only
+a few iterations. Notices to subscribers are scheduled like input.
 """
 
 import time
@@ -9,13 +8,13 @@ from collections.abc import Callable, Collection
 
 import trio
 
-# How long input may be worked on in one turn of the event loop.
+# Time for input in one iteration of the event loop.
 ITERATION_SECONDS_MAX = 0.005
 RELEASED_MAX = 64
 
 
 class _Ticket:
-    """What begins when it is its turn; it is passed over when it is over before."""
+    """Queued input; skipped if `is_over`."""
 
     __slots__ = ("begin", "is_over")
 
@@ -25,11 +24,12 @@ class _Ticket:
 
 
 class FairInputScheduler(trio.abc.Instrument):
-    """Lets input in at once while the loop has time; otherwise it waits, and addresses take turns.
+    """Admits input at once while none is queued and the loop iteration is under ITERATION_SECONDS_MAX; else queues it, round-robin by
+    address.
 
-    Requests for pages have turns of their own, which come first and are at most half of all, so that they wait for other pages only.
+    Requests for pages have a separate queue, which comes first but gets at most half of the slots, so that they wait only for other pages.
 
-    It watches the loop as an instrument of trio: `after_io_wait` begins a turn.
+    As an instrument of trio, it notices the start of a loop iteration by `after_io_wait`.
     """
 
     def __init__(self, pages: Collection[str] = ()) -> None:
@@ -42,19 +42,19 @@ class FairInputScheduler(trio.abc.Instrument):
         self._released = 1
 
     def after_io_wait(self, timeout: float) -> None:
-        """Begin a turn."""
+        """Start an iteration."""
         self._begun = time.perf_counter()
 
     def is_for_page(self, data: bytes) -> bool:
-        """Whether bytes begin with a request for a page."""
+        """Whether the bytes begin a request for a page."""
         return data.startswith(self._starts)
 
     def is_page(self, path: str) -> bool:
-        """Whether a path is that of a page."""
+        """Whether a page has this path."""
         return path in self._pages
 
     async def wait(self, address: str, *, is_page: bool = False) -> None:
-        """Wait until input of an address may be worked on; not a checkpoint when that is now."""
+        """Wait until input of an address is admitted. Not a checkpoint if that is at once."""
         if self.is_open(is_page):
             return
         entered = trio.Event()
@@ -66,14 +66,14 @@ class FairInputScheduler(trio.abc.Instrument):
             raise
 
     def submit(self, address: str, begin: Callable[[], None], *, is_page: bool = False) -> None:
-        """Begin to work on input of an address, now or when it is its turn."""
+        """Call `begin` once input of an address is admitted, possibly at once."""
         if self.is_open(is_page):
             begin()
         else:
             self._wait(address, begin, is_page)
 
     def is_open(self, is_page: bool) -> bool:
-        """Whether input, or a request for a page, may be worked on now."""
+        """Whether input, or a request for a page, is admitted at once."""
         waiting = self._waiting_for_pages if is_page else self._waiting
         return not waiting and time.perf_counter() - self._begun < ITERATION_SECONDS_MAX
 
@@ -85,7 +85,7 @@ class FairInputScheduler(trio.abc.Instrument):
         return turn
 
     async def run(self) -> None:
-        """Let in what waits: in each turn of the loop as much as the turn before had time for."""
+        """Admit queued input until cancelled. The number per iteration adapts to the duration of the last one."""
         trio.lowlevel.add_instrument(self)
         try:
             while True:
@@ -101,15 +101,15 @@ class FairInputScheduler(trio.abc.Instrument):
             trio.lowlevel.remove_instrument(self)
 
     def _release(self, count: int) -> None:
-        """Let in so many, pages first."""
+        """Admit `count` tickets, pages first."""
         for_pages = count if not self._waiting else (count + 1) // 2
         count -= for_pages - _admit(self._waiting_for_pages, for_pages)
-        # Also when a turn has time for one only, both go on.
+        # At least one of each queue, so that both make progress.
         _admit(self._waiting, max(1, count))
 
 
 def _admit(waiting: dict[str, deque[_Ticket]], count: int) -> int:
-    """Let in so many, one of each address after another; returns how many more there could have been."""
+    """Admit up to `count` tickets, round-robin by address. Return the unused rest of `count`."""
     while count and waiting:
         address = next(iter(waiting))
         turns = waiting.pop(address)

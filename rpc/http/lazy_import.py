@@ -1,4 +1,4 @@
-"""`LazyValue`, what is loaded only when it is needed: its modules take longer to import than a start may take. It knows nothing of them."""
+"""Lazy values, for modules that take too long to import at start."""
 
 from collections.abc import Callable
 from typing import Generic, TypeVar
@@ -9,21 +9,21 @@ Value = TypeVar("Value")
 
 
 class LazyValue(Generic[Value]):
-    """A value whose making imports much. It is made in a thread, once, when it is first asked for."""
+    """A value whose factory imports large modules. `get` creates it once, in a worker thread."""
 
     def __init__(self, make: Callable[[], Value]) -> None:
         self._make = make
         self._lock = trio.Lock()
-        # A thread of its own: those of trio may all be waiting for what is loaded here.
+        # A separate limiter, since all threads of trio's default limiter may be waiting for this value.
         self._threads = trio.CapacityLimiter(1)
         self.value: Value | None = None
 
     def make(self) -> Value:
-        """Make the value in this thread, and return it."""
+        """Create the value in this thread, and return it."""
         self.value = value = self._make()
         return value
 
     async def get(self) -> Value:
-        """Return the value."""
+        """Return the value; the first call creates it."""
         async with self._lock:
             return await trio.to_thread.run_sync(self.make, limiter=self._threads) if self.value is None else self.value

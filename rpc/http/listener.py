@@ -1,4 +1,4 @@
-"""Accepts connections, lets them in as far as there is room, and runs them until the node ends. It knows neither protocols nor requests."""
+"""Accepts connections within the limits, and runs them until the node stops."""
 
 import errno
 import socket
@@ -12,18 +12,18 @@ from rpc.http.connection_limits import ClientUsage, ConnectionLimiter
 from rpc.http.idle_connections import IdleConnection, IdleConnections
 from rpc.http.input_scheduler import FairInputScheduler
 
-# Connections that wait to be accepted; the system may allow less (net.core.somaxconn). The node accepts so many in about half a second.
+# Connections in the accept queue; the system may allow fewer (net.core.somaxconn). The node accepts this many in about half a second.
 BACKLOG_MAX = 16_384
 GRACE_SECONDS_MAX = 3
-# How many connections are accepted before everything else has its turn: some 10 ms of work.
+# Connections that are accepted without a checkpoint, some 10 ms of work.
 ACCEPTED_AT_ONCE_MAX = 256
-# After the operating system had no room for a connection.
+# Pause after the operating system has run out of descriptors or memory.
 FULL_SECONDS = 0.1
-# A peer that is silent is asked after so many seconds, and given up after so many questions without an answer.
+# TCP keep-alive: seconds of silence before the first probe, and probes without an answer before the connection is closed.
 ALIVE_SECONDS, ALIVE_QUESTIONS_MAX = 60, 4
 
 _FULL = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
-# A name may stand for an address of a family that this machine doesn't have.
+# A name may resolve to an address family that this machine doesn't have.
 _ABSENT = frozenset({errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT})
 _KEEP_ALIVE = (
     (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
@@ -33,32 +33,32 @@ _KEEP_ALIVE = (
 )
 
 
-# Takes in a connection and the address of its client.
+# Takes an accepted connection and the address of its client.
 Take = Callable[[socket.socket, Any], None]
 
 
 class Acceptor(Protocol):
-    """Where connections come from."""
+    """Source of connections."""
 
     @property
     def addresses(self) -> list[str]:
-        """Where clients connect to ("http://...")."""
+        """The URLs that clients connect to ("http://...")."""
 
     async def run(self, take: Take) -> None:
-        """Hand over each connection until cancelled."""
+        """Pass each connection to `take` until cancelled."""
 
     def close(self) -> None:
-        """Let no further one in."""
+        """Stop accepting."""
 
 
-# Opens what connections come through, at a host and a port. Raises OSError.
+# Opens an acceptor at a host and a port. Raises OSError.
 OpenAcceptor = Callable[[str, int], Acceptor]
 
 
 class Listener:
-    """Accepts connections at a host and a port, or at all of the `hosts` that it is a name of, as far as the machine has them.
+    """Accepts connections at a host and a port, or at all `hosts` that the name resolves to, if the machine has them.
 
-    Connections that `hand_on` says it has handed on to another process are not for this one.
+    A connection for which `hand_off` returns True now belongs to another process.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Listener:
         self.addresses = [f"http://{address(*listener.getsockname()[:2])}" for listener in self._listeners]
 
     async def run(self, take: Take) -> None:
-        """Hand over each connection until cancelled."""
+        """Pass each connection to `take` until cancelled."""
         hand_on = self._hand_off
 
         def take_or_hand_on(line: socket.socket, peer: Any) -> None:
@@ -81,7 +81,7 @@ class Listener:
                 nursery.start_soon(_accept, listener, take if hand_on is None else take_or_hand_on)
 
     def close(self) -> None:
-        """Let no further one in."""
+        """Stop accepting."""
         for listener in self._listeners:
             listener.close()
 
@@ -96,9 +96,9 @@ async def listen(
     shutdown: Callable[[], Awaitable[object]] = trio.sleep_forever,
     task_status: trio.TaskStatus[list[str]] = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Serve by lanes until cancelled, or until `shutdown` returns: then open requests have GRACE_SECONDS_MAX.
+    """Serve connections by protocol handlers until cancelled, or until `shutdown` returns; then open requests have GRACE_SECONDS_MAX.
 
-    Reports the addresses ("http://...") once connections are taken. One for which there is no room is closed at once.
+    Reports the addresses ("http://...") once connections are accepted. Connections beyond the limits are closed at once.
     """
     error_log = ErrorLog()
     connections: set[Connection] = set()
@@ -134,12 +134,15 @@ async def listen(
 
 
 def address(host: str, port: int) -> str:
-    """Return host and port as a URL has them."""
+    """Return host and port in the form of a URL."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def _listeners(hosts: Sequence[str], port: int) -> list[socket.socket]:
-    """Return a socket for each host, all of one port, but for hosts that this machine doesn't have. Raises OSError."""
+    """Return a listening socket for each host that this machine has, all with the same port.
+
+    Raises: OSError if a host can't be bound, or if the machine has none of them.
+    """
     listeners: list[socket.socket] = []
     missing: OSError | None = None
     try:
@@ -160,7 +163,10 @@ def _listeners(hosts: Sequence[str], port: int) -> list[socket.socket]:
 
 
 def _listener(host: str, port: int) -> socket.socket:
-    """Return a socket that listens; its connections take over its options. Raises OSError."""
+    """Return a listening socket, whose connections inherit its options.
+
+    Raises: OSError.
+    """
     listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -176,7 +182,7 @@ def _listener(host: str, port: int) -> socket.socket:
 
 
 async def _accept(listener: socket.socket, take: Take) -> None:
-    """Accept connections for ever: many at a time, since a client that waits behind others has not been heard yet."""
+    """Accept connections until cancelled, many at a time, so that no client waits long behind others."""
     while True:
         await trio.lowlevel.wait_readable(listener)
         for _ in range(ACCEPTED_AT_ONCE_MAX):
@@ -188,6 +194,6 @@ async def _accept(listener: socket.socket, take: Take) -> None:
                 if error.errno in _FULL:
                     await trio.sleep(FULL_SECONDS)
                     break
-                continue  # that client has left already
+                continue  # the client has already disconnected
             take(accepted, peer)
         await trio.lowlevel.checkpoint()

@@ -1,6 +1,6 @@
-"""The tasks of one connection, as hypercorn starts them: one for each request, with the events that are handed to it. It knows no protocol.
+"""Tasks of one connection as hypercorn starts them: one per request, with a queue of the events for it.
 
-Unlike hypercorn's own queue, an inbox never makes anybody wait for a request that has ended, nor for the news that the client has left.
+Unlike hypercorn's queue, `ReceiveQueue` never blocks for a request that has ended, nor for the disconnect event.
 """
 
 from collections import deque
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from hypercorn.config import Config
     from hypercorn.typing import AppWrapper
 
-# Pieces of a body that have arrived and that the request has not taken yet.
+# Received pieces of a body that the request has not yet taken.
 EVENTS_MAX = 10
-# Bugs of ours are logged with their traceback, up to so many a minute: whoever has found one can repeat it.
+# Unexpected errors are logged with their traceback, up to this many a minute, since a client can repeat them.
 BUGS_LOGGED_MAX = 10
 BUGS_LOGGED_SECONDS = 60
 
@@ -27,7 +27,7 @@ _log = Log("http")
 
 
 class LogLimit:
-    """Lets through so many log lines in some time, and counts the others."""
+    """Allows at most `count_max` log lines in `seconds`, and counts the others."""
 
     def __init__(self, count_max: int, seconds: float) -> None:
         self._count_max, self._seconds = count_max, seconds
@@ -47,14 +47,14 @@ class LogLimit:
         return True
 
     def pop_suppressed(self) -> dict[str, int]:
-        """Return what a line says about those that were left out, and begin to count anew."""
+        """Return the count of suppressed lines as a value for the next line, and reset it."""
         said = {"others_not_logged": self.left_out} if self.left_out else {}
         self.left_out = 0
         return said
 
 
 class ReceiveQueue:
-    """The events for one request. Those of a body wait in a short queue."""
+    """Queue of the events for one request, with at most EVENTS_MAX pieces of the body."""
 
     def __init__(self) -> None:
         self._events: deque[AppEvent] = deque()
@@ -63,7 +63,7 @@ class ReceiveQueue:
         self._is_closed = False
 
     async def put(self, event: AppEvent) -> None:
-        """Hand over an event, waiting for room unless it is the last one."""
+        """Add an event. Wait for room, unless it is the disconnect."""
         if self._is_closed:
             return
         self._events.append(event)
@@ -80,14 +80,14 @@ class ReceiveQueue:
         return self._events.popleft()
 
     def close(self) -> None:
-        """Take nothing more."""
+        """Drop all events, and ignore further ones."""
         self._is_closed = True
         self._events.clear()
         self._writers.unpark_all()
 
 
 class ConnectionTasks:
-    """What hypercorn calls a task group."""
+    """Hypercorn's task group for one connection."""
 
     def __init__(self, nursery: trio.Nursery, address: str, input_scheduler: FairInputScheduler, bugs: LogLimit) -> None:
         self._nursery, self._address, self._input_scheduler, self._bugs = nursery, address, input_scheduler, bugs
@@ -99,13 +99,13 @@ class ConnectionTasks:
     async def spawn_app(
         self, app: "AppWrapper", config: "Config", scope: Any, send: Callable[[Any], Awaitable[None]]
     ) -> Callable[[Any], Awaitable[None]]:
-        """Start a task for a request; returns what takes its events."""
+        """Start a task for a request. Return the function that takes its events."""
         inbox = ReceiveQueue()
         self._nursery.start_soon(self._run, app, scope, inbox, send)
         return inbox.put
 
     async def _run(self, app: "AppWrapper", scope: Any, inbox: ReceiveQueue, send: Callable[[Any], Awaitable[None]]) -> None:
-        """Run a request to its end. What it raises is a bug of ours, and ends this request only."""
+        """Run a request to its end. An exception is logged, and ends only this request."""
         try:
             await self._input_scheduler.wait(self._address, is_page=self._input_scheduler.is_page(scope["path"]))
             await app(scope, inbox.receive, send, trio.to_thread.run_sync, trio.from_thread.run)  # type: ignore[arg-type]
@@ -117,11 +117,11 @@ class ConnectionTasks:
 
 
 def bugs_logged() -> LogLimit:
-    """Return the limit of log lines for bugs."""
+    """Return the limit on log lines for unexpected errors."""
     return LogLimit(BUGS_LOGGED_MAX, BUGS_LOGGED_SECONDS)
 
 
 def log_bug(limit: LogLimit, client: str, errors: BaseExceptionGroup[Exception]) -> None:
-    """Log what a request of a client has raised, as far as the limit lets it through."""
+    """Log the exceptions of a client's request, within the limit."""
     if limit.is_allowed():
         _log.error("request failed", client=client, exc_info=errors, **limit.pop_suppressed())

@@ -1,1 +1,1 @@
-"""HTTP/1.1 as nearly every client speaks it: heads and bodies of calls, and their replies, without hypercorn."""
+"""Fast path for plain HTTP/1.1 POST, which nearly every client sends: heads and bodies of calls, and replies, without hypercorn."""

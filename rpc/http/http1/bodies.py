@@ -1,7 +1,7 @@
-"""Bodies of requests as they arrive: by their length, or in chunks. It knows neither sockets nor calls.
+"""Incremental parsers of request bodies: by Content-Length, or chunked.
 
-Chunks are read by h11's grammar, since a request that has begun here ends here: its size lines may have extensions, its trailers are
-headers that nobody reads.
+Chunks follow h11's grammar, since a request that starts on the fast path can't fall back to it: size lines may have extensions, and
+trailers are ignored.
 """
 
 import re
@@ -9,17 +9,17 @@ from collections.abc import Callable
 
 from rpc.http.http1.heads import HEAD_SIZE_MAX
 
-# They match what h11's own match, which take quadratic time for a line that fails to match after many blanks.
+# Equivalent to h11's patterns, which take quadratic time for a line that fails to match after many blanks.
 _SIZE_LINE = re.compile(rb"([0-9A-Fa-f]{1,20})(?:;[^\n]*|[ \t]*)\r\n")
 _TRAILER = re.compile(rb"([-!#$%&'*+.^_`|~0-9A-Za-z]+):([^\x00\n\r\x0b\x0c]*)")
 _TRAILERS_END = re.compile(rb"\n\r?\n")
-# The trailers whose values h11 looks at.
+# The trailers whose values h11 checks.
 _FRAMING = frozenset({b"content-length", b"transfer-encoding"})
 _BAD_REQUEST, _TOO_LARGE = 400, 431
 
 
 class MalformedBody(Exception):
-    """The body breaks the rules, so nobody knows where it ends."""
+    """The body is malformed, so its end is unknown."""
 
     def __init__(self, status: int) -> None:
         super().__init__(status)
@@ -27,7 +27,7 @@ class MalformedBody(Exception):
 
 
 class ContentLengthBody:
-    """A body whose size is known."""
+    """A body with a Content-Length."""
 
     def __init__(self, size: int) -> None:
         self._missing = size
@@ -35,7 +35,7 @@ class ContentLengthBody:
         self.rest = b""
 
     def feed(self, data: bytes) -> bytes:
-        """Return the part of some bytes that belongs to the body; what follows its end is kept in `rest`."""
+        """Return the part of `data` that belongs to the body. Bytes after its end are added to `rest`."""
         piece = data if len(data) <= self._missing else data[: self._missing]
         self._missing -= len(piece)
         if not self._missing:
@@ -44,11 +44,11 @@ class ContentLengthBody:
         return piece
 
     def check(self) -> None:
-        """Do nothing: no line of it can be too long."""
+        """Do nothing, since it has no lines."""
 
 
 class ChunkedBody:
-    """A body in chunks."""
+    """A body with `Transfer-Encoding: chunked`."""
 
     def __init__(self) -> None:
         self._missing = 0
@@ -58,7 +58,7 @@ class ChunkedBody:
         self.rest = b""
 
     def feed(self, data: bytes) -> bytes:
-        """Return the part of some bytes that belongs to the body, without sizes; what follows its end is kept in `rest`."""
+        """Return the part of `data` that belongs to the body, without chunk sizes. Bytes after its end are added to `rest`."""
         if self.is_whole:
             self.rest += data
             return b""
@@ -76,15 +76,18 @@ class ChunkedBody:
         return b"".join(pieces)
 
     def check(self) -> None:
-        """Raise Malformed when a line is too long that is not complete with all that has arrived."""
+        """Check the length of the incomplete line.
+
+        Raises: MalformedBody if it is too long.
+        """
         if len(self._waiting) > HEAD_SIZE_MAX:
             raise MalformedBody(_TOO_LARGE)
 
-    # Each step takes what it can from a place on, and returns the place after that. One that neither takes anything nor goes on to another
-    # step needs more bytes.
+    # Each step consumes bytes from a position on, and returns the position after them. A step that neither consumes bytes nor changes the
+    # current step needs more bytes.
 
     def _size(self, data: bytes, at: int, pieces: list[bytes]) -> int:
-        """Take the line with a chunk's size, and the whole chunk while all of it is there: chunks can be as small as a byte."""
+        """Consume lines with chunk sizes, and their chunks while they are complete, since chunks can be as small as a byte."""
         while (found := _SIZE_LINE.match(data, at)) is not None:
             start, size = found.end(), int(found[1], 16)
             end = start + size
@@ -118,7 +121,7 @@ class ChunkedBody:
         return at + 2
 
     def _trailers(self, data: bytes, at: int, pieces: list[bytes]) -> int:
-        """Take the lines after the last chunk, up to an empty one. All are looked at together, as h11 does."""
+        """Consume the lines after the last chunk, up to an empty line. They are checked together, as in h11."""
         for empty in (b"\n", b"\r\n"):
             if data.startswith(empty, at):
                 self._step = None
@@ -132,7 +135,10 @@ class ChunkedBody:
 
 
 def _check_trailers(lines: list[bytes]) -> None:
-    """Raise Malformed when lines are no headers. One that begins with a blank continues the line before."""
+    """Check that the lines are headers. A line that begins with a blank continues the line before.
+
+    Raises: MalformedBody if they are not.
+    """
     whole: list[list[bytes]] = []
     for line in lines:
         if whole and line[:1] in (b" ", b"\t"):

@@ -1,6 +1,6 @@
-"""One request that is not answered at once, and its reply, as an ASGI app sees them: its body may still arrive, or its answer takes time.
+"""ASGI cycle of a request that isn't answered at once, because its body is still arriving or its reply takes time.
 
-It does in the task of the connection what hypercorn does for such a request.
+It runs in the connection's task, and replaces hypercorn for such a request.
 """
 
 from collections.abc import Awaitable, Callable
@@ -17,7 +17,7 @@ from rpc.http.http1.replies import DateHeader, continue_response, failure, head
 Event = dict[str, Any]
 App = Callable[[Event, Callable[[], Awaitable[Event]], Callable[[Event], Awaitable[None]]], Awaitable[None]]
 
-# How much is looked at before others have their turn: a chunk can be as small as a byte.
+# Bytes of a chunked body that are parsed without a checkpoint, since a chunk can be as small as a byte.
 FED_SIZE = 1 << 14
 
 _BAD_REQUEST, _BUG = 400, 500
@@ -25,7 +25,7 @@ _DISCONNECT: Event = {"type": "http.disconnect"}
 
 
 class RequestCycle:
-    """A request and its reply."""
+    """Request and reply as an ASGI app sees them."""
 
     def __init__(self, connection: Connection, asked: RequestHead, dates: DateHeader) -> None:
         self._connection, self._asked, self._dates = connection, asked, dates
@@ -37,7 +37,7 @@ class RequestCycle:
         self._listening = trio.CancelScope()
 
     async def run(self, app: App, scope: Event, data: bytes) -> bytes | None:
-        """Let an app answer a request of which some bytes have arrived. Returns what follows it; None when the connection has to end."""
+        """Run the app for a request whose body begins with `data`. Return the bytes after the request, or None to end the connection."""
         if self._asked.waits:
             await self._connection.write(continue_response(self._dates.line()))
         await self._feed(data)
@@ -48,12 +48,12 @@ class RequestCycle:
         return self._body.rest
 
     async def fail(self) -> None:
-        """Tell the client, if it has not got an answer, that there is a bug."""
+        """Send status 500, unless the reply has begun."""
         if self._start is None and not self._is_over:
             await self._refuse(_BUG)
 
     async def _receive(self) -> Event:
-        """Return the next piece of the body, and after the last one, or after the answer, that nobody is there any more."""
+        """Return the next piece of the body; after the last one, wait for the disconnect or the end of the reply."""
         with trio.CancelScope() as self._listening:
             while not (self._is_over or self._is_answered):
                 if self._piece or (self._body.is_whole and not self._is_handed_over):
@@ -61,7 +61,7 @@ class RequestCycle:
                     self._is_handed_over = self._body.is_whole
                     return {"type": "http.request", "body": piece, "more_body": not self._is_handed_over}
                 if self._is_handed_over:
-                    # A client that has sent another request already is not watched any more.
+                    # A client that has already sent another request is no longer watched.
                     await (trio.sleep_forever() if self._body.rest else self._connection.wait_closed())
                     break
                 await self._hear()
@@ -80,7 +80,7 @@ class RequestCycle:
             await self._refuse(_BAD_REQUEST)
 
     async def _feed(self, data: bytes) -> None:
-        """Take bytes that have arrived."""
+        """Parse received bytes."""
         size = FED_SIZE if isinstance(self._body, ChunkedBody) else RECEIVE_SIZE
         pieces = []
         try:
@@ -91,19 +91,19 @@ class RequestCycle:
             self._body.check()
             self._piece = b"".join(pieces)
             if self._body.rest and self._asked.is_last:
-                raise MalformedBody(_BAD_REQUEST)  # its head has said that nothing follows
+                raise MalformedBody(_BAD_REQUEST)  # `Connection: close` promised that nothing follows
         except MalformedBody as error:
             await self._refuse(error.status)
 
     async def _refuse(self, status: int) -> None:
-        """End the request without the app's answer."""
+        """End the request without the app's reply."""
         self._is_over = True
         if self._start is None:
             with suppress(trio.BrokenResourceError, trio.ClosedResourceError):
                 await self._connection.write(failure(status, self._dates.line(), is_last=self._asked.is_last))
 
     async def _send(self, event: Event) -> None:
-        """Take the app's answer: its head, and then its whole body."""
+        """Take the app's reply: its head, then its whole body."""
         if self._is_over:
             return
         if self._start is None:

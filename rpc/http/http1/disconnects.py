@@ -1,6 +1,4 @@
-"""Finds out which clients leave while they wait for an answer. One task watches all: one for each would take longer than the rest
-of a request that waits (110 µs of 180). It knows neither protocols nor requests.
-"""
+"""Detects clients that disconnect while a reply is pending. One task watches all, since a task per client would cost 110 of 180 µs."""
 
 import select
 from collections.abc import Iterator
@@ -16,37 +14,37 @@ _SPEAKS_OR_LEAVES = select.EPOLLIN | select.EPOLLRDHUP | select.EPOLLONESHOT
 
 
 class DisconnectWatcher:
-    """Watches connections; to be run in a task of its own."""
+    """Watches connections for disconnects; `run` needs a task."""
 
     def __init__(self) -> None:
         self._epoll = select.epoll()
-        # By descriptor. The bound of open requests bounds their number.
+        # By descriptor. The limit on open requests limits their number.
         self._watched: dict[int, Connection] = {}
 
     async def run(self) -> None:
-        """End connections whose clients have left while they wait, until cancelled."""
+        """Cancel watched connections whose clients disconnect, until cancelled."""
         while True:
             await trio.lowlevel.wait_readable(self._epoll.fileno())
             for descriptor, _ in self._epoll.poll(0, LOOKED_AT_ONCE_MAX):
                 connection = self._watched.get(descriptor)
-                # One that has sent another request isn't watched any more, as in hypercorn, which reads no further then.
+                # A client that has sent another request is no longer watched, as in hypercorn, which then stops reading.
                 if connection is not None and connection.is_disconnected():
                     connection.scope.cancel()
             await trio.lowlevel.checkpoint()
 
     @contextmanager
     def watch(self, connection: Connection) -> Iterator[None]:
-        """End a connection, and so what its task waits for here, when its client leaves."""
+        """Cancel the connection, and so the body of the context, if its client disconnects."""
         descriptor = connection.fileno()
         self._watched[descriptor] = connection
         if descriptor >= 0:
-            # When the system has no room for it, its leaving isn't noticed. What is waited for has begun, and must be awaited.
+            # If the system is out of resources, the disconnect isn't detected. The reply has begun, so it must be awaited anyway.
             with suppress(OSError):
                 self._epoll.register(descriptor, _SPEAKS_OR_LEAVES)
         try:
             yield
         finally:
-            # When the connection was cut in the meantime, its descriptor may be another one's.
+            # If the connection was aborted in the meantime, its descriptor may belong to another one.
             if self._watched.get(descriptor) is connection:
                 del self._watched[descriptor]
                 if connection.fileno() >= 0:

@@ -1,24 +1,23 @@
-"""Heads of requests, read strictly: only what every reader of HTTP/1.1 takes for the same is taken. It knows neither sockets nor calls.
+"""Strict parser of request heads: accepts only heads that every parser of HTTP/1.1 reads the same way.
 
-What is read here is a part of what h11 reads, by a narrower form of the same grammar; the rest is left for it. So no request can
-mean one thing here and another there.
+Its grammar is a subset of h11's, and other heads are left to h11. So no request has two meanings.
 """
 
 import re
 
 from msgspec import Struct
 
-# As much as hypercorn lets a head have that arrives in pieces.
+# Hypercorn's limit for a head that arrives in pieces, in bytes.
 HEAD_SIZE_MAX = 1 << 14
 END = b"\r\n\r\n"
 
 _BEGINNING = b"POST "
 _TOKEN = rb"[-!#$%&'*+.^_`|~0-9A-Za-z]+"
-# Without control bytes, without whitespace before a colon, without lines that are continued, every line with CR and LF. What follows a
-# repetition never begins like what is repeated, so the time is linear.
+# No control bytes, no whitespace before a colon, no continued lines, CR LF after every line. No repetition can match the beginning of the
+# part after it, so the time is linear.
 _HEAD = re.compile(rb"POST [\x21-\x7e]+ HTTP/1\.1\r\n(?:" + _TOKEN + rb":[\t\x20-\x7e\x80-\xff]*\r\n)+\r\n")
 _SIZE = re.compile(rb"0|[1-9][0-9]{0,14}")
-# Those that say where a request ends or what becomes of the connection: each once at most.
+# Headers about the end of the request or the connection, allowed at most once.
 _SINGLE = frozenset({b"host", b"content-length", b"transfer-encoding", b"connection", b"expect"})
 _STAYS, _ENDS = b"keep-alive", b"close"
 
@@ -26,8 +25,8 @@ Headers = list[tuple[bytes, bytes]]
 
 
 class RequestHead(Struct, frozen=True):
-    """The head of a request by POST: its headers, with names in lower case, the size of its body (None: it comes in chunks), whether it is
-    the last one on its connection, and whether the client waits with the body for an answer.
+    """The head of a POST request: its headers, with names in lower case, the size of its body (None: chunked), whether it is the last on
+    its connection, and whether the client waits for `100 Continue`.
     """
 
     headers: Headers
@@ -37,13 +36,13 @@ class RequestHead(Struct, frozen=True):
 
 
 def may_begin(data: bytes) -> bool:
-    """Whether bytes without the end of a head may be the beginning of one that is read here."""
+    """Whether bytes may be the beginning of an incomplete head that this parser accepts."""
     begins = data.startswith(_BEGINNING) if len(data) >= len(_BEGINNING) else _BEGINNING.startswith(data)
     return begins and len(data) <= HEAD_SIZE_MAX and b"\n\n" not in data and b"\n\r\n" not in data
 
 
 def read_head(data: bytes) -> RequestHead | None:
-    """Return what a head says, given up to and with its empty line; None when it is left for hypercorn."""
+    """Parse a head, including its empty line. Return None if it is left to hypercorn."""
     if len(data) > HEAD_SIZE_MAX or _HEAD.fullmatch(data) is None:
         return None
     headers: Headers = []

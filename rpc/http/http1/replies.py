@@ -1,4 +1,4 @@
-"""Replies as bytes, in the form in which hypercorn sends them. It knows neither sockets nor calls."""
+"""Encodes reply heads, in the form in which hypercorn sends them."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -8,7 +8,7 @@ Headers = Iterable[tuple[bytes, bytes]]
 
 
 class DateHeader:
-    """The header with the date, made once a second."""
+    """The Date header, formatted once a second."""
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
@@ -25,17 +25,17 @@ class DateHeader:
 
 
 def head(status: int, headers: Headers, date: bytes, *, is_last: bool) -> bytes:
-    """Return a head; the last one on a connection says so."""
+    """Encode a head; `is_last` adds `Connection: close`."""
     lines = b"".join([b"%s: %s\r\n" % header for header in headers])
     return b"HTTP/1.1 %d \r\n%s%s%s\r\n" % (status, lines, date, b"Connection: close\r\n" if is_last else b"")
 
 
 def failure(status: int, date: bytes, *, is_last: bool) -> bytes:
-    """Return the reply to what can't be answered, after which the connection ends. `is_last`: the client has asked for that anyway."""
+    """Encode an empty error reply that closes the connection. `is_last`: the client itself has asked to close it."""
     said = () if is_last else [(b"connection", b"close")]
     return head(status, [(b"content-length", b"0"), *said], date, is_last=is_last)
 
 
 def continue_response(date: bytes) -> bytes:
-    """Return the reply that lets a client send the body with which it waits (100, `Continue`)."""
+    """Encode the reply `100 Continue`, for which a client waits before it sends the body."""
     return head(100, (), date, is_last=False)

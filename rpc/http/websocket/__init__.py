@@ -1,1 +1,1 @@
-"""WebSockets over HTTP/1.1: their handshake, their frames, and what is said over them."""
+"""WebSockets over HTTP/1.1: handshake, frames, and JSON-RPC sessions."""

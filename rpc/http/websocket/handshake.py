@@ -1,4 +1,4 @@
-"""The handshake of a WebSocket: which requests ask for one, and how they are answered. It knows no connection and no frames."""
+"""The WebSocket handshake: recognises requests for it, and encodes the replies."""
 
 from collections.abc import Iterable
 
@@ -13,30 +13,30 @@ _REFUSED = [(b"content-length", b"0"), (b"connection", b"close")]
 
 
 class UpgradeRequest(Exception):
-    """A client asks for a WebSocket, and its handshake is valid: whoever reads the connection goes on with frames."""
+    """A valid request for a WebSocket. The code that receives the connection's bytes continues with frames."""
 
     def __init__(self, request: h11.Request, connection: h11.Connection) -> None:
         self.headers = list(request.headers)
         self._connection = connection
 
     def accept(self, headers: Iterable[tuple[bytes, bytes]]) -> bytes:
-        """Return the answer with which the frames begin."""
+        """Encode the reply that opens the WebSocket."""
         status, own, _ = Handshake(self.headers, _VERSION.decode()).accept(None, headers)
         return self._connection.send(h11.InformationalResponse(status_code=status, headers=own)) or b""
 
     def refuse(self, headers: Iterable[tuple[bytes, bytes]]) -> bytes:
-        """Return the answer to a client that may not have a WebSocket."""
+        """Encode the reply that refuses the WebSocket."""
         answer = h11.Response(status_code=FORBIDDEN, headers=[*_REFUSED, *headers])
         return (self._connection.send(answer) or b"") + (self._connection.send(h11.EndOfMessage()) or b"")
 
 
 def asks(request: h11.Request) -> bool:
-    """Whether a request with the header `Upgrade: websocket` asks for one; else it is an ordinary one."""
-    # Of headers that come twice the last one counts, here and in `is_valid`.
+    """Whether a request with the header `Upgrade: websocket` asks for a WebSocket; else it is an ordinary request."""
+    # The last of repeated headers counts, here and in `is_valid`.
     tokens = [split_comma_header(value) for name, value in request.headers if name == b"connection"]
     return request.method.upper() == b"GET" and bool(tokens) and any(token.lower() == "upgrade" for token in tokens[-1])
 
 
 def is_valid(request: h11.Request) -> bool:
-    """Whether the handshake is one of RFC 6455 §4.2.1."""
+    """Whether the handshake is valid according to RFC 6455 §4.2.1."""
     return request.http_version == _VERSION and Handshake(list(request.headers), _VERSION.decode()).is_valid()
