@@ -349,6 +349,7 @@ async def open_service(context: NodeContext, parts: Parts, nursery: trio.Nursery
         foresee=parts.processor.prefetch_keys if settings.workers and parts.replica is None else None,
         gate=context.gate,
         allowances=parts.processor.allowances,
+        memory=parts.memory,
     )
     # Tests with a simulated disk start no other processes.
     if isinstance(settings.disk, SystemDisk):

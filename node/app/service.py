@@ -11,6 +11,7 @@ from rpc.explain.explainer import Explainer
 from rpc.explorer.supply_history import SupplyHistory
 from rpc.jsonrpc.allowance import Allowances
 from rpc.jsonrpc.dispatch import Elsewhere, Observe, Service, ignore_call
+from rpc.jsonrpc.memory import MemoryLimiter
 from rpc.jsonrpc.scheduler import ReadGate, Stopwatch
 from rpc.processor import Processor
 from state.chain.chain import Chain
@@ -31,12 +32,13 @@ def new_service(
     elsewhere: Elsewhere | None = None,
     gate: ReadGate | None = None,
     allowances: Allowances | None = None,
+    memory: MemoryLimiter | None = None,
 ) -> Service:
     """Return the service for a chain. `withheld` is the reason why methods for local programs are not served, "" if they are.
 
     `observe` is called after each request, `foresee` with the transactions that a batch will broadcast. `elsewhere` forwards calls that
     need the owner of the chain, if that is another process. No read runs while `gate` is closed. `allowances` limit the refused work
-    that clients can cause.
+    that clients can cause, `memory` limits what their requests hold.
     """
     return Service(
         METHODS.values(),
@@ -52,6 +54,7 @@ def new_service(
         gate=gate,
         work=chain.state.work,
         allowances=allowances,
+        memory=memory,
         state=chain.state,
         chain=chain,
         processor=processor,

@@ -35,6 +35,8 @@ class Channel:
         self._decoder = msgspec.msgpack.Decoder(kinds)
         self._queue: deque[memoryview] = deque()
         self._queued = 0
+        self._put = 0  # bytes, of all messages
+        self._progress = trio.lowlevel.ParkingLot()
         self._news = trio.Event()
         self.closed = trio.Event()
 
@@ -47,6 +49,7 @@ class Channel:
         if self.closed.is_set():
             return
         view = memoryview(data)
+        self._put += len(view)
         if not self._queue:
             try:
                 view = view[self._sock.send(view) :]
@@ -62,6 +65,12 @@ class Channel:
         if self._queued > QUEUED_SIZE_MAX:
             self.closed.set()
         self._news.set()
+
+    async def sent(self) -> None:
+        """Wait until all messages so far are sent, or the line is lost."""
+        put = self._put
+        while self._put - self._queued < put and not self.closed.is_set():
+            await self._progress.park()
 
     async def run(self) -> None:
         """Send what waits, until the line is lost."""
@@ -79,6 +88,7 @@ class Channel:
                 self.closed.set()
                 return
             self._queued -= sent
+            self._progress.unpark_all()
             if sent == len(self._queue[0]):
                 self._queue.popleft()
             else:
@@ -113,6 +123,7 @@ class Channel:
         """End the line, and the waits for it."""
         self.closed.set()
         self._news.set()
+        self._progress.unpark_all()
         if self._sock.fileno() >= 0:
             trio.lowlevel.notify_closing(self._sock)
             self._sock.close()

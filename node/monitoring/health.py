@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from node.devchain.producer import Producer
 from node.monitoring.counters import Counters
@@ -15,6 +15,7 @@ from node.storage.blocklog import BlockLog
 from rpc.http.asgi_app import PageReply
 from rpc.http.connection_limits import ConnectionLimiter
 from rpc.json.encoding import encoded
+from rpc.jsonrpc.memory import MemoryLimiter
 from state.chain.chain import Chain
 from state.chain.pending import KEPT_SIZE, PENDING_SIZE_MAX
 from state.protocol.values.text import time_text
@@ -36,6 +37,7 @@ class Parts(Struct, kw_only=True):
     processor: Processor
     ending: Callable[[], str]
     clients: ConnectionLimiter | None = None
+    memory: MemoryLimiter = field(default_factory=MemoryLimiter)
     producer: Producer | None = None
     replica: "ReplicaTask | None" = None
     readers: "ReaderPool | None" = None

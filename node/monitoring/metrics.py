@@ -201,7 +201,7 @@ def queue_families(parts: Parts) -> "Iterator[Metric]":
     waiting = [(("processor",), float(parts.processor.queue_length)), (("inclusion",), float(parts.processor.waiting))]
     yield gauge("coind_queue_length", "Queued jobs of the processor, and calls waiting for a block", labels=("queue",), values=waiting)
     if parts.clients is not None:
-        held = parts.clients.used()
+        held = parts.clients.used() | parts.memory.used()
         amounts = [((kind,), float(amount)) for kind, (amount, _) in held.items()]
         bounds = [((kind,), float(bound)) for kind, (_, bound) in held.items()]
         yield gauge("coind_client_resources_used", "Resources that connections use", labels=("kind",), values=amounts)

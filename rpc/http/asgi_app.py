@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import trio
 from msgspec import Struct
 
+from rpc.caller import Caller
 from rpc.explorer.files import PREFIX, answer, read_files
 from rpc.http import connection
 from rpc.http.access import AccessPolicy, Headers
@@ -25,9 +26,11 @@ from rpc.http.lazy_import import LazyValue
 from rpc.http.listener import Listener, OpenAcceptor, listen
 from rpc.http.tasks import LogLimit
 from rpc.http.websocket.rpc_session import NOTICES, RpcSession, Turn
-from rpc.json.reader import BODY_SIZE_MAX
+from rpc.json.reader import BODY_SIZE_MAX, size_max
 from rpc.jsonrpc.dispatch import Reply, Service
+from rpc.jsonrpc.memory import MemoryReservation, Overloaded
 from rpc.push.hub import Hub
+from state.protocol.errors import fill
 
 if TYPE_CHECKING:
     from rpc.http.hypercorn_server import HypercornServer
@@ -54,7 +57,6 @@ _JSON = (b"content-type", b"application/json")
 _TEXT = (b"content-type", b"text/plain; charset=utf-8")
 _BODY = frozenset({b"content-length", b"transfer-encoding"})
 _TOO_MANY = b"too many requests are open\n"
-_TOO_LARGE = b"requests and replies hold too many bytes\n"
 _NOT_LET_IN = b"pages of this origin are not let in; see the node's option --cors\n"
 
 
@@ -70,8 +72,8 @@ Page = Callable[[], PageReply] | Callable[[], Awaitable[PageReply]]
 Pages = Mapping[str, Page]
 
 
-class Overloaded(Exception):
-    """Requests hold as many bytes as they may, all together or those of one address."""
+class TooLarge(Exception):
+    """A body has more bytes than its sender may send."""
 
 
 async def serve(
@@ -141,7 +143,7 @@ class HypercornFallback:
         from rpc.http.hypercorn_server import HypercornServer, server_config
 
         asgi_app = self._asgi_app
-        config = server_config(IDLE_SECONDS_MAX, BODY_SIZE_MAX)
+        config = server_config(IDLE_SECONDS_MAX)
         return HypercornServer(
             asgi_app, self._rpc_session, asgi_app.access, asgi_app.limiter, self._input_scheduler, config, is_http2=self._is_http2
         )
@@ -218,8 +220,8 @@ class AsgiApp:
         else:
             try:
                 await self._acquire(scope, receive, send, headers)
-            except Overloaded:
-                await _reject(usage, receive, send, 503, _TOO_LARGE, headers)
+            except Overloaded as error:
+                await _reject(usage, receive, send, 503, _line(error), headers)
             finally:
                 self.limiter.release(usage, ClientResource.REQUESTS)
 
@@ -242,32 +244,34 @@ class AsgiApp:
     async def _acquire(self, scope: Scope, receive: Receive, send: Send, headers: Headers) -> None:
         """Receive the body of a request, and answer."""
         usage: ClientUsage = scope["state"]["guest"]
-        reservation = MemoryReservation(self.limiter, usage)
+        caller = self.access.caller(scope)
+        most = size_max(caller.is_local)
         body: bytes | None = None
-        try:
-            with trio.CancelScope() as patience:
-                body = await read_body(receive, reservation, patience)
+        with self.service.memory.reserve(caller, usage) as reservation:
+            try:
+                with trio.CancelScope() as patience:
+                    body = await read_body(receive, reservation, patience, most)
+            except TooLarge:
+                said = b"" if caller.is_local else b", unless it comes from a program on the machine of the node"
+                await _reject(usage, receive, send, 413, b"a request may have at most %d bytes%b\n" % (most, said), headers)
+                return
             if patience.cancelled_caught:
                 await _reject(usage, receive, send, 408, b"the request took too long to arrive\n", headers)
             elif body is None:
                 return
-            elif len(body) > BODY_SIZE_MAX:
-                await _reject(usage, receive, send, 413, b"a request may have at most %d bytes\n" % BODY_SIZE_MAX, headers)
             elif self._is_page(scope):
                 await self._show(scope, send, headers)
             else:
                 self.limiter.touch(usage)
-                await self._call(body, scope, receive, send, headers, reservation)
-        finally:
-            reservation.release()
+                await self._call(body, caller, scope, receive, send, headers, reservation)
 
     async def _call(
-        self, body: bytes, scope: Scope, receive: Receive, send: Send, headers: Headers, reservation: "MemoryReservation"
+        self, body: bytes, caller: Caller, scope: Scope, receive: Receive, send: Send, headers: Headers, reservation: MemoryReservation
     ) -> None:
         usage: ClientUsage = scope["state"]["guest"]
         usage.working += 1
         try:
-            reply = await self.service.answer_in_turn(body, self.access.caller(scope))
+            reply = await self.service.answer_in_turn(body, caller)
         finally:
             usage.working -= 1
         await self._reply(reply, scope, receive, send, headers, reservation)
@@ -276,23 +280,22 @@ class AsgiApp:
         """Send a reply, which may have to be waited for, to a request of so many bytes that has been answered outside."""
         usage: ClientUsage = scope["state"]["guest"]
         headers = self.access.cors(scope)
-        reservation = MemoryReservation(self.limiter, usage)
         if not self.limiter.acquire(usage, ClientResource.REQUESTS):
             await _reject(usage, receive, send, 503, _TOO_MANY, headers)
             return
         try:
-            reservation.add(size)
-            await self._reply(reply, scope, receive, send, headers or [], reservation)
-        except Overloaded:
-            await _reject(usage, receive, send, 503, _TOO_LARGE, headers)
+            with self.service.memory.reserve(self.access.caller(scope), usage) as reservation:
+                reservation.add(size)
+                await self._reply(reply, scope, receive, send, headers or [], reservation)
+        except Overloaded as error:
+            await _reject(usage, receive, send, 503, _line(error), headers)
         finally:
-            reservation.release()
             self.limiter.release(usage, ClientResource.REQUESTS)
             if isinstance(reply, Coroutine):
                 reply.close()  # unless it has run
 
     async def _reply(
-        self, reply: Reply, scope: Scope, receive: Receive, send: Send, headers: Headers, reservation: "MemoryReservation"
+        self, reply: Reply, scope: Scope, receive: Receive, send: Send, headers: Headers, reservation: MemoryReservation
     ) -> None:
         """Send a reply when it is there, unless the client has left."""
         usage: ClientUsage = scope["state"]["guest"]
@@ -305,7 +308,8 @@ class AsgiApp:
             if answered is None:
                 return
             reply = answered
-        reservation.add(len(reply))
+        # Hypercorn copies what it sends over HTTP/2.
+        reservation.add(len(reply) if scope["http_version"] < "2" else 2 * len(reply))
         await _respond(usage, send, 200, [_JSON, *headers], reply)
         self.limiter.touch(usage)
 
@@ -327,30 +331,11 @@ class AsgiApp:
         await _in_time(usage, 0, partial(app, scope, _nothing_to_read(), send_with_headers))
 
 
-class MemoryReservation:
-    """The bytes that one request and its reply hold."""
+async def read_body(receive: Receive, reservation: MemoryReservation, patience: trio.CancelScope, most: int) -> bytes | None:
+    """Return the body of a request, None when the client left; raises TooLarge for more than `most` bytes.
 
-    def __init__(self, limiter: ConnectionLimiter, usage: ClientUsage) -> None:
-        self._limiter, self._usage = limiter, usage
-        self.size = 0
-
-    def add(self, size: int) -> None:
-        """Hold more; raises Overloaded when there is no room."""
-        if not self._limiter.acquire(self._usage, ClientResource.BYTES, size):
-            raise Overloaded
-        self.size += size
-
-    def release(self) -> None:
-        """Hold nothing any more."""
-        self._limiter.release(self._usage, ClientResource.BYTES, self.size)
-        self.size = 0
-
-
-async def read_body(receive: Receive, reservation: MemoryReservation, patience: trio.CancelScope) -> bytes | None:
-    """Return the body of a request; for one that is too large, one byte more than is allowed; None when the client left.
-
-    A body that is too large is still received, up to DRAIN_SIZE_MAX: clients read the answer only after they have sent everything.
-    `patience` gets its deadline from what has arrived so far.
+    A body that is too large is still received, up to DRAIN_SIZE_MAX, and not kept: clients read the answer only after they have sent
+    everything. `patience` gets its deadline from what has arrived so far.
     """
     begun = trio.current_time()
     patience.deadline = begun + min(BODY_SECONDS_FREE, BODY_SECONDS_MAX)
@@ -361,12 +346,18 @@ async def read_body(receive: Receive, reservation: MemoryReservation, patience: 
             return None
         chunk = event.get("body", b"")
         size += len(chunk)
-        if size <= BODY_SIZE_MAX:
+        if size <= most:
             reservation.add(len(chunk))
             body += chunk
+        elif body:
+            body = bytearray()
+            reservation.release()
         if not event.get("more_body", False) or size > DRAIN_SIZE_MAX:
-            return bytes(body) if size <= BODY_SIZE_MAX else bytes(BODY_SIZE_MAX + 1)
+            if size > most:
+                raise TooLarge
+            return bytes(body)
         patience.deadline = begun + min(BODY_SECONDS_MAX, BODY_SECONDS_FREE + size / BODY_RATE_MIN)
+        del event, chunk  # which would be kept until the next one is here
 
 
 class CachedPage:
@@ -428,6 +419,11 @@ async def _unless_gone(receive: Receive, reply: Awaitable[bytes]) -> bytes | Non
         answered = await reply
         nursery.cancel_scope.cancel()
     return answered
+
+
+def _line(error: Overloaded) -> bytes:
+    """Return the text of a refusal as the body of a response."""
+    return fill(error.text, error.values).encode() + b"\n"
 
 
 async def _in_time(usage: ClientUsage, size: int, sending: Callable[[], Awaitable[None]]) -> None:

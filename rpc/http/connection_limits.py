@@ -1,5 +1,5 @@
-"""Who is connected: what each client address holds of connections, requests, WebSockets and bytes, and who gives way when one of them runs
-out. It knows no protocol.
+"""Who is connected: what each client address holds of connections, requests and WebSockets, and who gives way when one of them runs out.
+It knows no protocol.
 
 Everything that a client can hold has a bound for all together, of which a part is kept for programs on this machine, and one for each
 address. Where a bound is reached, the newcomer gets what the oldest connection of the address that holds most has to give up, as long as
@@ -20,8 +20,6 @@ CONNECTIONS_MAX = 4096
 SOCKETS_SHARE, REQUESTS_SHARE = 4, 4
 # The part that may be streams of blocks, and how many subscriptions there may be for each connection that may be a WebSocket.
 STREAMS_SHARE, SUBSCRIPTIONS_TIMES = 16, 4
-# Of all bodies and replies that are on their way, in bytes.
-OPEN_SIZE_MAX = 1_000_000_000
 # An address may hold one part in ADDRESS_SHARE; one part in LOCAL_SHARE is for loopback addresses only.
 ADDRESS_SHARE, LOCAL_SHARE = 2, 8
 # A WebSocket gives way to another one after it was silent for so long.
@@ -37,13 +35,12 @@ class ClientResource(IntEnum):
     CONNECTIONS = 0
     REQUESTS = 1
     SOCKETS = 2
-    BYTES = 3
-    SUBSCRIPTIONS = 4
-    STREAMS = 5
+    SUBSCRIPTIONS = 3
+    STREAMS = 4
 
 
 # A member of an enumeration takes nine times as long to find and use as a number.
-_REQUESTS, _BYTES = int(ClientResource.REQUESTS), int(ClientResource.BYTES)
+_REQUESTS = int(ClientResource.REQUESTS)
 # A WebSocket gives way to others that want one of these only after it was silent for long.
 _OF_SOCKETS = (ClientResource.SOCKETS, ClientResource.SUBSCRIPTIONS)
 
@@ -54,7 +51,6 @@ class ConnectionLimits(Struct, frozen=True):
     connections: int
     requests: int
     sockets: int
-    size: int = OPEN_SIZE_MAX
     subscriptions: int = CONNECTIONS_MAX // SOCKETS_SHARE * SUBSCRIPTIONS_TIMES
     streams: int = CONNECTIONS_MAX // STREAMS_SHARE
 
@@ -78,7 +74,7 @@ class ConnectionLimiter:
     """All connections, by address and from the one that was heard of least recently to the last."""
 
     def __init__(self, bounds: ConnectionLimits) -> None:
-        self._bounds = [bounds.connections, bounds.requests, bounds.sockets, bounds.size, bounds.subscriptions, bounds.streams]
+        self._bounds = [bounds.connections, bounds.requests, bounds.sockets, bounds.subscriptions, bounds.streams]
         self._address_bounds = [max(1, bound // ADDRESS_SHARE) for bound in self._bounds]
         self._remote_bounds = [bound - bound // LOCAL_SHARE for bound in self._bounds]
         self._used = [0] * len(ClientResource)
@@ -124,27 +120,21 @@ class ConnectionLimiter:
         self._add(usage, kind, amount)
         return True
 
-    def has_room(self, usage: ClientUsage, size: int) -> bool:
-        """Whether a connection could have one more request, of so many bytes, without anybody giving way to it."""
-        if usage.is_gone:
+    def has_room(self, usage: ClientUsage) -> bool:
+        """Whether a connection could have one more request without anybody giving way to it."""
+        if usage.is_gone or self._used_by[usage.address][_REQUESTS] >= self._address_bounds[_REQUESTS]:
             return False
-        here, bounds = self._used_by[usage.address], self._address_bounds
-        if here[_REQUESTS] >= bounds[_REQUESTS] or here[_BYTES] + size > bounds[_BYTES]:
-            return False
-        held, bounds = self._used, self._bounds if usage.is_loopback else self._remote_bounds
-        return held[_REQUESTS] < bounds[_REQUESTS] and held[_BYTES] + size <= bounds[_BYTES]
+        return self._used[_REQUESTS] < (self._bounds if usage.is_loopback else self._remote_bounds)[_REQUESTS]
 
     @contextmanager
-    def working(self, usage: ClientUsage, size: int) -> Iterator[None]:
-        """Count a request of so many bytes, for which there is room, as open and as worked on."""
+    def working(self, usage: ClientUsage) -> Iterator[None]:
+        """Count a request, for which there is room, as open and as worked on."""
         self._add(usage, ClientResource.REQUESTS, 1)
-        self._add(usage, ClientResource.BYTES, size)
         usage.working += 1
         try:
             yield
         finally:
             usage.working -= 1
-            self.release(usage, ClientResource.BYTES, size)
             self.release(usage, ClientResource.REQUESTS)
 
     def release(self, usage: ClientUsage, kind: ClientResource, amount: int = 1) -> None:

@@ -27,12 +27,11 @@ from rpc.http.websocket.server import WebSocketServer
 REQUESTS_PER_CONNECTION_MAX = 1_000_000_000
 
 
-def server_config(idle_seconds_max: float, message_size_max: int) -> Config:
+def server_config(idle_seconds_max: float) -> Config:
     """Return hypercorn's configuration: bounded, quiet, its messages in the log `http`."""
     config = Config()
     config.keep_alive_timeout = int(idle_seconds_max)
     config.keep_alive_max_requests = REQUESTS_PER_CONNECTION_MAX
-    config.websocket_max_message_size = message_size_max
     config.include_server_header = False
     config.accesslog = None
     config.errorlog = logging.getLogger("http")

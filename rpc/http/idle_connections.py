@@ -20,7 +20,8 @@ from rpc.http.input_scheduler import FairInputScheduler
 LOOKED_AT_ONCE_MAX = 256
 # Enough to see whether a page is asked for.
 PEEK_SIZE = 64
-RECEIVE_SIZE = 1 << 16
+# The first bytes stay in memory as long as the connection does.
+RECEIVE_SIZE = 1 << 14
 SWEEP_SECONDS = 1.0
 
 _SPEAKS = select.EPOLLIN | select.EPOLLONESHOT

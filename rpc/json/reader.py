@@ -25,6 +25,9 @@ MARKS_MAX = 6_000_000
 REMOTE_SIZE_MAX = 4_000_000  # bytes
 REMOTE_MARKS_MAX = 200_000
 
+# What an object and a member or array take in memory, in bytes.
+OBJECT_SIZE, MEMBER_SIZE = 200, 80
+
 # Limits on an array that a refusal shows.
 SHOWN_MEMBERS_MAX = 1000
 SHOWN_SIZE_MAX = 4096  # characters
@@ -90,6 +93,20 @@ def read_json_in_steps(body: bytes, is_local: bool = True) -> Generator[None, No
             break
         yield
     return value
+
+
+def size_max(is_local: bool) -> int:
+    """Return how many bytes the body of a request may have."""
+    return BODY_SIZE_MAX if is_local else REMOTE_SIZE_MAX
+
+
+def values_size(body: bytes) -> int:
+    """Return about how many bytes the values of a body take in memory: not much less than the worst of them do.
+
+    A character takes four bytes in a text that has one beyond the basic plane.
+    """
+    width = 1 if body.isascii() and b"\\u" not in body else 4
+    return width * len(body) + MEMBER_SIZE * (body.count(b",") + body.count(b"[")) + OBJECT_SIZE * body.count(b"{")
 
 
 def pieces(body: bytes) -> Iterator[bytes]:

@@ -4,7 +4,7 @@ A call runs from reading the state to the encoded reply without a checkpoint, so
 """
 
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterable
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable
 from difflib import get_close_matches
 from functools import lru_cache, partial
 from typing import Any
@@ -40,9 +40,10 @@ from rpc.declare.plugin_switches import hint
 from rpc.describe.signature import signature
 from rpc.explain.explainer import Explainer
 from rpc.json.encoding import encoded
-from rpc.json.reader import read_json, read_json_in_steps
+from rpc.json.reader import read_json, read_json_in_steps, values_size
 from rpc.jsonrpc.allowance import Allowances, refusal_units
 from rpc.jsonrpc.fair_queue import FairLimiter
+from rpc.jsonrpc.memory import MemoryLimiter, MemoryReservation, Overloaded
 from rpc.jsonrpc.method_names import Path, called, not_found
 from rpc.jsonrpc.prefetch import BATCH_MIN, MEMBERS_MAX, BroadcastPrefetcher
 from rpc.jsonrpc.scheduler import ReadGate, ReplyScheduler, Stopwatch, Value
@@ -61,8 +62,8 @@ WHOLE_SIZE_MAX = 250_000
 # Of a client whose allowance of refused work is used up larger bodies aren't even read.
 UNREAD_SIZE_MIN = 50_000
 # So many larger ones are read at the same time of programs with local rights, and so many of others: what is read of one can take 20
-# times its bytes, which alone are counted where connections are.
-LARGE_AT_ONCE_MAX = 2
+# times its bytes, and isn't counted before all of it is read.
+LARGE_AT_ONCE_MAX = 1
 # So often a call is made again that needs something sorted first; then it sorts at once, lest it is unsettled again and again for ever.
 PREPARED_AGAIN_MAX = 100
 REQUEST_LOGGED_MAX = 2000
@@ -110,7 +111,8 @@ class Service:
     `plugins` are the enabled ones; None stands for all. `withheld` says why methods that are `loopback_only` are not served
     at all; "" when they are, to callers with local rights. Methods may also work on `service` itself, on `wire` and on `spec`.
     `observe` is called after each request, `foresee` with transactions that a batch is going to broadcast. `read_mode` is that of the
-    state, through which calls are made in slices; `work` counts their work, and `allowances` is how much of it clients may waste.
+    state, through which calls are made in slices; `work` counts their work, `allowances` is how much of it clients may waste, and
+    `memory` what their requests may hold.
     With `elsewhere` another process owns the chain, and answers what needs that. While the `gate` is shut nothing is read.
     """
 
@@ -131,6 +133,7 @@ class Service:
         gate: ReadGate | None = None,
         work: Work | None = None,
         allowances: Allowances | None = None,
+        memory: MemoryLimiter | None = None,
         **context: Any,
     ) -> None:
         methods = list(methods)
@@ -142,6 +145,7 @@ class Service:
         self._prefetcher = None if foresee is None else BroadcastPrefetcher(methods, wire, foresee)
         self._scheduler, self._stopwatch = ReplyScheduler(stopwatch, gate), stopwatch
         self.gate = self._scheduler.gate
+        self.memory = memory or MemoryLimiter()
         self._large = {is_local: FairLimiter(LARGE_AT_ONCE_MAX) for is_local in (False, True)}
         served: dict[Path, BoundMethod] = {}
         self._off: dict[Path, tuple[str, ...]] = {}
@@ -213,7 +217,7 @@ class Service:
             try:
                 self._allowances.units_max(caller)
             except RefusedTooOften as error:
-                return self._unread(error, body)
+                return self.refuse(error, body)
         if len(body) <= WHOLE_SIZE_MAX:
             return await self._scheduler.run(
                 partial(self.answer, body, caller, True), caller.queue, partial(self.gate.answer, body, caller)
@@ -227,7 +231,7 @@ class Service:
             except StopIteration as end:
                 return self._answer(end.value, body, caller, True)
             except Exception as error:
-                return self._unread(error, body)
+                return self.refuse(error, body)
             return None
 
         reply = None
@@ -244,11 +248,11 @@ class Service:
         try:
             request = read_json(body, not caller.why_not_local)
         except Exception as error:
-            return self._unread(error, body)
+            return self.refuse(error, body)
         return self._answer(request, body, caller, in_slices)
 
-    def _unread(self, error: Exception, body: bytes) -> bytes:
-        """Return the answer to a body that can't be read."""
+    def refuse(self, error: Exception, body: bytes = b"") -> bytes:
+        """Return the answer to a body that can't be read, or isn't."""
         self._observe("", 0.0, error)
         said = NOTHING_SENT if isinstance(error, EndOfFile) else ""
         return self._refused_with_hint(None, error, SERVER_ERROR, said) if isinstance(error, ChainError) else self._bug(None, error, body)
@@ -257,17 +261,39 @@ class Service:
         """Return the answer to what a body holds."""
         if type(request) is list and len(request) > BATCH_MEMBERS_MAX:
             return self._refused_batch("A batch may have at most ${most} members", BATCH_MEMBERS_MAX)
-        if self._elsewhere is not None and self._is_elsewhere(request, caller):
-            return self._elsewhere(body, caller)
-        if type(request) is not list:
-            return self._one(request, caller, in_slices)
-        if not request:
+        if request == []:
             return self._malformed(None, SERVER_ERROR, "Array is invalid")
-        return self._batch(request, caller)
+        if self._elsewhere is not None and self._is_elsewhere(request, caller):
+            reply: Reply = self._elsewhere(body, caller)
+        elif type(request) is list:
+            reply = self._batch(request, caller)
+        else:
+            reply = self._one(request, caller, in_slices)
+        return reply if isinstance(reply, bytes) or caller.is_local else self._holding(values_size(body), caller, reply)
+
+    async def _holding(self, size: int, caller: Caller, reply: Awaitable[bytes]) -> bytes:
+        """Return a reply that has to be waited for; meanwhile its caller holds so many bytes, the values of the request."""
+        try:
+            with self.memory.reserve(caller) as held:
+                held.add(size)
+                return await reply
+        except Overloaded as error:
+            return self.refuse(error)
+        finally:
+            if isinstance(reply, Coroutine):
+                reply.close()  # unless it has run
 
     async def _batch(self, requests: list[Any], caller: Caller) -> bytes:
-        """Return the answers in the order of the requests, which run one after another; other requests get their turn in between."""
-        replies, size, size_max = [], 0, LOCAL_BATCH_REPLY_SIZE_MAX if caller.is_local else BATCH_REPLY_SIZE_MAX
+        """Return the answers in the order of the requests, which run one after another; other requests get their turn in between.
+
+        Unless the caller has local rights, the answers so far count as held. Raises Overloaded.
+        """
+        with self.memory.reserve(caller) as held:
+            return await self._answers(requests, caller, held)
+
+    async def _answers(self, requests: list[Any], caller: Caller, held: MemoryReservation) -> bytes:
+        """Return the answers to a batch."""
+        replies, size, size_max = [b"["], 0, LOCAL_BATCH_REPLY_SIZE_MAX if caller.is_local else BATCH_REPLY_SIZE_MAX
         prefetcher = self._prefetcher if len(requests) >= BATCH_MIN else None
         for place, request in enumerate(requests):
             if prefetcher is not None and place % MEMBERS_MAX == 0 and not self._allowances.is_used_up(caller):
@@ -280,11 +306,14 @@ class Service:
                 start = self._stopwatch()
                 reply = await reply
                 await self._scheduler.charge(self._stopwatch() - start)
-            replies.append(reply)
+            if not caller.is_local:
+                held.add(len(reply))
             size += len(reply)
             if size > size_max:
                 return self._refused_batch("The answers to a batch may have at most ${most} bytes", size_max)
-        return b"[" + b",".join(replies) + b"]"
+            replies += reply, b","
+        replies[-1] = b"]"
+        return b"".join(replies)
 
     def _refused_batch(self, text: str, most: int) -> bytes:
         """Return the one error that answers a batch beyond a bound."""

@@ -22,6 +22,7 @@ from node.runtime.logs import is_json_lines
 from rpc.caller import Caller
 from rpc.http.asgi_app import CachedPage, PageReply
 from rpc.jsonrpc.dispatch import Service
+from rpc.jsonrpc.memory import MemoryReservation, Overloaded
 from rpc.log import Log
 from state.protocol.errors import ChainError
 
@@ -242,16 +243,29 @@ class ReaderPool:
             reader.calls[call.call] = scope
             try:
                 caller = Caller(call.address, call.why_not_local, _IN_SESSION if call.in_session else None)
-                reply: bytes | Awaitable[bytes] = await self._service.answer_in_turn(call.body, caller)
-                if not isinstance(reply, bytes):
-                    reply = await reply
+                with self._service.memory.reserve(caller) as held:
+                    reply = await self._reply(call, caller, held)
+                    # Send the changes of the call before its reply, so that the client reads its own writes. While a job is interrupted,
+                    # all earlier changes have been sent already.
+                    if not self._processor.gate.is_closed:
+                        self._publisher.flush()
+                    channel.send(Reply(call.call, reply))
+                    del reply
+                    await channel.sent()
             finally:
                 del reader.calls[call.call]
-            # Send the changes of the call before its reply, so that the client reads its own writes. While a job is interrupted, all
-            # earlier changes have been sent already.
-            if not self._processor.gate.is_closed:
-                self._publisher.flush()
-            channel.send(Reply(call.call, reply))
+
+    async def _reply(self, call: Call, caller: Caller, held: MemoryReservation) -> bytes:
+        """Return the reply to a call. Its body, and then the reply, are reserved here as well as in the reader."""
+        try:
+            held.add(len(call.body))
+            reply: bytes | Awaitable[bytes] = await self._service.answer_in_turn(call.body, caller)
+            if not isinstance(reply, bytes):
+                reply = await reply
+            held.add(len(reply))
+        except Overloaded as error:
+            return self._service.refuse(error)
+        return reply
 
 
 async def _ended(process: "subprocess.Popen[bytes]", seconds: float) -> None:

@@ -97,7 +97,8 @@ class Http1FastPath:
             call = decide(client, port, data[:end])
             if call is None:
                 return data
-            rest = await self._answer(connection, usage, call, data[end:], bugs)
+            data = data[end:]
+            rest = await self._answer(connection, usage, call, data, bugs)
             if rest is None or call.head.is_last or connection.is_ending:
                 return None
             if rest:
@@ -119,8 +120,7 @@ class Http1FastPath:
         size = call.head.size
         if size is None or len(data) < size or call.head.waits or not call.begin or (call.head.is_last and len(data) > size):
             return await self._exchange(connection, usage, call, data, bugs, self._gateway)
-        # With room for a small reply, so that it needn't be asked for again: such a reply is sent at once, and held by nobody.
-        if not (self._service.is_free and self._limiter.has_room(usage, size + SMALL_SIZE_MAX)):
+        if not (self._service.is_free and self._limiter.has_room(usage)):
             return await self._exchange(connection, usage, call, data, bugs, self._gateway)
         usage.working += 1
         connection.begin_answer()
@@ -128,17 +128,16 @@ class Http1FastPath:
             reply = await self._service.answer_in_turn(data[:size], call.caller)
         finally:
             usage.working -= 1
-        has_room = True
-        if not isinstance(reply, bytes) and self._limiter.has_room(usage, size):
+        if not isinstance(reply, bytes) and self._limiter.has_room(usage):
             begun = start_eagerly(reply)
             if isinstance(begun, Completed):
                 reply = begun.value
             else:
                 connection.mark_idle(False)
-                with self._limiter.working(usage, size), self._departures.watch(connection):
+                with self._limiter.working(usage), self._departures.watch(connection):
                     reply = await begun
-                has_room = self._limiter.has_room(usage, size + len(reply))
-        if not isinstance(reply, bytes) or len(reply) > SMALL_SIZE_MAX or not has_room:
+        # A small reply is sent at once, and held by nobody.
+        if not isinstance(reply, bytes) or len(reply) > SMALL_SIZE_MAX:
             return await self._exchange(connection, usage, call, data, bugs, partial(self._gateway.finish, reply, size))
         rest = connection.try_write(b"%b%d\r\n%b%b%b" % (call.begin, len(reply), self._dates.line(), call.end, reply))
         if rest:

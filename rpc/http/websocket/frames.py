@@ -7,7 +7,6 @@ which keeps the rules; here only its length is looked at, to know where it ends.
 import struct
 from collections import deque
 from enum import Enum, auto
-from io import StringIO
 from typing import Any
 
 from wsproto.connection import Connection, ConnectionState, ConnectionType
@@ -43,7 +42,7 @@ class Frames:
         self._size_max = size_max
         self._protocol = Connection(ConnectionType.SERVER)
         self._found: deque[tuple[FrameEvent, bytes]] = deque()
-        self._text = StringIO()
+        self._text = bytearray()
         self._data, self._at = b"", 0
         # Of the frame that wsproto has got a part of: the beginning until its length is known, then how many bytes are still to come.
         self._head = b""
@@ -63,6 +62,7 @@ class Frames:
         """Return what comes next, with its bytes."""
         if not self._found:
             if self._at == len(self._data):
+                self._data, self._at = b"", 0
                 return FrameEvent.MORE, b""
             text = None if self._left or self._head or self._is_fragmented else self._whole_text()
             if text is not None:
@@ -135,18 +135,18 @@ class Frames:
                 self._end(FrameEvent.END, self._protocol.send(event.response()) if is_asked else self.close(event.code, event.reason or ""))
 
     def _collect(self, event: Message[Any]) -> None:
-        """Take a piece of a message. Texts are counted in letters."""
-        self.waiting_size += len(event.data)
+        """Take a piece of a message."""
+        # As bytes: one letter can make a text take four bytes for each.
+        data: bytes = event.data.encode() if isinstance(event, TextMessage) else event.data
+        self.waiting_size += len(data)
         if self.waiting_size > self._size_max:
             self._end(FrameEvent.TOO_LARGE, self.close(CloseReason.MESSAGE_TOO_BIG))
             return
         if isinstance(event, TextMessage):
-            self._text.write(event.data)
+            self._text += data
         if event.message_finished:
-            self._found.append(
-                (FrameEvent.TEXT, self._text.getvalue().encode()) if isinstance(event, TextMessage) else (FrameEvent.BYTES, b"")
-            )
-            self._text = StringIO()
+            self._found.append((FrameEvent.TEXT, bytes(self._text)) if isinstance(event, TextMessage) else (FrameEvent.BYTES, b""))
+            self._text = bytearray()
             self.waiting_size = 0
 
     def _end(self, how: FrameEvent, frame: bytes) -> None:

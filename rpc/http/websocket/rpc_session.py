@@ -48,6 +48,7 @@ class RpcSession:
 
     def __init__(self, service: Service, limiter: ConnectionLimiter, push: Hub | None, turn: Turn) -> None:
         self._service, self._limiter, self._push, self._turn = service, limiter, push, turn
+        self.memory = service.memory
 
     async def run(self, usage: ClientUsage, client: Caller, line: MessageChannel) -> None:
         """Talk with a client over one WebSocket until it leaves, or is let go."""
@@ -87,9 +88,12 @@ class RpcSession:
 
         async def answer_later(reply: Awaitable[bytes]) -> None:
             try:
-                await line.answer(await reply)
+                try:
+                    text = await reply
+                finally:
+                    usage.working -= 1
+                await line.answer(text)
             finally:
-                usage.working -= 1
                 places.release()
 
         while True:
@@ -113,3 +117,4 @@ class RpcSession:
                 else:
                     places.acquire_nowait()
                     nursery.start_soon(answer_later, reply)
+            del body, reply  # which would be kept until the next request is here

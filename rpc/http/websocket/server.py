@@ -2,6 +2,8 @@
 know what is said.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import Protocol
 
 import trio
@@ -15,10 +17,14 @@ from rpc.http.input_scheduler import FairInputScheduler
 from rpc.http.tasks import LogLimit
 from rpc.http.websocket.frames import FrameEvent, Frames, text_frame, text_head
 from rpc.http.websocket.handshake import UpgradeRequest
-from rpc.http.websocket.rpc_session import RpcSession
+from rpc.http.websocket.rpc_session import TRY_AGAIN_LATER, RpcSession
+from rpc.json.reader import size_max
+from rpc.jsonrpc.memory import MemoryReservation, Overloaded
 from rpc.log import Log
 
 INTERNAL_ERROR = 1011  # the code of a WebSocket's end
+# It may have 123 bytes.
+NO_ROOM = "an address may hold what all leave free of %d bytes: send less at once, take the replies, and try again"
 # The pieces of a larger text are sent one after another.
 JOINED_SIZE_MAX = 4000
 
@@ -67,8 +73,11 @@ class WebSocketServer:
             return
         try:
             await wire.write(asked.accept(usual))
-            socket = WebSocketConnection(wire, usage, self._limiter, self._input_scheduler, self._config.websocket_max_message_size)
-            await self._run(socket, usage, self._access.caller(scope), wire.client[0], bugs)
+            caller = self._access.caller(scope)
+            reserve = partial(self._rpc_session.memory.reserve, caller, usage)
+            with reserve() as held:
+                socket = WebSocketConnection(wire, usage, self._input_scheduler, size_max(caller.is_local), held, reserve)
+                await self._run(socket, usage, caller, wire.client[0], bugs)
         finally:
             self._limiter.release(usage, ClientResource.SOCKETS)
 
@@ -85,24 +94,32 @@ class WebSocketServer:
 
 
 class WebSocketConnection:
-    """An open WebSocket."""
+    """An open WebSocket. `held` is what a message that comes in pieces holds, `reserve` returns the same for an answer."""
 
     def __init__(
-        self, wire: ByteChannel, usage: ClientUsage, limiter: ConnectionLimiter, input_scheduler: FairInputScheduler, size_max: int
+        self,
+        wire: ByteChannel,
+        usage: ClientUsage,
+        input_scheduler: FairInputScheduler,
+        most: int,
+        held: MemoryReservation,
+        reserve: Callable[[], MemoryReservation],
     ) -> None:
-        self._wire, self._usage, self._limiter, self._input_scheduler = wire, usage, limiter, input_scheduler
-        self._frames = Frames(size_max)
-        self._held = 0  # bytes of a message that has not arrived as a whole
+        self._wire, self._usage, self._input_scheduler, self._held, self._reserve = wire, usage, input_scheduler, held, reserve
+        self._frames = Frames(most)
         self._is_closed = False
 
     async def receive(self) -> bytes | None:
-        """Return the next text, None for a message that is no text; raises trio.EndOfChannel when nothing more comes."""
+        """Return the next text, None for a message that is no text; raises trio.EndOfChannel when nothing more comes.
+
+        A message that has come in pieces counts as held until the next one is asked for.
+        """
+        self._held.release()
         if self._frames.has_more:
             await self._wait_for_input()
         while True:
             found, data = self._frames.next()
             if found is FrameEvent.TEXT or found is FrameEvent.BYTES:
-                self._count_waiting()
                 return data if found is FrameEvent.TEXT else None
             if found is FrameEvent.MORE:
                 await self._receive_more()
@@ -117,17 +134,19 @@ class WebSocketConnection:
 
     async def answer(self, text: bytes) -> None:
         """Send an answer. What the system doesn't take at once is counted, and a client that leaves too much of it lying is cut off."""
-        rest = self._wire.try_write(text_frame(text)) if not self._is_closed else b""
-        if not rest:
+        if self._is_closed:
             return
-        size = len(rest)
-        if not self._limiter.acquire(self._usage, ClientResource.BYTES, size):
-            self._usage.abort()
-            await trio.lowlevel.checkpoint()
-        try:
-            await self._wire.write(rest)
-        finally:
-            self._limiter.release(self._usage, ClientResource.BYTES, size)
+        is_small = len(text) <= JOINED_SIZE_MAX
+        pieces = [self._wire.try_write(text_frame(text))] if is_small else [text_head(len(text)), text]
+        if not pieces[-1]:
+            return
+        with self._reserve() as held:
+            try:
+                held.add(sum(map(len, pieces)))
+            except Overloaded:
+                self._usage.abort()
+                await trio.lowlevel.checkpoint()
+            await self._wire.write_whole(*pieces)
 
     async def send(self, *pieces: bytes) -> None:
         """Send a text; a client that doesn't take it in time is cut off. Of a large one nothing is copied."""
@@ -149,19 +168,19 @@ class WebSocketConnection:
         await self._input_scheduler.wait(self._usage.address)
 
     async def _receive_more(self) -> None:
-        self._count_waiting()
+        await self._count_waiting()
         data = await self._wire.receive()
         if not data:
             raise trio.EndOfChannel
         self._frames.feed(data)
 
-    def _count_waiting(self) -> None:
+    async def _count_waiting(self) -> None:
         """Count what there is of a message that has not arrived as a whole."""
-        more = self._frames.waiting_size - self._held
+        more = self._frames.waiting_size - self._held.size
         if not more:
             return
-        if more > 0 and not self._limiter.acquire(self._usage, ClientResource.BYTES, more):
-            raise ClientEnded("no room for a message")
-        if more < 0:
-            self._limiter.release(self._usage, ClientResource.BYTES, -more)
-        self._held += more
+        try:
+            self._held.add(more)
+        except Overloaded as error:
+            await self.close(TRY_AGAIN_LATER, NO_ROOM % error.values["max"])
+            raise ClientEnded("no room for a message") from None

@@ -20,6 +20,7 @@ from node.runtime.clock import ChainClock
 from rpc.caller import LOCAL, Caller
 from rpc.http.connection_limits import ConnectionLimiter, ConnectionLimits
 from rpc.jsonrpc.allowance import ALLOWANCE_UNITS
+from rpc.jsonrpc.memory import REMOTE_SIZE_MAX
 from state.chain.chain import Chain
 from state.chain.genesis import new_state
 from state.plugins.registry import enable
@@ -81,6 +82,8 @@ def test_a_fresh_node_has_its_chain_and_its_process() -> None:
     assert "block_log_bytes" not in found
     assert found["client_resources_used{kind=connections}"] == 0
     assert found["client_resources_limit{kind=requests}"] == 3
+    assert (found["client_resources_used{kind=bytes}"], found["client_resources_used{kind=remote_bytes}"]) == (0, 0)
+    assert found["client_resources_limit{kind=remote_bytes}"] == REMOTE_SIZE_MAX
 
 
 def test_the_start_does_not_load_the_library() -> None:

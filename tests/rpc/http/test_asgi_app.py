@@ -25,7 +25,9 @@ from rpc.http.connection_limits import ClientUsage, ConnectionLimiter, Connectio
 from rpc.http.listener import address
 from rpc.json import reader
 from rpc.jsonrpc.dispatch import Service
+from rpc.jsonrpc.memory import LOCAL_SIZE_MAX, MemoryLimiter
 from tests.conftest import CASES, ROOT, read_json_lines
+from tests.helpers.attackers import DATA, h2_frame, h2_request, h2_start
 from tests.helpers.fakes import fake_wire
 
 pytestmark = pytest.mark.usefixtures("lanes")
@@ -52,7 +54,7 @@ def large_requests(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reader, "REMOTE_SIZE_MAX", reader.BODY_SIZE_MAX)
 
 
-def service(waiting: Waiting | None = None) -> Service:
+def service(waiting: Waiting | None = None, memory: MemoryLimiter | None = None) -> Service:
     """A service with a method of each kind."""
     registry: dict[str, Method] = {}
 
@@ -79,14 +81,16 @@ def service(waiting: Waiting | None = None) -> Service:
             processor.ended.set()
         return "done"
 
-    return Service(registry.values(), wire=fake_wire(), state=None, processor=waiting)
+    return Service(registry.values(), wire=fake_wire(), state=None, processor=waiting, memory=memory)
 
 
 @asynccontextmanager
-async def server(waiting: Waiting | None = None, bounds: ConnectionLimits | None = None, **options: Any) -> AsyncIterator[int]:
+async def server(
+    waiting: Waiting | None = None, bounds: ConnectionLimits | None = None, memory: MemoryLimiter | None = None, **options: Any
+) -> AsyncIterator[int]:
     """A running server; its port."""
     async with trio.open_nursery() as nursery:
-        start = partial(serve, service(waiting), "127.0.0.1", 0, pages=PAGES, bounds=bounds, **options)
+        start = partial(serve, service(waiting, memory), "127.0.0.1", 0, pages=PAGES, bounds=bounds, **options)
         binds: list[str] = await nursery.start(start)
         with trio.fail_after(30):
             yield int(binds[0].rpartition(":")[2])
@@ -191,14 +195,17 @@ async def test_a_page_with_a_bug_is_an_internal_error() -> None:
 
 
 async def test_large_bodies(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asgi_app, "BODY_SIZE_MAX", 1_000_000)
+    monkeypatch.setattr(reader, "REMOTE_SIZE_MAX", 1_000_000)
     monkeypatch.setattr(asgi_app, "DRAIN_SIZE_MAX", 4_000_000)
     async with server() as port:
         fitting = PING + b" " * (1_000_000 - len(PING))
         assert json.loads((await ask(port, body=fitting))[2]) == PONG
         for size in (1_000_001, 3_000_000):
+            status, _, body = await ask(port, body=b" " * size, headers={"Host": "x"})
+            assert (status, body[:41]) == (413, b"a request may have at most 1000000 bytes,")
+            # Programs with local rights may send more.
             status, _, body = await ask(port, body=b" " * size)
-            assert (status, body) == (413, b"a request may have at most 1000000 bytes\n")
+            assert (status, b"End Of File" in body) == (200, True)
         assert (await ask(port))[0] == 200
 
         chunked = (
@@ -286,21 +293,21 @@ async def test_a_page_is_the_last_thing_on_a_connection_when_asked() -> None:
 
 
 async def test_a_page_that_is_asked_for_with_a_large_body(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asgi_app, "BODY_SIZE_MAX", 1_000_000)
+    monkeypatch.setattr(reader, "REMOTE_SIZE_MAX", 1_000_000)
     async with server() as port:
-        assert (await ask(port, "GET", "/health", b" " * 1_000_000))[0] == 200
-        assert (await ask(port, "GET", "/health", b" " * 1_000_001))[0] == 413
+        assert (await ask(port, "GET", "/health", b" " * 1_000_000, headers={"Host": "x"}))[0] == 200
+        assert (await ask(port, "GET", "/health", b" " * 1_000_001, headers={"Host": "x"}))[0] == 413
 
 
 async def test_the_requests_of_an_address_hold_a_bounded_number_of_bytes() -> None:
     waiting = Waiting()
-    async with server(waiting, ConnectionLimits(100, 100, 100, 2_000_000)) as port, trio.open_nursery() as nursery:
+    async with server(waiting, memory=MemoryLimiter(local_size_max=2_000_000)) as port, trio.open_nursery() as nursery:
         call = b'{"jsonrpc":"2.0","method":"a_api.wait"}'
         large = PING + b" " * (600_000 - len(PING))
         nursery.start_soon(partial(ask, port, body=call + b" " * (600_000 - len(call))))
         await waiting.begun.wait()
         answer = await ask(port, body=large)
-        assert (answer[0], answer[2]) == (503, b"requests and replies hold too many bytes\n")
+        assert (answer[0], b"of 2000000 bytes" in answer[2]) == (503, True)
         assert (await ask(port, body=PING.replace(b"x", b"x" * 150_000)))[0] == 200
         assert (await ask(port, body=PING.replace(b"x", b"x" * 300_000)))[0] == 503
         waiting.go_on.set()
@@ -309,17 +316,52 @@ async def test_the_requests_of_an_address_hold_a_bounded_number_of_bytes() -> No
                 await trio.sleep(0.01)
 
 
+async def test_addresses_behind_a_proxy_hold_what_they_hold_themselves() -> None:
+    waiting, memory = Waiting(), MemoryLimiter(2_000_000)
+    async with server(waiting, memory=memory) as port, trio.open_nursery() as nursery:
+        large = b'{"jsonrpc":"2.0","method":"a_api.wait"}' + b" " * 400_000
+        nursery.start_soon(partial(ask, port, body=large, headers={"X-Forwarded-For": "10.0.0.1"}))
+        await waiting.begun.wait()
+        for address, status in (("10.0.0.1", 503), ("10.0.0.2", 200)):
+            assert (await ask(port, body=PING + b" " * 500_000, headers={"X-Forwarded-For": address}))[0] == status
+        assert (await ask(port, body=PING + b" " * 1_500_000))[0] == 200
+        waiting.go_on.set()
+    assert memory.used() == {"bytes": (0, LOCAL_SIZE_MAX), "remote_bytes": (0, 2_000_000)}
+
+
+@pytest.mark.parametrize("is_http2", [False, True])
+async def test_of_a_body_that_is_too_large_nothing_is_kept(monkeypatch: pytest.MonkeyPatch, is_http2: bool) -> None:
+    monkeypatch.setattr(reader, "REMOTE_SIZE_MAX", 30_000)
+    memory = MemoryLimiter()
+    async with server(memory=memory, is_http2=is_http2) as port, await trio.open_tcp_stream("127.0.0.1", port) as stream:
+
+        async def holds(size: int) -> None:
+            with trio.fail_after(20):
+                while memory.used()["remote_bytes"][0] != size:
+                    await trio.sleep(0.01)
+
+        if is_http2:
+            await stream.send_all(h2_start() + h2_request(1, is_whole=False))
+            pieces = [h2_frame(DATA, 1, b" " * 10_000)] * 4
+        else:
+            await stream.send_all(http_text("POST / HTTP/1.1", "Host: x", "Content-Length: 100000"))
+            pieces = [b" " * 10_000] * 4
+        for piece, size in zip(pieces, (10_000, 20_000, 30_000, 0), strict=True):
+            await stream.send_all(piece)
+            await holds(size)
+
+
 async def test_a_body_that_does_not_come_gives_way_to_one_that_does() -> None:
-    async with server(bounds=ConnectionLimits(100, 100, 100, 2_000_000)) as port, await trio.open_tcp_stream("127.0.0.1", port) as stream:
+    async with server(memory=MemoryLimiter(2_000_000)) as port, await trio.open_tcp_stream("127.0.0.1", port) as stream:
         large = PING + b" " * (600_000 - len(PING))
         await stream.send_all(http_text("POST / HTTP/1.1", "Host: x", "Content-Length: 600001") + large)
         await trio.sleep(0.2)
-        assert (await ask(port, body=large))[0] == 200
+        assert (await ask(port, body=large, headers={"Host": "x"}))[0] == 200
         assert await rest(stream) == 0
 
 
 async def test_a_body_without_an_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asgi_app, "BODY_SIZE_MAX", 100_000)
+    monkeypatch.setattr(reader, "REMOTE_SIZE_MAX", 100_000)
     monkeypatch.setattr(asgi_app, "DRAIN_SIZE_MAX", 200_000)
     async with server(bounds=ConnectionLimits(100, 1, 100)) as port, await trio.open_tcp_stream("127.0.0.1", port) as stream:
         await stream.send_all(http_text("POST / HTTP/1.1", "Host: x", "Content-Length: 999999999"))

@@ -40,8 +40,8 @@ class Door:
 
 @pytest.fixture
 async def door() -> Door:
-    """80 connections, of which 10 are for this machine, and 40 for each address; 20 requests, 20 sockets, 1000 bytes."""
-    return Door(ConnectionLimits(80, 20, 20, 1000))
+    """80 connections, of which 10 are for this machine, and 40 for each address; 20 requests, 20 sockets."""
+    return Door(ConnectionLimits(80, 20, 20))
 
 
 @pytest.mark.parametrize(
@@ -109,16 +109,15 @@ async def test_a_newcomer_gets_nothing_from_those_the_node_works_for(door: Door)
     assert door.limiter.register(REMOTE.format(2), lambda: None) is not None
 
 
-async def test_requests_and_bytes_are_taken_from_slow_ones(door: Door) -> None:
+async def test_requests_are_taken_from_slow_ones(door: Door) -> None:
     slow = door.enter(REMOTE.format(1))
     assert all(door.limiter.acquire(slow, ClientResource.REQUESTS) for _ in range(10))
-    assert door.limiter.acquire(slow, ClientResource.BYTES, 500)
     assert not door.limiter.acquire(slow, ClientResource.REQUESTS)
     quick = door.enter(REMOTE.format(1))
-    assert door.limiter.acquire(quick, ClientResource.BYTES, 1)
+    assert door.limiter.acquire(quick, ClientResource.REQUESTS)
     assert door.cut == [slow]
-    assert not door.limiter.acquire(slow, ClientResource.BYTES, 1)
-    assert not door.limiter.acquire(quick, ClientResource.BYTES, 500)
+    assert not door.limiter.acquire(slow, ClientResource.REQUESTS)
+    assert not door.limiter.acquire(quick, ClientResource.REQUESTS, 10)
 
 
 async def test_a_websocket_gives_way_when_it_was_silent_for_long(door: Door, autojump_clock: trio.testing.MockClock) -> None:
@@ -138,10 +137,10 @@ async def test_nothing_is_kept_of_those_who_left(door: Door) -> None:
         yield sum(door.limiter._used)
 
     for usage in [door.enter(REMOTE.format(i)) for i in range(100)]:
-        door.limiter.acquire(usage, ClientResource.BYTES, 5)
+        door.limiter.acquire(usage, ClientResource.REQUESTS)
         door.limiter.unregister(usage)
         door.limiter.unregister(usage)
-        door.limiter.release(usage, ClientResource.BYTES, 5)
+        door.limiter.release(usage, ClientResource.REQUESTS)
         door.limiter.touch(usage)
     assert list(tables()) == [0, 0, 0]
 

@@ -148,7 +148,7 @@ async def test_a_websocket_that_is_refused_is_closed() -> None:
 
 
 async def test_a_message_that_is_too_large_ends_the_socket(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rpc.http.asgi_app.BODY_SIZE_MAX", 10_000)
+    monkeypatch.setattr(reader, "REMOTE_SIZE_MAX", 10_000)
     async with server() as port, await trio.open_tcp_stream("127.0.0.1", port) as stream:
         await stream.send_all(upgrade())
         assert (await stream.receive_some(4096)).startswith(b"HTTP/1.1 101")

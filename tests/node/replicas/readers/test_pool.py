@@ -7,14 +7,17 @@ import pytest
 import trio
 from trio.testing import MockClock
 
+from node.ipc.calls import Call
 from node.ipc.channel import Channel
 from node.processor.processor import Processor
 from node.replicas.readers.messages import FromOwner, FromReader, PageRequest, Start
 from node.replicas.readers.pool import QUIET_SECONDS_MAX, ReaderPool
 from node.replicas.readers.publisher import Publisher
+from rpc.declare.method import Method, method
 from rpc.http import asgi_app
 from rpc.http.asgi_app import PageReply
 from rpc.jsonrpc.dispatch import Service
+from rpc.jsonrpc.memory import MemoryLimiter
 from tests.helpers.followed import new_site
 
 
@@ -67,4 +70,39 @@ async def test_a_page_is_not_made_again_for_each_that_asks_a_reader_for_it(monke
             messages = other.messages()
             assert isinstance(await anext(messages), Start)
             assert [(await anext(messages)).body for _ in range(3)] == [b"0"] * 3
+            nursery.cancel_scope.cancel()
+
+
+async def test_what_clients_of_readers_hold_counts_until_the_reader_has_taken_the_reply() -> None:
+    context, memory = new_site(is_producing=True), MemoryLimiter(4_000_000)
+    readers = ReaderPool(1, Publisher(context.chain, context.devchain), Processor(context.chain), None)
+    registry: dict[str, Method] = {}
+
+    @method("a_api.much", registry=registry)
+    def much(state: None) -> str:
+        """A reply that no socket takes at once."""
+        return "x" * 1_500_000
+
+    readers.serve(Service(registry.values(), wire=context.chain.state.wire, memory=memory, state=None), {})
+    ours, theirs = socket.socketpair()
+    ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1)
+    channel, other = Channel(ours, FromReader), Channel(theirs, FromOwner)
+    call = b'{"jsonrpc":"2.0","method":"a_api.much"}'
+    with ours, theirs:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(readers._talk, readers.each[0], channel)
+            nursery.start_soon(other.run)
+            for number, body in enumerate((call, call, b" " * 4_000_000)):
+                other.send(Call(number, body, "192.0.2.1", "it is elsewhere", False))
+            with trio.fail_after(20):
+                while memory.used()["remote_bytes"][0] < 1_500_000:
+                    await trio.sleep(0.01)
+                messages = other.messages()
+                assert isinstance(await anext(messages), Start)
+                replies = [await anext(messages) for _ in range(3)]
+                # The second one has no room for its reply, nor the third one for its body.
+                assert [len(reply.body) > 1_500_000 for reply in replies] == [True, False, False]
+                assert all(b"of 4000000 bytes" in reply.body for reply in replies[1:])
+                while memory.used()["remote_bytes"][0]:
+                    await trio.sleep(0.01)
             nursery.cancel_scope.cancel()

@@ -11,8 +11,6 @@ import trio.testing
 
 from rpc.http import connection
 from rpc.http.asgi_app import AsgiApp
-from rpc.http.connection_limits import ConnectionLimits
-from rpc.http.http1 import fast_path
 from tests.helpers.log_capture import capture_logs
 from tests.rpc.http.test_asgi_app import PING, Waiting, ask, server
 
@@ -211,16 +209,3 @@ async def test_a_client_that_has_left_before_the_wait_begins_is_noticed() -> Non
         with trio.fail_after(20):
             await waiting.ended.wait()
         assert waiting.cancelled
-
-
-@pytest.mark.parametrize("size", [fast_path.SMALL_SIZE_MAX, 4 * fast_path.SMALL_SIZE_MAX])
-async def test_calls_are_answered_whether_a_small_reply_fits_into_the_bounds_beforehand_or_is_counted(size: int) -> None:
-    waiting = Waiting()
-    async with server(waiting, ConnectionLimits(connections=8, requests=8, sockets=1, size=size)) as port, client(port) as here:
-        await here.stream.send_all(call() * 3 + call(WAIT) + call())
-        await waiting.begun.wait()
-        async with client(port) as other:
-            await other.stream.send_all(call())
-            assert (await other.answer())[1]["result"] == "x"
-        waiting.go_on.set()
-        assert [(await here.answer())[1]["result"] for _ in range(5)] == ["x", "x", "x", "done", "x"]

@@ -1,6 +1,8 @@
 """WebSockets over real connections: how they begin and end, what waits within bounds, and that tiny frames hold up nobody."""
 
+import gc
 import json
+import weakref
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import Any
@@ -10,11 +12,16 @@ import trio
 
 from rpc.http import connection
 from rpc.http.access import AccessPolicy
-from rpc.http.connection_limits import ConnectionLimits
 from rpc.http.websocket import rpc_session
+from rpc.http.websocket import server as websocket_server
+from rpc.http.websocket.frames import Frames
+from rpc.json import reader
+from rpc.json.reader import values_size
 from rpc.jsonrpc.dispatch import Service
+from rpc.jsonrpc.memory import MemoryLimiter
 from tests.helpers.attackers import head, upgrade, ws_frame
 from tests.helpers.log_capture import capture_logs
+from tests.helpers.push import pushing
 from tests.rpc.http.test_asgi_app import PING, PONG, Waiting, ask, server
 
 ANSWER = json.dumps(PONG, separators=(",", ":")).encode()
@@ -128,7 +135,7 @@ async def test_broken_frames_end_the_connection(broken: bytes, code: int) -> Non
 
 
 async def test_a_message_that_is_too_large_is_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rpc.http.asgi_app.BODY_SIZE_MAX", 1000)
+    monkeypatch.setattr(reader, "REMOTE_SIZE_MAX", 1000)
     async with server() as port, opened(port) as stream:
         with capture_logs() as lines:
             await stream.send_all(ws_frame(b" " * 500, is_last=False) + ws_frame(b" " * 501, 0))
@@ -184,27 +191,80 @@ async def test_a_socket_waits_for_so_many_broadcasts_only(monkeypatch: pytest.Mo
 
 
 async def test_messages_that_have_not_arrived_as_a_whole_are_counted() -> None:
-    async with server(bounds=ConnectionLimits(100, 100, 100, 200_000)) as port:
+    async with server(memory=MemoryLimiter(200_000)) as port:
         async with opened(port) as stream:
             await stream.send_all(ws_frame(b"x" * 90_000, is_last=False))
             await stream.send_all(ws_frame(b"x" * 20_000, 0, is_last=False))
-            assert await until_end(stream) == b""  # an address may hold half of it
+            said = await until_end(stream)  # an address may hold half of it
+            assert said[2:4] == (1013).to_bytes(2, "big")
+            assert b"200000 bytes" in said
         async with opened(port) as stream:
             for _ in range(3):
                 await stream.send_all(ws_frame(PING + b" " * 40_000, is_last=False) + ws_frame(b" " * 40_000, 0))
                 assert await receive(stream, len(ANSWER) + 2) == framed(ANSWER)
 
 
+async def test_a_message_counts_as_long_as_it_is_answered() -> None:
+    waiting, memory = Waiting(), MemoryLimiter()
+    async with server(waiting, memory=memory) as port, opened(port) as stream:
+        with trio.fail_after(20):
+            await stream.send_all(ws_frame(WAIT, is_last=False) + ws_frame(b" " * 100_000, 0))
+            await waiting.begun.wait()
+            # The message until the next one is read, the values of the call that waits.
+            while (held := memory.used()["remote_bytes"][0]) != values_size(WAIT + b" " * 100_000):
+                assert held > 100_000
+                await trio.sleep(0.01)
+            waiting.go_on.set()
+            await receive(stream, 10)
+            while memory.used()["remote_bytes"][0]:
+                await trio.sleep(0.01)
+
+
+@pytest.mark.parametrize("is_local", [False, True])
+async def test_how_large_a_message_may_be_is_a_matter_of_rights(monkeypatch: pytest.MonkeyPatch, is_local: bool) -> None:
+    monkeypatch.setattr(reader, "REMOTE_SIZE_MAX", 1000)
+    async with server() as port, await trio.open_tcp_stream("127.0.0.1", port) as stream:
+        await stream.send_all(upgrade().replace(b"Host: x", b"Host: localhost:%d" % port) if is_local else upgrade())
+        await stream.receive_some(4096)
+        await stream.send_all(ws_frame(PING + b" " * 900, is_last=False) + ws_frame(b" " * 901, 0))
+        assert await receive(stream, 4) == (framed(ANSWER)[:4] if is_local else b"\x88\x02\x03\xf1")  # 1009
+
+
+async def test_what_a_connection_has_received_is_freed_at_its_end_without_the_collector() -> None:
+    seen: list[weakref.ref[Frames]] = []
+
+    class Seen(Frames):
+        def __init__(self, size_max: int) -> None:
+            super().__init__(size_max)
+            seen.append(weakref.ref(self))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(websocket_server, "Frames", Seen)
+        gc.disable()
+        try:
+            async with pushing() as world, await trio.open_tcp_stream("127.0.0.1", world.port) as stream:
+                await stream.send_all(upgrade())
+                await stream.receive_some(4096)
+                await stream.send_all(ws_frame(b"x" * 1000, is_last=False))
+                await stream.aclose()
+                with trio.fail_after(20):
+                    while seen[0]() is not None:
+                        await trio.sleep(0.01)
+        finally:
+            gc.enable()
+
+
 async def test_answers_hold_a_bounded_number_of_bytes() -> None:
-    """What an address may hold is 1 MB: an answer of 900 KB fits, since its request counts no longer; one of 2 MB doesn't."""
-    async with server(bounds=ConnectionLimits(100, 100, 100, 2_000_000)) as port:
+    """What an address may hold is 1 MB: an answer of 400 KB fits with its request; one of 800 KB doesn't, nor do those to a batch."""
+    async with server(memory=MemoryLimiter(2_000_000)) as port:
         async with opened(port) as stream:
-            await stream.send_all(ws_frame(PING.replace(b'"x"', b'"%s"' % (b"x" * 900_000))))
-            assert len(await receive(stream, 900_000)) == 900_000
+            await stream.send_all(ws_frame(PING.replace(b'"x"', b'"%s"' % (b"x" * 400_000))))
+            assert len(await receive(stream, 400_000)) == 400_000
         async with opened(port) as stream:
             await stream.send_all(ws_frame(b"[" + b"1," * 4_999 + b"1]"))
-            # What the system took at once is all that comes.
-            assert len(await until_end(stream)) < 100_000
+            assert b"of 2000000 bytes" in await stream.receive_some(4096)
+            await stream.send_all(ws_frame(PING.replace(b'"x"', b'"%s"' % (b"x" * 800_000))))
+            assert await until_end(stream) == b""
 
 
 async def test_tiny_frames_hold_up_nobody() -> None:
