@@ -1,1 +1,1 @@
-"""Blocks from files, applied to a chain, from genesis or from a snapshot."""
+"""Applies blocks from files to a chain, from genesis or from a snapshot."""

@@ -1,4 +1,4 @@
-"""Applies blocks of a source to a chain, one after another: for nodes that start, replays, exports and the library."""
+"""Applies the blocks of a source to a chain: for the start of a node, replays, exports and the library."""
 
 import re
 from collections import deque
@@ -26,24 +26,24 @@ from state.tables import State
 
 BLOCKS_BETWEEN_KEEPS = 1000
 SLICE_SECONDS = 0.05
-PIPED_BLOCKS = 64  # that are read from a pipe at a time, in a thread
+PIPED_BLOCKS = 64  # read from a pipe at a time, in a thread
 
-# For blocks that this node has checked before it wrote them. The merkle root is compared all the same, since damage to the file
-# shows there; the limit of missed blocks is lifted, since blocks after a long gap were accepted once.
+# For blocks that this node checked before it wrote them. The Merkle root is still compared, to detect damage to the file. The limit of
+# missed blocks is lifted, because blocks after a long gap were accepted before.
 TRUST_OWN = (TRUSTED | Skip.UNDO_HISTORY_CHECK) & ~Skip.MERKLE_CHECK
 
 _POINT = re.compile(r"([0-9]{1,10})(?::([0-9]{1,10}))?", re.ASCII)
 
 
 class BlockPoint(Struct, frozen=True):
-    """A point of a chain: after a block, or, with `transactions`, inside a block, after that many of its transactions."""
+    """A point in a chain: after a block or, with `transactions`, inside a block after that many of its transactions."""
 
     block: int
     transactions: int | None = None
 
     @classmethod
     def parse(cls, text: str) -> Self | None:
-        """Return the point that `N` or `N:T` names, None for any other text."""
+        """Parse `N` or `N:T`. None for any other text."""
         found = _POINT.fullmatch(text)
         if found is None or int(found[1]) >= WORD32 or (found[2] and not int(found[1])):
             return None
@@ -51,7 +51,7 @@ class BlockPoint(Struct, frozen=True):
 
     @property
     def whole_blocks(self) -> int:
-        """The number of blocks that are applied as a whole."""
+        """The number of blocks that are applied completely."""
         return self.block - (self.transactions is not None)
 
     def __str__(self) -> str:
@@ -59,7 +59,7 @@ class BlockPoint(Struct, frozen=True):
 
 
 class BlockRefused(NodeError):
-    """A block of a file can't be applied: its `number`, and the `reason` in the chain's spelling."""
+    """Error for a block of a file that can't be applied: its `number`, and the `reason` in the chain's spelling."""
 
     STATUS = Status.DAMAGED
 
@@ -69,11 +69,11 @@ class BlockRefused(NodeError):
 
 
 class ChainCursor:
-    """A chain, and the blocks of a source that follow its head: `blocks`, each of which must be applied before the next is taken.
+    """A chain, and the blocks of a source after its head (`blocks`). Each must be applied before the next is taken.
 
-    `skip` are the checks that are left out. The signatures of the blocks `signed` are checked all the same: no later block confirms that
-    of the last one, and that of block 1 shows whose chain it is. Blocks up to `trusted` have been checked before. `checkpoints` are the ids
-    that blocks must have, by number. Where signatures are checked, `workers` processes recover their keys ahead.
+    `skip_flags` are the checks to skip. The witness signatures of the blocks `signed` are always checked: no later block confirms the last
+    one, and that of block 1 identifies the chain. Blocks up to `trusted` were checked before. `checkpoints` maps numbers to required block
+    ids. If signatures are checked, `workers` processes recover their keys in advance.
     """
 
     def __init__(
@@ -90,11 +90,11 @@ class ChainCursor:
         self.chain, self.source = chain, source
         self._skip, self._signed, self._trusted, self._checkpoints = skip_flags, signed, trusted, checkpoints or {}
         self._ahead = BlockPrefetcher(source, chain.state.wire, workers, skip_flags, trusted=trusted)
-        # One iterator for all who ask: a loop that ends early leaves the rest to the next one.
+        # A single iterator: a loop that ends early leaves the rest to the next loop.
         self.blocks = iter(self._ahead)
 
     def apply(self, block: SignedBlock, transactions: int | None = None) -> None:
-        """Apply the block that must be the next one, or only its first `transactions`. Raises BlockRefused."""
+        """Apply the next block, or only its first `transactions`. Raises BlockRefused."""
         chain, number = self.chain, block.number
         self._require_next(block)
         skip = self._skip if number > self._trusted else TRUSTED
@@ -125,8 +125,8 @@ class ChainCursor:
             raise BlockRefused(number, reason)
 
     def close(self) -> None:
-        """Close the source, and end the processes; `blocks` ends."""
-        with suppress(ValueError):  # a thread waits for a block of a pipe
+        """Close the source, end `blocks` and stop the worker processes."""
+        with suppress(ValueError):  # raised while a thread waits for a block of a pipe
             self.blocks.close()
         self._ahead.close()
         self.source.close()
@@ -140,9 +140,9 @@ async def replay(
     stop: trio.Event | None = None,
     after: Callable[[], Awaitable[None] | None] = lambda: None,
 ) -> bool:
-    """Apply blocks up to `until`; returns False when `stop` was set, True at the end of the blocks as well. Raises BlockRefused.
+    """Apply blocks up to `until` or their end. Return False if `stop` was set. Raises BlockRefused.
 
-    `after` is called after each block, and awaited if it has something to wait for. The rest is as with `paced`.
+    `after` is called after each block; an awaitable that it returns is awaited. For the rest see `paced`.
     """
     end = BlockPoint(until) if isinstance(until, int) else until
     async with aclosing(paced(cursor, progress, stop)) as blocks:
@@ -162,9 +162,9 @@ async def replay(
 
 
 async def paced(cursor: ChainCursor, progress: Progress | None = None, stop: trio.Event | None = None) -> AsyncGenerator[SignedBlock, None]:
-    """Yield the blocks of a cursor until `stop` is set; each must be applied before the next is taken. Raises BlockRefused.
+    """Yield the blocks of a cursor until `stop` is set. Each must be applied before the next is taken. Raises BlockRefused.
 
-    Other tasks get their turn every SLICE_SECONDS. The cursor is closed in every case; use `aclosing`.
+    Other tasks run every SLICE_SECONDS. The cursor is always closed at the end; use `aclosing`.
     """
     chain, source = cursor.chain, cursor.source
     progress = progress or Progress(source.size, source.last)
@@ -195,7 +195,7 @@ async def paced(cursor: ChainCursor, progress: Progress | None = None, stop: tri
 
 
 async def each(cursor: ChainCursor, stop: trio.Event) -> AsyncGenerator[SignedBlock, None]:
-    """Yield blocks. Those of a pipe are read in a thread, since it may take any time until there are some; `stop` ends that."""
+    """Yield the blocks of a cursor until `stop` is set. Those of a pipe are read in a thread, because reading can block for any time."""
 
     def read() -> tuple[list[SignedBlock], FileError | None]:
         some: list[SignedBlock] = []
@@ -222,7 +222,7 @@ async def each(cursor: ChainCursor, stop: trio.Event) -> AsyncGenerator[SignedBl
 
 
 def keep_last_block_only(chain: Chain) -> None:
-    """Have a chain keep the last irreversible block alone: rules ask for no older one, and all together would fill the memory."""
+    """Make a chain retain only its last irreversible block, to save memory. Rules need no older one."""
     state = chain.state
     blocks = deque[SignedBlock](() if chain.head is None else (chain.head,))
 

@@ -1,4 +1,4 @@
-"""Starts a chain from the newest snapshot that fits, in place of genesis; the blocks after it are applied by others."""
+"""Starts a chain from the newest snapshot that fits, instead of genesis. The caller applies the blocks after it."""
 
 import time
 from pathlib import Path
@@ -21,13 +21,13 @@ _log = Log("snapshots")
 def resume(
     chain: Chain, folder: Path, disk: Disk, older: Older | None, *, latest: int | None = None, is_owner: bool = True
 ) -> LoadedSnapshot | None:
-    """Put a chain at genesis where the newest snapshot in a folder was taken that fits; returns None if it stays at genesis.
+    """Load the newest snapshot in a folder that fits into a chain at genesis. Return None if none fits.
 
-    A snapshot fits if it is whole, was taken with the same rules and plugins, not after block `latest`, and at a block that `older`
-    finds; without `older` the caller compares the blocks. The owner of the folder logs why others don't fit, and renames those that are
-    broken or of other blocks, so that they aren't tried again and don't count among the newest.
+    A snapshot fits if it is whole, has the same rules and plugins, is not after block `latest`, and its block is the one that `older`
+    finds; without `older` the caller compares the blocks. The owner of the folder logs why others don't fit. It renames those that are
+    corrupt or of other blocks, so that they aren't tried again and don't count among the newest.
 
-    The caller has the tables filled that are left: at once by `LoadedSnapshot.finish`, or between other tasks by `complete`.
+    The caller must load the remaining tables, at once by `LoadedSnapshot.finish`, or between other tasks by `complete`.
     """
     begun = time.perf_counter()
     for path in paths(folder, disk):
@@ -56,7 +56,7 @@ def resume(
 
 
 async def complete(loaded: LoadedSnapshot, gate: ReadGate = ALWAYS_OPEN) -> None:
-    """Fill the tables that the start has left for later, a chunk at a time, between other tasks. Raises Broken."""
+    """Load the remaining tables of a snapshot, a chunk at a time, between other tasks. Raises CorruptSnapshot."""
     begun = time.perf_counter()
     for _ in loaded.steps():
         await trio.sleep(0)

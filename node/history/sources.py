@@ -1,7 +1,4 @@
-"""Where blocks are read from: a file in any form, a folder of such files in the order of their blocks, a data folder, or a pipe.
-
-It must not know any state.
-"""
+"""Sources of blocks: a file in any format, a folder of such files, a data folder, or a pipe."""
 
 import os
 import stat
@@ -22,10 +19,10 @@ STANDARD_INPUT_NAME = Path("standard input")
 
 
 class BlockSource(Protocol):
-    """Blocks in their order, read one by one; memory is bounded by the largest of them. Reading raises FileError.
+    """Blocks in order, read one by one. Memory is bounded by the largest block. Reading raises FileError.
 
-    `size` is the number of bytes that there are, 0 where that isn't known, `position` how many of them have been read, and `last` the
-    number of the last block, 0 where that can't be found without reading everything. `is_pipe`: reading may wait for who writes.
+    `size` is the total in bytes (0: unknown). `last` is the number of the last block, or 0 if finding it would need reading everything.
+    `is_pipe`: reading can wait for the writer.
     """
 
     path: Path
@@ -35,19 +32,19 @@ class BlockSource(Protocol):
 
     @property
     def position(self) -> int:
-        """The number of bytes that have been read."""
+        """The number of bytes read so far."""
 
     def __iter__(self) -> Iterator[SignedBlock]:
         """Yield the blocks."""
 
     def close(self) -> None:
-        """Close what is open."""
+        """Close open files."""
 
 
 def open_source(path: Path, wire: Wire, first: int = 1) -> BlockSource:
     """Open blocks from number `first` on: a block log or JSON lines, plain, gzip or zstd; or a folder of such files; or a data folder.
 
-    `-` is the standard input. Files that can't be sought in, as `<(...)` of a shell, are read like it. Raises FileError.
+    `-` is the standard input. Pipes, for example a shell's `<(...)`, are read in the same way. Raises FileError.
     """
     try:
         if path == STANDARD_INPUT:
@@ -71,9 +68,9 @@ def is_pipe(path: Path) -> bool:
 
 
 class BlockFiles:
-    """The blocks of all files of a folder, in the order of their first blocks. Each must go on where the one before ends.
+    """The blocks of all files in a folder, ordered by their first blocks. Each file must continue where the previous one ends.
 
-    Folders in it and hidden files are left out. One file is open at a time.
+    Subfolders and hidden files are ignored. One file is open at a time.
     """
 
     is_pipe = False
@@ -82,7 +79,7 @@ class BlockFiles:
         self.path, self._wire, self._first = path, wire, first
         self._files = self._in_order()
         if not self._files:
-            raise FileError(f"{path}: holds no files of blocks")
+            raise FileError(f"{path}: has no block files")
         self.size = sum(size for _, _, size in self._files)
         self._open: BlockFile | None = BlockFile(self._files[-1][1], wire)
         self.last = self._open.last
@@ -90,7 +87,7 @@ class BlockFiles:
         self.close()
 
     def _in_order(self) -> list[tuple[int, Path, int]]:
-        """Return the number of the first block, the path and the size of each file that has blocks."""
+        """Return the first block's number, the path and the size of each file with blocks, sorted by number."""
         found = []
         try:
             paths = [path for path in self.path.iterdir() if not path.name.startswith(".") and path.is_file()]
@@ -107,7 +104,7 @@ class BlockFiles:
 
     @property
     def position(self) -> int:
-        """The number of bytes of all files, packed as they are, that have been read."""
+        """The number of bytes read from all files, before decompression."""
         return self._done + (0 if self._open is None else self._open.position)
 
     def close(self) -> None:
@@ -119,12 +116,12 @@ class BlockFiles:
     def __iter__(self) -> Iterator[SignedBlock]:
         before: tuple[int, Path] | None = None
         for place, (begin, path, size) in enumerate(self._files):
-            # A file is left out whose blocks all come before the first that is wanted, as the start of the next one shows.
+            # Skip a file whose blocks all come before the first wanted one, which the start of the next file shows.
             if place + 1 < len(self._files) and self._files[place + 1][0] <= self._first:
                 self._done += size
                 continue
             if before is not None and begin != before[0] + 1:
-                raise FileError(f"{path}: begins with block {begin}, and {before[1]}, the file before, ends with block {before[0]}")
+                raise FileError(f"{path}: begins with block {begin}, and {before[1]}, the previous file, ends with block {before[0]}")
             self._open = BlockFile(path, self._wire, self._first)
             last = begin - 1
             for block in self._open:
@@ -136,7 +133,7 @@ class BlockFiles:
 
 
 class Pipe:
-    """What can only be read once, from its start to its end. The first bytes are kept, since the form is found in them."""
+    """A pipe, which can only be read once, from start to end. The first bytes are retained to detect the format."""
 
     KEPT = 4
 
@@ -148,11 +145,11 @@ class Pipe:
         self._at = len(self._start)
 
     def size(self) -> int:
-        """Return 0: it isn't known."""
+        """Return 0, which means unknown."""
         return 0
 
     def read(self, size: int, start: int) -> bytes:
-        """Return up to `size` bytes from where the last read has ended; none at the end."""
+        """Return up to `size` bytes from the end of the last read on; b"" at the end."""
         if start < len(self._start):
             return self._start[start : start + size]
         assert start == self._at, "a pipe is read from its start to its end"
@@ -167,9 +164,9 @@ class Pipe:
 
 
 class OlderBlocks:
-    """Blocks of a source by number, for a chain that has begun after them: of a block log that isn't packed, none of anything else.
+    """Random access to the blocks before a chain's start, by number. Works for an uncompressed block log; finds none in other sources.
 
-    The places of all blocks are looked up at the first question, in windows of the file: 8 bytes a block are kept.
+    The first call of `find` reads the offsets of all blocks, and keeps 8 bytes per block in memory.
     """
 
     def __init__(self, path: Path, wire: Wire) -> None:
@@ -179,7 +176,7 @@ class OlderBlocks:
         self._begin = 0
 
     def find(self, number: int) -> bytes | None:
-        """Return a block as bytes, None where it can't be found."""
+        """Return a block as bytes, or None."""
         if self._starts is None:
             self._starts = self._look()
         place = number - self._begin
@@ -189,7 +186,7 @@ class OlderBlocks:
         return self._file.read(self._starts[place + 1] - OFFSET.size - start, start)
 
     def close(self) -> None:
-        """Close the file; nothing is found any more."""
+        """Close the file. Later calls of `find` return None."""
         if self._file is not None:
             self._file.close()
             self._file = None
@@ -198,7 +195,7 @@ class OlderBlocks:
         path = self._path / LOG_NAME if self._path.is_dir() else self._path
         none: array[int] = array("Q")
         try:
-            # The open file is kept as long as the chain is.
+            # The file stays open until `close`.
             file = SYSTEM.open_to_read(path) if path.is_file() else None
             if file is None:
                 return none

@@ -1,1 +1,1 @@
-"""Snapshot files: how they are written, checked, found at a start, and made while the node runs. What they hold is state/snapshot's."""
+"""Snapshot files: writing, checking, loading at a start, and saving while the node runs. state/snapshot encodes their content."""

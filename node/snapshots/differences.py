@@ -1,4 +1,4 @@
-"""How two states differ, for people who look for where two nodes went apart."""
+"""Human-readable differences between two states, to find where two nodes diverged."""
 
 from ast import literal_eval
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ TEXT_MAX = 200
 
 
 def differences(first: State, second: State, rows_max: int) -> Iterator[str]:
-    """Yield a line for each part of the states that differs, and below it the first rows with the fields that do."""
+    """Yield a line for each part of the states that differs, then the differing fields of its first `rows_max` differing rows."""
     ones, others = parts_of(first), parts_of(second)
     for name in dict.fromkeys((*ones, *others)):
         if name not in ones or name not in others:
@@ -39,7 +39,7 @@ def _row(key: str, left: dict[str, str] | None, right: dict[str, str] | None) ->
 
 
 def _readable(text: str) -> str:
-    """Return the text of a value, in hex if it is that of bytes, as ids are shown everywhere else."""
+    """Return the text of a value; bytes are shown in hex, like ids elsewhere."""
     if not text.startswith(("b'", 'b"')):
         return text
     try:

@@ -1,6 +1,6 @@
-"""Dumps: a whole chain at its very moment in one file, for chains in memory. A dump is a snapshot with blocks, and three sections more.
+"""Dumps: a whole chain at its head in one file, for chains in memory. A dump is a snapshot with blocks and two more sections.
 
-`coind snapshot load` takes a dump as well, and installs the snapshot in it. Nothing here knows how a node runs.
+`coind snapshot load` accepts a dump too, and installs the snapshot in it.
 """
 
 from collections.abc import Callable, Iterator
@@ -26,11 +26,11 @@ Extra = TypeVar("Extra")
 
 
 def dump(chain: Chain, path: Path, disk: Disk, extra: bytes = b"") -> int:
-    """Write a chain into a file, with what the node adds (`extra`), and return the size of the file. Raises SnapshotError.
+    """Write a chain and the node's data (`extra`) into a file. Return the file's size in bytes. Raises SnapshotError.
 
-    A dump that is there already is replaced once the new one is whole, any other file refused. The chain stays as it is.
+    An existing dump is replaced atomically; any other file is refused. The chain doesn't change.
     """
-    assert len(extra) <= EXTRA_SIZE_MAX, "what the node adds is small"
+    assert len(extra) <= EXTRA_SIZE_MAX, "the node's data is small"
     require_replaceable(path, disk)
     rest = chain_tail(chain)
     try:
@@ -49,7 +49,7 @@ def dump(chain: Chain, path: Path, disk: Disk, extra: bytes = b"") -> int:
 
 
 def require_replaceable(path: Path, disk: Disk) -> None:
-    """Refuse to write over what is no dump: a slip in a path must not cost a file, a link or a device. Raises SnapshotError."""
+    """Refuse to overwrite anything but a dump, so that a mistyped path costs no file, link or device. Raises SnapshotError."""
     try:
         for each in (path, path.with_name(path.name + NEW)):
             try:
@@ -61,7 +61,7 @@ def require_replaceable(path: Path, disk: Disk) -> None:
             finally:
                 file.close()
             if start and start != MAGIC:
-                raise SnapshotError(f"{each}: is there already, and is no dump; it stays as it is")
+                raise SnapshotError(f"{each}: exists and is not a dump; choose another path")
     except OSError as error:
         raise Unwritable(f"{path}: the dump can't be written: {error.strerror}") from None
     except ValueError as error:
@@ -69,14 +69,14 @@ def require_replaceable(path: Path, disk: Disk) -> None:
 
 
 def load(chain: Chain, path: Path, disk: Disk, read_extra: Callable[[bytes], Extra]) -> Extra:
-    """Put a chain where the one of a dump was, and return what the node has added, as `read_extra` reads it, which raises ValueError.
+    """Replace a chain by the one in a dump. Return the node's data, parsed by `read_extra`, which can raise ValueError.
 
     Raises NodeError, and then nothing has changed.
     """
     dumped = Snapshot(path, disk)
     try:
         if not dumped.has(REST):
-            raise IncompatibleSnapshot(f"{path}: is no dump but a snapshot; install it in a data folder: coind snapshot load")
+            raise IncompatibleSnapshot(f"{path}: is a snapshot, not a dump; install it in a data folder: coind snapshot load")
         require_fit(dumped, chain)
         dumped.check_schema(REST, REST_SCHEMA)
         dumped.check_schema(EXTRA, EXTRA_SCHEMA)
@@ -96,7 +96,7 @@ def load(chain: Chain, path: Path, disk: Disk, read_extra: Callable[[bytes], Ext
 
 
 def packed(dumped: Snapshot, chain: Chain) -> Iterator[bytes]:
-    """Yield the blocks of a dump as bytes, the oldest first. Raises Unfit."""
+    """Yield the blocks of a dump as bytes, the oldest first. Raises IncompatibleSnapshot."""
     wire = chain.state.wire
     for block in blocks_of(dumped, wire):
         yield wire.pack_block(block)

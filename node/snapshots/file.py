@@ -1,17 +1,17 @@
-"""The file of a snapshot: sections of compressed chunks, an index with the digest of each, and the digest of the index.
+"""The snapshot file format: sections of compressed chunks, an index with the digest of each, and the digest of the index.
 
     8 bytes   MAGIC
     4 bytes   the version of the format, little endian
     4 bytes   zeros
     sections  each a sequence of chunks: packed size and size (4 bytes each, little endian), then that many bytes of zstd
     index     JSON: an `Index`
-    8 bytes   where the index begins, little endian
+    8 bytes   offset of the index, little endian
     32 bytes  BLAKE2b of the first 16 bytes and of everything from the index on up to here
 
-Zeros follow a chunk that would be shorter than 1/64 of what is packed in it: so the size of a file says how much may be in it.
+A chunk is padded with zeros to at least 1/64 of its unpacked size, so the file's size limits the unpacked size.
 
-Sections follow each other without a gap, so that every byte of the file is under a digest. The index comes last because a section's
-digest is known when it has been written: nothing has to be kept in memory but one chunk.
+Sections follow each other without a gap, so a digest covers every byte. The index comes last, because a section's digest is known only
+after writing it. So the writer needs just one chunk in memory.
 """
 
 import struct
@@ -34,38 +34,38 @@ START, CHUNK, END = struct.Struct("<8sII"), struct.Struct("<II"), struct.Struct(
 DIGEST_SIZE = 32
 LEVEL = 1  # of zstd: 3 takes twice the time for a tenth less
 CHUNK_SIZE_MAX = 1 << 31
-# As many bytes are unpacked of a file for each of its own, and so many more.
+# Limit of the unpacked bytes: UNPACKED_PER_BYTE times the file's size, plus UNPACKED_FREE.
 UNPACKED_PER_BYTE, UNPACKED_FREE = 64, 1 << 20
 INDEX_SIZE_MAX = 1 << 26
 READ_SIZE = 1 << 20
 
 
 class SnapshotError(FileError):
-    """A snapshot can't be used; the text names the file and the reason."""
+    """Error for a snapshot that can't be used. The text names the file and the reason."""
 
 
 class CorruptSnapshot(SnapshotError):
-    """The file is damaged."""
+    """Error for a damaged file."""
 
 
 class IncompatibleSnapshot(SnapshotError):
-    """The file is whole, and can't serve here: another format, other rules, another chain, other plugins; or it isn't there."""
+    """Error for a whole file that doesn't fit: another format, rules, chain or plugins. Also for a missing file."""
 
     STATUS = Status.REFUSED
 
 
 class Unwritable(SnapshotError):
-    """The folder of snapshots, or the file of one, can't be written, or isn't a folder."""
+    """Error for a snapshot file or folder that can't be written."""
 
     STATUS = Status.DISK
 
 
 class OffChainSnapshot(IncompatibleSnapshot):
-    """The file is whole, and was taken at a block that the block log doesn't have."""
+    """Error for a whole file that was taken at a block which the block log doesn't have."""
 
 
 class Section(Struct, frozen=True):
-    """A section: where it lies, its digest (BLAKE2b, hex), and a digest of what its rows consist of."""
+    """A section: its start and size in bytes, its digest (BLAKE2b, hex), and a digest of its row schema."""
 
     name: str
     schema: str
@@ -75,13 +75,13 @@ class Section(Struct, frozen=True):
 
 
 class Index(Struct, frozen=True, kw_only=True):
-    """All about a snapshot but its data."""
+    """Metadata of a snapshot."""
 
     program: str  # the version of the program that made it
     chain: ChainMark
     head: SnapshotHeader
     sections: tuple[Section, ...]
-    spec: str = ""  # what decides what blocks do to the state (node/storage/spec_copy.py); snapshots of before are without
+    spec: str = ""  # copy of the spec (node/storage/spec_copy.py); empty in old snapshots
 
 
 class SnapshotWriter:
@@ -119,9 +119,9 @@ class SnapshotWriter:
 
 
 class Snapshot:
-    """A snapshot file that is open to read. Its index is read and checked at once, a section when it is asked for.
+    """A snapshot file open for reading. The index is read and checked at once, a section on request.
 
-    Raises Broken, and Unfit for another version of the format.
+    Raises CorruptSnapshot, and IncompatibleSnapshot for another version of the format.
     """
 
     def __init__(self, path: Path, disk: Disk) -> None:
@@ -144,7 +144,7 @@ class Snapshot:
 
     @property
     def head(self) -> SnapshotHeader:
-        """The block that it was taken at, with what the chain keeps beside tables."""
+        """The block that it was taken at, and the chain data that is not in tables."""
         return self.index.head
 
     def close(self) -> None:
@@ -156,15 +156,15 @@ class Snapshot:
         return name in self._by_name
 
     def check_schema(self, name: str, schema: str) -> None:
-        """Raise Unfit unless there is a section of this name with rows of this form."""
+        """Raise IncompatibleSnapshot unless there is a section of this name with this schema."""
         section = self._by_name.get(name)
         if section is None:
             raise IncompatibleSnapshot(f"{self.path}: has no {name}")
         if section.schema != schema_digest(schema):
-            raise IncompatibleSnapshot(f"{self.path}: {name} has another form than this version of the program gives it")
+            raise IncompatibleSnapshot(f"{self.path}: {name} has another schema than in this version of the program")
 
     def chunks(self, name: str) -> Iterator[bytes]:
-        """Yield the chunks of a section, the first of them when the whole section has been checked. Raises Broken."""
+        """Check the digest of a section, then return an iterator of its chunks. Raises CorruptSnapshot."""
         section = self._by_name[name]
         data = self._read(section.size, section.start)
         if len(data) != section.size or digest_of(data).hexdigest() != section.digest:
@@ -172,7 +172,7 @@ class Snapshot:
         return self._unpacked(name, data)
 
     def check(self, progress: Callable[[int], None] = lambda size: None) -> None:
-        """Check the digests of all sections. Raises Broken."""
+        """Check the digests of all sections. Raises CorruptSnapshot."""
         for section in self.index.sections:
             self.chunks(section.name)
             progress(section.size)
@@ -183,7 +183,7 @@ class Snapshot:
         unpacker = zstandard.ZstdDecompressor()
         for packed, size in self._sized(name, data):
             try:
-                # The frame says its size as well, and room for that is made before anything is unpacked.
+                # zstandard allocates the size given in the frame before it unpacks anything.
                 if zstandard.frame_content_size(packed) != size:
                     raise CorruptSnapshot(f"{self.path}: a chunk of {name} has an impossible size")
                 chunk = unpacker.decompress(packed, max_output_size=size)
@@ -194,7 +194,7 @@ class Snapshot:
             yield chunk
 
     def _sized(self, name: str, data: bytes) -> list[tuple[memoryview, int]]:
-        """Return the packed chunks of a section with their sizes, once it is known that all together aren't too large. Raises Broken."""
+        """Return the packed chunks of a section with their unpacked sizes. Raises CorruptSnapshot, also if their total is too large."""
         found, at = [], 0
         while at < len(data):
             try:
@@ -209,29 +209,29 @@ class Snapshot:
         unpacked, most = sum(self._unpacked_sizes.values()), UNPACKED_FREE + UNPACKED_PER_BYTE * self.size
         if unpacked > most:
             raise CorruptSnapshot(
-                f"{self.path}: {unpacked:,} bytes and more are packed in it, and {most:,} may be in a file of {self.size:,}"
+                f"{self.path}: it unpacks to {unpacked:,} bytes or more, and {most:,} are allowed for a file of {self.size:,} bytes"
             )
         return found
 
     def _read_index(self) -> Index:
         start = self._read(START.size, 0)
         if len(start) != START.size or not start.startswith(MAGIC):
-            raise CorruptSnapshot(f"{self.path}: is no snapshot")
+            raise CorruptSnapshot(f"{self.path}: is not a snapshot")
         _, version, zeros = START.unpack(start)
         tail = END.size + DIGEST_SIZE
         begin = END.unpack(self._read(END.size, self.size - tail))[0] if self.size >= START.size + tail else 0
         is_sound = START.size <= begin <= self.size - tail and self.size - tail - begin <= INDEX_SIZE_MAX
         end = self._read(self.size - begin, begin) if is_sound else b""
         is_whole = is_sound and digest_of(start + end[:-DIGEST_SIZE]).digest() == end[-DIGEST_SIZE:]
-        # A later version of the format may end in another way; a flipped bit in the number must not look like one that does.
+        # A later version of the format can have another end. A flipped bit in the version must not look like such a version.
         if version != VERSION and (is_whole or not is_sound):
-            raise IncompatibleSnapshot(f"{self.path}: is of version {version} of the format, this program reads {VERSION}; save it anew")
+            raise IncompatibleSnapshot(f"{self.path}: has version {version} of the format, this program reads {VERSION}; save it again")
         if not is_whole or zeros:
             raise CorruptSnapshot(f"{self.path}: damaged, or not written to its end")
         try:
             index = msgspec.json.decode(end[:-tail], type=Index)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise IncompatibleSnapshot(f"{self.path}: its index has another form: {error}") from None
+            raise IncompatibleSnapshot(f"{self.path}: its index is malformed: {error}") from None
         at = START.size
         for section in index.sections:
             if section.start != at or section.size < 0:
@@ -249,10 +249,10 @@ class Snapshot:
 
 
 def digest_of(data: bytes = b"") -> blake2b:
-    """Return the digest that the format uses, of these bytes so far."""
+    """Return the format's digest, updated with `data`."""
     return blake2b(data, digest_size=DIGEST_SIZE)
 
 
 def schema_digest(schema: str) -> str:
-    """Return a short digest of what rows consist of."""
+    """Return a short digest of a schema."""
     return blake2b(schema.encode(), digest_size=8).hexdigest()

@@ -1,7 +1,6 @@
-"""The folder `snapshots` of a data folder: saving a snapshot there, loading one, setting broken ones aside.
+"""The folder `snapshots` of a data folder: saving, loading and tidying snapshots, renaming corrupt ones.
 
-A file that is being written has another name until it is whole and synced; nothing that a kill or a loss of power leaves behind is
-taken for a snapshot. Nothing here knows how a node runs.
+A file has a temporary name until it is complete and synced, so the remains of a kill or a power loss are never taken for a snapshot.
 """
 
 import re
@@ -26,22 +25,22 @@ from state.store.lazy.background_load import BackgroundLoad
 
 FOLDER_NAME, SUFFIX, ASIDE = "snapshots", ".snapshot", ".broken"
 KEPT_MAX = 3  # snapshots
-ASIDE_MAX = 3  # broken ones, which are kept to be looked at
-BLOCKS = "blocks"  # the section with the blocks up to the snapshot's, of a file that makes a whole data folder
+ASIDE_MAX = 3  # corrupt ones, retained for inspection
+BLOCKS = "blocks"  # the section with all blocks up to the snapshot's, in files saved with `--with-blocks`
 BLOCKS_PER_CHUNK = 1000
-ROOM_BYTES_MIN = 1 << 26  # that stay free on the disk when a snapshot has been written
+ROOM_BYTES_MIN = 1 << 26  # to leave free on the disk after a snapshot was written
 
 _NAME = re.compile(r"[0-9]{10}-[0-9a-f]{40}\.snapshot")
 _log = Log("snapshots")
 
 
 def folder_of(data: Path) -> Path:
-    """Return the folder of the snapshots of a data folder."""
+    """Return the snapshot folder of a data folder."""
     return data / FOLDER_NAME
 
 
 def name_of(head: SnapshotHeader) -> str:
-    """Return the name of the file of a snapshot."""
+    """Return the file name of a snapshot."""
     return f"{head.number:010}-{head.block_id}{SUFFIX}"
 
 
@@ -56,7 +55,7 @@ def paths(folder: Path, disk: Disk) -> list[Path]:
 
 
 def block_of(path: Path) -> int:
-    """Return the number of the block that a snapshot was taken at, by its name."""
+    """Return the number of a snapshot's block, from its file name."""
     return int(path.name[:10])
 
 
@@ -66,10 +65,10 @@ def block_of(path: Path) -> int:
 def save(chain: Chain, folder: Path, disk: Disk, *, with_blocks: bool = False) -> Path:
     """Write a snapshot at the last irreversible block into a folder, and return its path. Raises SnapshotError.
 
-    The chain is rewound to that block, and can't go on: this is for a copy of the process, or for its end.
+    Rewinds the chain to that block, after which it is unusable. Call it in a forked child, or at the end of the process.
     """
     if not chain.rewind():
-        raise SnapshotError("there is no irreversible block yet, so that there is nothing to save")
+        raise SnapshotError("there is no irreversible block yet, so there is nothing to save")
     try:
         disk.make_folder(folder)
         require_room(folder, disk)
@@ -80,7 +79,7 @@ def save(chain: Chain, folder: Path, disk: Disk, *, with_blocks: bool = False) -
 
 
 def write(chain: Chain, folder: Path, disk: Disk, *, with_blocks: bool = False) -> Path:
-    """Write the file of a snapshot of a rewound chain, and return its path. Raises OSError."""
+    """Write a snapshot file of a rewound chain, and return its path. Raises OSError."""
     head = head_of(chain)
     path = folder / name_of(head)
     with written_whole(disk, path) as file:
@@ -94,7 +93,7 @@ def write(chain: Chain, folder: Path, disk: Disk, *, with_blocks: bool = False) 
 
 
 def packed_blocks(chain: Chain, last: int) -> Iterator[bytes]:
-    """Yield the blocks up to a number, many in a chunk."""
+    """Yield the blocks up to a number, BLOCKS_PER_CHUNK in a chunk."""
     pack = chain.state.wire.pack_block
     for begin in range(1, last + 1, BLOCKS_PER_CHUNK):
         blocks = [chain.block_by_number(number) for number in range(begin, min(begin + BLOCKS_PER_CHUNK, last + 1))]
@@ -102,7 +101,7 @@ def packed_blocks(chain: Chain, last: int) -> Iterator[bytes]:
 
 
 def require_room(folder: Path, disk: Disk) -> None:
-    """Raise SnapshotError where the disk has no room for one more snapshot as large as the newest, and some more."""
+    """Raise Unwritable unless the disk has room for twice the size of the newest snapshot plus ROOM_BYTES_MIN."""
     newest = next(iter(paths(folder, disk)), None)
     size = 0
     if newest is not None:
@@ -113,11 +112,11 @@ def require_room(folder: Path, disk: Disk) -> None:
             file.close()
     free = disk.free(folder)
     if free < ROOM_BYTES_MIN + 2 * size:
-        raise Unwritable(f"{folder}: no snapshot is saved, {free:,} bytes are free on the disk, {ROOM_BYTES_MIN + 2 * size:,} are wanted")
+        raise Unwritable(f"{folder}: no snapshot is saved, {free:,} bytes are free on the disk, {ROOM_BYTES_MIN + 2 * size:,} are needed")
 
 
 def tidy(folder: Path, disk: Disk) -> None:
-    """Remove what an interrupted save has left, and all but the newest KEPT_MAX snapshots and ASIDE_MAX broken ones."""
+    """Remove the remains of an interrupted save, and all but the newest KEPT_MAX snapshots and ASIDE_MAX corrupt ones."""
     try:
         names = disk.names(folder)
     except OSError:
@@ -138,41 +137,41 @@ def remove_after(folder: Path, disk: Disk, number: int) -> None:
             if block_of(path) > number:
                 disk.remove(path)
     except (OSError, SnapshotError) as error:
-        _log.warning("a snapshot of blocks that are gone could not be removed", reason=str(error))
+        _log.warning("a snapshot of removed blocks could not be deleted", reason=str(error))
 
 
 # ------------------------------------------------------------------ loading
 
 
 class LoadedSnapshot(Struct, frozen=True):
-    """The snapshot that a chain has started from, and its tables that are still to be filled (see `state.snapshot.image.restore`)."""
+    """The snapshot that a chain has started from, with its tables that still load (see `state.snapshot.image.restore`)."""
 
     path: Path
     head: SnapshotHeader
     left: list[BackgroundLoad]
 
     def steps(self) -> Iterator[None]:
-        """Fill the tables that are left, a chunk at each step. Raises Broken."""
+        """Load the remaining tables, one chunk per step. Raises CorruptSnapshot."""
         for deferred in self.left:
             while not deferred.is_done:
                 try:
                     deferred.advance()
                 except (ChainError, MsgspecError, ValueError) as error:
-                    raise CorruptSnapshot(f"{self.path}: can't be read: {error}; remove it, and blocks are replayed in its place") from None
+                    raise CorruptSnapshot(f"{self.path}: can't be read: {error}; remove it, then the start replays the blocks") from None
                 yield
 
     def finish(self) -> SnapshotHeader:
-        """Fill all tables that are left, and return the head. Raises Broken."""
+        """Load all remaining tables, and return the head. Raises CorruptSnapshot."""
         for _ in self.steps():
             pass
         return self.head
 
 
 def load(chain: Chain, path: Path, disk: Disk, older: Older | None = None, *, is_ours: bool = False) -> LoadedSnapshot:
-    """Put a chain at genesis where a snapshot was taken. Raises Broken or Unfit, and then nothing has changed.
+    """Load a snapshot into a chain at genesis. Raises CorruptSnapshot or IncompatibleSnapshot, and then nothing has changed.
 
-    `older` finds the blocks before it, none by default. `is_ours`: the name of the file is the one that a snapshot gets in the folder, so
-    that another one is Foreign.
+    `older` finds the blocks before the snapshot; by default there are none. With `is_ours` the file must have the name that `name_of`
+    gives, else OffChainSnapshot is raised.
     """
     snapshot = Snapshot(path, disk)
     try:
@@ -188,7 +187,7 @@ def load(chain: Chain, path: Path, disk: Disk, older: Older | None = None, *, is
 
 
 def require_fit(snapshot: Snapshot, chain: Chain) -> None:
-    """Raise Unfit unless a snapshot is of this chain, of these rules, and has all that this program keeps."""
+    """Raise IncompatibleSnapshot unless a snapshot has this chain and these rules, and all tables and plugins of the chain."""
     path, index, ours = snapshot.path, snapshot.index, mark_of(chain.state.spec)
     if index.chain.chain_id != ours.chain_id:
         raise IncompatibleSnapshot(
@@ -200,17 +199,17 @@ def require_fit(snapshot: Snapshot, chain: Chain) -> None:
         raise IncompatibleSnapshot(f"{path}: {what} ({differs}); start with the spec, --witnesses and --accounts as they were")
     if index.head.rules != RULES:
         raise IncompatibleSnapshot(
-            f"{path}: was made with other rules ({index.head.rules}, coind {index.program}; these are {RULES}): replay and save anew"
+            f"{path}: was made with other rules ({index.head.rules}, coind {index.program}; these are {RULES}): replay and save again"
         )
     missing = [name for name in chain.state.plugins if name not in index.head.plugins]
     if missing:
-        raise IncompatibleSnapshot(f"{path}: lacks the data of {', '.join(missing)}: enabled now, and not when it was made")
+        raise IncompatibleSnapshot(f"{path}: lacks the data of {', '.join(missing)}, enabled now, but not when it was made")
     for name, part in parts_of(chain.state).items():
         snapshot.check_schema(name, part.schema)
 
 
 def require_in_log(path: Path, number: int, block_id: str, chain: Chain, older: Older) -> None:
-    """Raise Foreign unless the block that a snapshot was taken at is the one that `older` finds, in a block log."""
+    """Raise OffChainSnapshot unless `older`, which reads a block log, finds the block that a snapshot was taken at."""
     packed = older(number)
     if packed is None:
         raise OffChainSnapshot(f"{path}: was taken at block {number}, which the block log doesn't have")
@@ -219,7 +218,7 @@ def require_in_log(path: Path, number: int, block_id: str, chain: Chain, older: 
 
 
 def set_aside(path: Path, disk: Disk) -> str:
-    """Rename a broken snapshot; returns its new name, the old one where that fails."""
+    """Rename a corrupt snapshot. Return its new path, or the old one if that fails."""
     aside = path.with_name(path.name + ASIDE)
     try:
         disk.replace(path, aside)

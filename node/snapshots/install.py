@@ -1,4 +1,4 @@
-"""Installs a snapshot from elsewhere in a data folder, with its blocks where the folder has none. It must not know how a node starts."""
+"""Installs a snapshot file in a data folder, with its blocks if the folder has none."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +16,7 @@ from state.protocol.transaction import ZERO_ID, SignedBlock, Wire
 
 
 def install(file: Path, data: Path, spec: ChainSpec, disk: Disk) -> Path:
-    """Copy a snapshot into a data folder; returns its path there. Raises NodeError, and then the folder is as before."""
+    """Copy a snapshot into a data folder, and return its path there. Raises NodeError, and then the folder is unchanged."""
     chain = Chain(new_state(spec))
     folder = DataFolder(data, spec, chain.state.wire)
     snapshot = Snapshot(file, disk)
@@ -25,7 +25,7 @@ def install(file: Path, data: Path, spec: ChainSpec, disk: Disk) -> Path:
         if not len(folder.log):
             if not snapshot.has(BLOCKS):
                 raise IncompatibleSnapshot(
-                    f"{file}: holds no blocks, and {folder.log.path} is empty; save it --with-blocks, or copy a block_log there"
+                    f"{file}: has no blocks, and {folder.log.path} is empty; save it --with-blocks, or copy a block_log there"
                 )
             fill(folder, snapshot, chain.state.wire)
         require_in_log(file, head.number, head.block_id, chain, folder.log.packed)
@@ -43,9 +43,9 @@ def install(file: Path, data: Path, spec: ChainSpec, disk: Disk) -> Path:
 
 
 def fill(folder: DataFolder, snapshot: Snapshot, wire: Wire) -> None:
-    """Write the blocks of a snapshot into an empty block log. Each must follow the one before, and the last be the snapshot's.
+    """Write the blocks of a snapshot into an empty block log. They must follow each other, and end with the snapshot's block.
 
-    All are read twice, so that nothing is written before everything has been found right.
+    Reads them twice, so that all are checked before the first is written.
     """
     for is_writing in (False, True):
         last = None
@@ -61,7 +61,7 @@ def fill(folder: DataFolder, snapshot: Snapshot, wire: Wire) -> None:
 
 
 def blocks_of(snapshot: Snapshot, wire: Wire) -> Iterator[SignedBlock]:
-    """Yield the blocks in a snapshot. Raises Unfit."""
+    """Yield the blocks in a snapshot. Raises IncompatibleSnapshot."""
     for chunk in snapshot.chunks(BLOCKS):
         at = 0
         while at < len(chunk):
@@ -73,7 +73,7 @@ def blocks_of(snapshot: Snapshot, wire: Wire) -> Iterator[SignedBlock]:
 
 
 def copy(source: Path, target: Path, disk: Disk) -> None:
-    """Copy a file, so that there is the whole copy or none. Raises OSError."""
+    """Copy a file atomically. Raises OSError."""
     reading = disk.open_to_read(source)
     try:
         with written_whole(disk, target) as writing:

@@ -1,4 +1,4 @@
-"""Saves snapshots of a chain: in a forked child while the chain goes on, and in this process at its end."""
+"""Saves snapshots of a chain: in a forked child while the node runs, and in this process at shutdown."""
 
 import math
 import time
@@ -17,19 +17,19 @@ from rpc.log import Log
 from state.chain.chain import Chain
 from state.chain.head_change import HeadChange
 
-EVERY = 10_000  # blocks; replaying so many takes some seconds
+EVERY = 10_000  # blocks, which take some seconds to replay
 LOOK_SECONDS = 1
-RETRY_SECONDS = 300  # after a failure, since its cause, such as a full disk, may last
+RETRY_SECONDS = 300  # after a failure, whose cause, for example a full disk, can last
 
 _log = Log("snapshots")
 
 
 class SnapshotSaver:
-    """Saves a snapshot into a folder each time that `every` more blocks have become irreversible (0: never), one at a time.
+    """Saves a snapshot into a folder each time `every` more blocks have become irreversible (0: never), one at a time.
 
-    Two of them are at least `seconds` apart. `saved` is the block of a snapshot that the folder has; the one that the chain started from
-    counts as well. Only the newest snapshots stay, unless `keeps_all`. A failure is logged, and tried again later, since a start can do
-    without snapshots; where they are asked for (`is_required`), it raises DiskError.
+    Saves begin at least `seconds` apart. `saved` is the block of a snapshot that is already in the folder; the one that the chain started
+    from also counts. Only the newest snapshots are retained, unless `keeps_all`. A failure is logged, and the save retried later, because
+    a start can do without snapshots; with `is_required` it raises DiskError.
     """
 
     def __init__(
@@ -49,17 +49,17 @@ class SnapshotSaver:
         self._seconds, self._keeps_all, self._is_required = seconds, keeps_all, is_required
         self._saved, self._irreversible = saved, 0
         self._child: ForkedChild | None = None
-        self._number, self._begun = 0, 0.0  # of the snapshot that the child saves
+        self._number, self._begun = 0, 0.0  # block and start time of the save in progress
         self._not_before = trio.current_time() + seconds if seconds else -math.inf
         if every and not keeps_all:
             tidy(folder, disk)
 
-    # -------------------------------------------------------------- while the chain goes on
+    # -------------------------------------------------------------- while the node runs
 
     def save_if_due(self) -> Awaitable[None] | None:
-        """Return the work that is due, to begin a snapshot or to end one that is written; None if there is none.
+        """Return an awaitable that begins a due snapshot or finishes a written one, or None.
 
-        It waits only where a snapshot is due before the last one is written.
+        It blocks only if a snapshot is due before the previous one is written.
         """
         if not self._every:
             return None
@@ -68,7 +68,7 @@ class SnapshotSaver:
         return self._begin() if self._is_due() else None
 
     async def finish(self) -> None:
-        """Wait until the snapshot that has been begun is written. Raises DiskError."""
+        """Wait for the save in progress. Raises DiskError."""
         child, self._child, number, self._number = self._child, None, self._number, 0
         if child is None:
             return
@@ -79,7 +79,7 @@ class SnapshotSaver:
             return
         await self._gate.wait_open()
         self._saved = number
-        if self._chain.irreversible < number:  # the chain has returned to an earlier moment meanwhile
+        if self._chain.irreversible < number:  # the chain was reverted meanwhile
             self._remove_after(self._chain.irreversible)
         if not self._keeps_all:
             tidy(self._folder, self._disk)
@@ -87,13 +87,13 @@ class SnapshotSaver:
         _log.info("snapshot saved", block=number, seconds=seconds, pause_milliseconds=pause)
 
     def close(self) -> None:
-        """Give up the snapshot that has been begun."""
+        """Cancel the save in progress."""
         if self._child is not None:
             self._child.close()
             self._child = None
 
     async def run(self) -> None:
-        """Save when it is time, until cancelled. On a simulated disk, which a child can't write to, do nothing."""
+        """Save when due, until cancelled. Does nothing on a simulated disk, which a forked child can't write to."""
         while self._every and isinstance(self._disk, SystemDisk):
             await trio.sleep(LOOK_SECONDS)
             await self._gate.wait_open()
@@ -102,14 +102,14 @@ class SnapshotSaver:
                 await self.finish()
 
     def follow_moves(self) -> None:
-        """Remove snapshots when the chain returns to an earlier moment: they hold blocks that have not happened any more."""
+        """Remove snapshots of removed blocks when the chain is reverted."""
         if self._every:
             self._chain.on_head_change.append(self._on_head_change)
 
-    # -------------------------------------------------------------- at its end
+    # -------------------------------------------------------------- at shutdown
 
     def save_at_stop(self) -> None:
-        """Save in this process, at its end: the chain can't go on afterwards."""
+        """Save in this process, at shutdown. The chain is unusable afterwards."""
         number = self._chain.irreversible
         if not self._every or number <= self._last():
             return
@@ -117,15 +117,15 @@ class SnapshotSaver:
         try:
             path = save(self._chain, self._folder, self._disk)
         except SnapshotError as error:
-            _log.warning("no snapshot was saved at the end", reason=str(error))
+            _log.warning("no snapshot was saved at shutdown", reason=str(error))
             return
         tidy(self._folder, self._disk)
         _log.info("snapshot saved", block=number, file=path.name, seconds=round(time.perf_counter() - begun, 3))
 
-    # -------------------------------------------------------------- parts of these
+    # -------------------------------------------------------------- private
 
     def _last(self) -> int:
-        """Return the block of the newest snapshot that is known to be good, 0 without one."""
+        """Return the block of the newest snapshot known to be good, or 0."""
         return max(self._saved, self._chain.started_at)
 
     def _is_due(self) -> bool:
