@@ -1,1 +1,1 @@
-"""The process and its surroundings: errors and exit statuses, clocks, logs, output, memory, the places of files."""
+"""Process-level services: errors and exit statuses, clocks, logs, output, memory, file locations."""

@@ -1,4 +1,4 @@
-"""The address that a node answers at: how it is written, and what a host name in it stands for. It knows no option and no connection."""
+"""Parsing of listen addresses, with lookup of host names."""
 
 import re
 import socket
@@ -18,7 +18,7 @@ _NAME = re.compile(r"(?:[A-Za-z0-9_](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?\.)*[A-Za-z0-
 
 
 class Address(Struct, frozen=True):
-    """The host and the port to answer at. `hosts` are the addresses that a host name stands for; none where the host is an address."""
+    """Host and port to listen on. `hosts` are the resolved addresses of a host name, empty if `host` is an address."""
 
     host: str
     port: int
@@ -31,7 +31,7 @@ class Address(Struct, frozen=True):
 
 
 def read_address(text: str, option: str, port: int | None = None) -> Address:
-    """Return the address that an option names, with `port` in place of its own; host names are looked up. Raises NodeError."""
+    """Parse the address of an option; `port`, if given, replaces its port. Host names are resolved. Raises NodeError."""
     try:
         host, own = split(text)
         return Address(host, own if port is None else port, () if is_address(host) else looked_up(host))
@@ -40,51 +40,49 @@ def read_address(text: str, option: str, port: int | None = None) -> Address:
 
 
 def has_port(text: str) -> bool:
-    """Return whether a text for an address names the port, too."""
+    """Return whether the text of an address includes a port."""
     return text.isdigit() or re.search(r":\d+\Z", text) is not None
 
 
 def split(text: str) -> tuple[str, int]:
-    """Return host and port of a port, a host, or both; an IPv6 host stands in brackets. Raises ValueError, whose text is for the user."""
+    """Split a port, a host, or both into host and port. IPv6 hosts are in brackets. Raises ValueError with a text for the user."""
     if "/" in text:
-        raise ValueError(f"is no address but a URL or a path; {FORMS}")
+        raise ValueError(f"is a URL or a path, not an address; {FORMS}")
     if text.isascii() and text.isdigit():
         return DEFAULT_HOST, port_of(text)
     if text.startswith("["):
         host, bracket, rest = text[1:].partition("]")
         if not bracket or ":" not in host or not is_address(host) or (rest and not rest.startswith(":")):
-            raise ValueError(f"is no IPv6 address in brackets; {FORMS}")
+            raise ValueError(f"is not an IPv6 address in brackets; {FORMS}")
         return host, port_of(rest[1:]) if rest else DEFAULT_PORT
     if text.count(":") > 1:
-        raise ValueError(f"an IPv6 address stands in brackets, so that its end is seen: [::1] or [::1]:{DEFAULT_PORT}")
+        raise ValueError(f"an IPv6 address must be in brackets: [::1] or [::1]:{DEFAULT_PORT}")
     host, colon, rest = text.partition(":")
     if not host:
-        raise ValueError(
-            f"the host is missing: 0.0.0.0{text} is at all addresses of this machine, {text[1:] or DEFAULT_PORT} for this machine only"
-        )
+        raise ValueError(f"the host is missing: 0.0.0.0{text} listens on all addresses, {text[1:] or DEFAULT_PORT} on this machine only")
     require_host(host)
     return host, port_of(rest) if colon else DEFAULT_PORT
 
 
 def port_of(text: str) -> int:
-    """Return a port. Raises ValueError."""
+    """Parse a port. Raises ValueError."""
     if not (text.isascii() and text.isdigit() and len(text) <= 5 and int(text) <= PORT_MAX):
-        raise ValueError(f"{text or 'nothing'} is no port; expected a number from 0, which is any that is free, to {PORT_MAX}")
+        raise ValueError(f"{text or 'nothing'} is not a port; expected a number from 0 (any free port) to {PORT_MAX}")
     return int(text)
 
 
 def require_host(host: str) -> None:
-    """Raise ValueError for what is neither an IPv4 address nor a host name: numbers with dots that are no whole address are neither."""
+    """Raise ValueError unless a host is an IPv4 address or a host name. An incomplete IPv4 address is neither."""
     if is_address(host):
         return
     if re.fullmatch(r"[0-9.]+", host):
-        raise ValueError(f"{host} is no whole IPv4 address; expected four numbers up to 255, as {DEFAULT_HOST}")
+        raise ValueError(f"{host} is not a whole IPv4 address; expected four numbers up to 255, for example {DEFAULT_HOST}")
     if len(host) > HOST_LENGTH_MAX or not _NAME.fullmatch(host):
-        raise ValueError(f"{host} is no address and no host name; {FORMS}")
+        raise ValueError(f"{host} is neither an address nor a host name; {FORMS}")
 
 
 def is_address(host: str) -> bool:
-    """Return whether a host is an address, and no name."""
+    """Return whether a host is an IP address."""
     try:
         ip_address(host)
     except ValueError:
@@ -93,10 +91,12 @@ def is_address(host: str) -> bool:
 
 
 def looked_up(name: str) -> tuple[str, ...]:
-    """Return the addresses of a host name, of both families, in the order of the system. Raises ValueError."""
+    """Resolve a host name to its IPv4 and IPv6 addresses, in the system's order. Raises ValueError."""
     try:
         found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise ValueError(f"the host name {name} isn't known here ({reason}); give an address of this machine, as {DEFAULT_HOST}") from None
+        raise ValueError(
+            f"the host name {name} isn't known here ({reason}); give an address of this machine, for example {DEFAULT_HOST}"
+        ) from None
     return tuple(dict.fromkeys(str(where[4][0]) for where in found))

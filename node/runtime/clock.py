@@ -1,7 +1,4 @@
-"""The wall clock as a function that is passed on, so that tests can bring their own, and the clock of a chain, which may run ahead of it.
-
-It must not know what is timed.
-"""
+"""The wall clock as an injectable function, and the clock of a chain, which can be ahead of it."""
 
 import time
 from collections.abc import Callable
@@ -10,34 +7,34 @@ from rpc.log import Log
 
 # Milliseconds since 1970.
 Clock = Callable[[], int]
-LEAP_MS_MIN = 1000  # smaller steps of the machine's clock are taken for time that passes
+LEAP_MS_MIN = 1000  # smaller steps of the machine's clock count as passing time
 
 _log = Log("clock")
 
 
 def system_clock() -> int:
-    """Return the time of this machine."""
+    """Return the machine's time in milliseconds since 1970."""
     return time.time_ns() // 1_000_000
 
 
 def steady_clock() -> int:
-    """Return a time in milliseconds that nobody can set, and that goes on while the machine sleeps."""
+    """Return a monotonic time in milliseconds that continues while the machine sleeps."""
     return time.clock_gettime_ns(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)) // 1_000_000
 
 
 class ChainClock:
-    """The time of a chain in milliseconds since 1970: the machine's, later by `ahead_ms` (earlier if that is negative).
+    """The time of a chain in milliseconds since 1970: the machine's time plus `ahead_ms`, which can be negative.
 
-    Whoever makes a block has the clock `advance_to` the block's time. From then on it never shows less, even when the machine's clock is
-    set back: it goes on, `behind_ms` later than the machine's. When that is put right, so much of its leap has been shown already, and only
-    what goes beyond is a leap of the chain. `offset_ms` is what the chain has been moved ahead on purpose, and stays. Only `set_offset`
-    takes the clock back, to the time of an earlier chain. `steady` tells leaps of the machine's clock from time that passes.
+    The block producer advances the clock to each block's time (`advance_to`). From then on it never returns less. If the machine's clock is
+    set back, the chain's time continues, `behind_ms` ahead of it. If the machine's clock is then corrected, the jump first reduces
+    `behind_ms`, and only the rest moves the chain's time. `offset_ms` is the deliberate offset, which stays. Only `set_offset` moves the
+    clock back, for a restored chain. `steady` distinguishes jumps of the machine's clock from passing time.
     """
 
     def __init__(self, base: Clock = system_clock, start_ms: int | None = None, steady: Clock = steady_clock) -> None:
         self._base, self._steady = base, steady
         self._start_ms = start_ms
-        self._difference_ms: int | None = None  # of the machine's clock and the steady one, when they were last compared
+        self._difference_ms: int | None = None  # machine's clock minus steady clock, at the last comparison
         self._reached_ms = self.offset_ms = self.behind_ms = 0
         self.start()
 
@@ -59,40 +56,40 @@ class ChainClock:
         if leap <= -LEAP_MS_MIN:
             _log.warning("the machine's clock was set back; the chain's time goes on", **values)
         elif leap >= LEAP_MS_MIN:
-            _log.warning("the machine's clock was put right", **values)
+            _log.warning("the machine's clock was corrected", **values)
         else:
-            _log.info("the head is ahead of the machine's clock; the chain's time goes on from there", **values)
+            _log.info("the head is ahead of the machine's clock; the chain's time continues from the head", **values)
 
     @property
     def ahead_ms(self) -> int:
-        """How far the chain's time is ahead of the machine's."""
+        """Offset of the chain's time from the machine's, in milliseconds."""
         return self.offset_ms + self.behind_ms
 
     def machine(self) -> int:
-        """Return the time of the machine."""
+        """Return the machine's time in milliseconds since 1970."""
         return self._base()
 
     def advance_to(self, time_ms: int) -> None:
-        """Make it at least so late, now and from now on, by a leap of the chain."""
+        """Advance to at least this time by increasing the offset. The clock never returns less from now on."""
         self.offset_ms += max(0, time_ms - self())
         self._reached_ms = max(self._reached_ms, time_ms)
 
     def resume_from(self, time_ms: int) -> None:
-        """Make it at least so late, now and from now on: where it isn't, the machine's clock is taken for one that was set back."""
+        """Advance to at least this time by assuming that the machine's clock was set back. The offset doesn't change."""
         self._reached_ms = max(self._reached_ms, time_ms)
         self()
 
     def start(self) -> None:
-        """Show the machine's time again, or the one that was given as the start."""
+        """Reset to the machine's time, or to the start time that was given."""
         self.set_offset(0 if self._start_ms is None else self._start_ms - self._base())
 
     def set_offset(self, lead_ms: int, behind_ms: int = 0) -> None:
-        """Let it run so far ahead of the machine's, whatever it has reached before."""
+        """Set the offset from the machine's time. The clock can go back."""
         self.offset_ms, self.behind_ms, self._reached_ms = lead_ms, behind_ms, 0
 
 
 class TimeLimit:
-    """A limit of time that begins with the first question after a `renew`, so that only the work that asks is measured."""
+    """A time limit that starts at the first `is_over` call after `renew`, so that it measures only the work that polls it."""
 
     def __init__(self, milliseconds_max: int, clock: Clock = lambda: time.monotonic_ns() // 1_000_000) -> None:
         self._milliseconds_max = milliseconds_max
@@ -100,11 +97,11 @@ class TimeLimit:
         self._start: int | None = None
 
     def renew(self) -> None:
-        """Begin again with the next question."""
+        """Restart at the next call of `is_over`."""
         self._start = None
 
     def extend(self, seconds: float) -> None:
-        """Let it take so much longer: others were at work."""
+        """Extend the limit by the time in which other tasks ran."""
         if self._start is not None:
             self._start += round(seconds * 1000)
 

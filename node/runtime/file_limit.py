@@ -1,15 +1,15 @@
-"""The operating system's limit of open files, and the connections that it allows. It must not know what they are for."""
+"""The operating system's limit of open files, and the number of connections that it allows."""
 
 import resource
 
 from rpc.http.connection_limits import CONNECTIONS_MAX
 
-# What the rest of the node may need: its files, its libraries, and connections that are about to be closed.
+# Descriptors reserved for the rest of the node: its files, its libraries, and connections that are closing.
 KEPT = 64
 
 
 def room_for_connections() -> int:
-    """Raise the limit of open files as far as it is needed and allowed; returns the number of connections it leaves room for."""
+    """Raise the limit of open files as far as needed and allowed. Return the number of connections that it leaves room for."""
     wanted = CONNECTIONS_MAX + KEPT
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != resource.RLIM_INFINITY and soft < wanted:

@@ -1,6 +1,6 @@
-"""Work in a forked child, which has the whole process's memory as it was at the fork, while the process itself goes on.
+"""Runs work in a forked child, which has a copy of the process's memory, while the process continues.
 
-The child is for computing and writing; it runs no loop. It must not know what it works on.
+The child computes and writes; it has no event loop.
 """
 
 import gc
@@ -17,18 +17,18 @@ SECONDS_MAX = 900
 POLL_SECONDS = 0.1
 KILL_POLL_SECONDS = 0.005
 NICENESS = 10
-MESSAGE_SIZE_MAX = 4096  # less than a pipe holds, so that the child never waits for its reader
+MESSAGE_SIZE_MAX = 4096  # less than a pipe's capacity, so that the child never blocks on its reader
 STANDARD_MAX = 2  # the number of stderr, the last of the standard streams
 
 
 class ChildFailed(Exception):
-    """The work could not be begun, or has failed; the text says why."""
+    """Error for work that could not start or has failed. The text has the cause."""
 
 
 class ForkedChild:
-    """A forked child that does one piece of work. Raises ChildFailed when the system gives no child.
+    """A forked child that runs one function. Raises ChildFailed if the fork fails.
 
-    `pause` is the number of seconds for which the fork has stopped this process. The child has only the descriptors that it `keeps`.
+    `pause` is the duration of the fork in seconds. The child closes all descriptors except the standard streams and `keeps`.
     """
 
     def __init__(self, work: Callable[[], object], *, keeps: Iterable[int] = (), niceness: int = NICENESS) -> None:
@@ -36,13 +36,13 @@ class ForkedChild:
         begun = time.perf_counter()
         try:
             with warnings.catch_warnings():
-                # Later versions of Python warn of forks beside threads; no lock that a thread may hold is needed by the child.
+                # Python 3.12 warns about forks while threads run. The child needs no lock that a thread can hold.
                 warnings.simplefilter("ignore", DeprecationWarning)
                 self.pid = os.fork()
         except OSError as error:
             os.close(reading)
             os.close(writing)
-            raise ChildFailed(f"the system gives no second process: {error.strerror}") from None
+            raise ChildFailed(f"the system can't fork the process: {error.strerror}") from None
         self._status: int | None = None
         if not self.pid:
             _work_and_exit(work, writing, keeps, niceness)
@@ -51,7 +51,7 @@ class ForkedChild:
         self._reading = reading
 
     async def wait(self) -> None:
-        """Return when the work is done. Raises ChildFailed, also after SECONDS_MAX. When this is cancelled, the child is killed."""
+        """Wait until the work is done. Raises ChildFailed, also after SECONDS_MAX. Cancellation kills the child."""
         try:
             with trio.move_on_after(SECONDS_MAX):
                 while (status := self.status()) is None:
@@ -64,7 +64,7 @@ class ForkedChild:
             self.close()
 
     async def kill(self) -> str:
-        """End it, and return with what it has ended: it may have done so before, and to give back much memory takes it a while."""
+        """Kill the child if it still runs, wait for its end, and return the cause of its end. Freeing much memory takes it a while."""
         try:
             if self.status() is None:
                 os.kill(self.pid, signal.SIGKILL)
@@ -76,19 +76,19 @@ class ForkedChild:
             self.close()
 
     def _message(self) -> str:
-        """Return why it has ended."""
+        """Return the child's error message, or its exit status in words."""
         message = os.read(self._reading, MESSAGE_SIZE_MAX).decode("utf-8", "replace")
         return message or f"the process has ended with {describe(self.status() or 0)}"
 
     def status(self) -> int | None:
-        """Return the status that the child has ended with, None while it works."""
+        """Return the exit status of the child, or None while it runs."""
         if self._status is None:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             self._status = os.waitstatus_to_exitcode(status) if pid else None
         return self._status
 
     def close(self) -> None:
-        """Kill the child if it still works, and close the pipe."""
+        """Kill the child if it still runs, and close the pipe."""
         if self.status() is None:
             os.kill(self.pid, signal.SIGKILL)
             self._status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
@@ -96,14 +96,14 @@ class ForkedChild:
 
 
 def describe(status: int) -> str:
-    """Return the status of a process in words."""
+    """Return an exit status in words."""
     return f"signal {-status}" if status < 0 else f"status {status}"
 
 
 def _work_and_exit(work: Callable[[], object], writing: int, keeps: Iterable[int], niceness: int) -> None:
-    """In the child: do the work and end, without a step of what the parent would do next.
+    """Run the work in the child and exit, without running any code of the parent.
 
-    What the parent has open is closed: its lock and its listening sockets must not outlive it, should it be killed.
+    The inherited descriptors are closed: the parent's lock and listening sockets must not outlive a killed parent.
     """
     status = 1
     try:
@@ -113,7 +113,7 @@ def _work_and_exit(work: Callable[[], object], writing: int, keeps: Iterable[int
         for before, kept in pairwise(sorted({STANDARD_MAX, writing, *keeps, os.sysconf("SC_OPEN_MAX")})):
             os.closerange(before + 1, kept)
         os.nice(niceness)
-        # A collection would touch every object, and the system would have to copy all memory for it.
+        # A garbage collection would write to every object, and copy-on-write would copy all memory.
         gc.disable()
         work()
         status = 0

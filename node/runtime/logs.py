@@ -1,7 +1,7 @@
-"""The node's log on stderr: for people on a terminal (node/runtime/terminal.py), JSON lines elsewhere. It must not know who logs.
+"""The node's log on stderr: for people on a terminal (node/runtime/terminal.py), JSON lines elsewhere.
 
-Neither a flood nor a reader who stopped reading may stop the node: of each kind of line only so many are written in a second, and a line
-that nobody takes is lost.
+Neither a flood of lines nor a stalled reader can stop the node: the lines of each kind are rate-limited, and a line that the reader doesn't
+take in time is lost.
 """
 
 import json
@@ -20,7 +20,7 @@ from rpc.log import ROOT
 
 LINES_PER_SECOND_MAX = 20  # of each kind
 KINDS_MAX = 1000
-# A pipe that is ready takes so many bytes at once without waiting (PIPE_BUF of Linux).
+# Bytes that a writable pipe accepts without blocking (PIPE_BUF of Linux).
 PIECE_SIZE = 4096
 READER_MILLISECONDS_MAX = 100
 
@@ -28,9 +28,9 @@ Level = Literal["debug", "info", "warning", "error"]
 
 
 class LogWriter:
-    """The lines of the log on their way to a file: `write` never fails, and waits a moment at most. `lost` counts lost lines.
+    """Stream for the standard library's logging. `write` never fails, and blocks at most READER_MILLISECONDS_MAX per piece.
 
-    It is what the standard library's logging calls a stream.
+    `lost` counts lost lines.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -41,7 +41,7 @@ class LogWriter:
         self._is_late = False
 
     def write(self, text: str) -> None:
-        """Write text that ends with a newline; what the reader doesn't take in time is lost."""
+        """Write text that ends with a newline. The rest is lost if the reader doesn't take it in time."""
         data = text.encode("utf-8", "backslashreplace")
         try:
             while data and self._is_ready():
@@ -52,16 +52,16 @@ class LogWriter:
             self.lost += 1
 
     def flush(self) -> None:
-        """Do nothing: nothing is held back."""
+        """Do nothing: writes are unbuffered."""
 
     def _is_ready(self) -> bool:
-        """Return whether something can be written, after a short wait. A reader that was waited for in vain gets no second wait."""
+        """Return whether the reader accepts data, after a short wait. After a wait in vain, there is no wait until it accepts again."""
         self._is_late = not self._poll.poll(0 if self._is_late else READER_MILLISECONDS_MAX)
         return not self._is_late
 
 
 class LogRateLimit:
-    """Lets at most `LINES_PER_SECOND_MAX` lines of a kind through in a second, and counts the others."""
+    """Passes at most LINES_PER_SECOND_MAX lines of each kind per second, and counts the others."""
 
     def __init__(self, seconds: Callable[[], float] = time.monotonic) -> None:
         self._seconds = seconds
@@ -83,9 +83,9 @@ class LogRateLimit:
         return None
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return whether a line passes, as a filter of the standard library's logging, and note in it how many before it did not.
+        """Return whether a record passes, as a filter of the standard library's logging. Set `record.suppressed` to the number before it.
 
-        The kind of a line of ours is its text, which is a constant in the code; that of a library's is the name of its logger.
+        The kind of our own lines is their text, which is constant; that of a library's lines is the name of the logger.
         """
         suppressed = self.take(record.msg if is_ours(record) else record.name)
         if suppressed:
@@ -94,7 +94,7 @@ class LogRateLimit:
 
 
 class JsonLines(logging.Formatter):
-    """Writes each record as a JSON object in a line of its own."""
+    """Formats each record as one line of JSON."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line of a record."""
@@ -110,18 +110,18 @@ class JsonLines(logging.Formatter):
 
 
 def is_ours(record: logging.LogRecord) -> bool:
-    """Return whether a record comes from this program and not from a library."""
+    """Return whether a record comes from this program, not from a library."""
     return record.name.startswith(ROOT)
 
 
 def values_of(record: logging.LogRecord) -> dict[str, Any]:
-    """Return the values of a record: its own, and how many lines of its kind were suppressed before it."""
+    """Return the values of a record, including the number of lines of its kind suppressed before it."""
     suppressed = getattr(record, "suppressed", 0)
     return {**getattr(record, "values", {}), **({"suppressed": suppressed} if suppressed else {})}
 
 
 def configure_logs(level: Level = "info", *, is_json: bool | None = None) -> None:
-    """Send all lines to stderr, those of libraries, too: as JSON, for people, or by default as stderr is a terminal or not."""
+    """Send all log lines, including those of libraries, to stderr: as JSON or for people (default: for people if it is a terminal)."""
     lines = LogWriter(sys.stderr.fileno())
     limit = LogRateLimit()
     for_people = sys.stderr.isatty() if is_json is None else not is_json
@@ -146,14 +146,14 @@ def lines_lost() -> int:
 
 
 def end_of_lines() -> None:
-    """End a line that is still being updated, before something else is written on the terminal."""
+    """End the line that is being updated, before other output to the terminal."""
     for handler in our_handlers():
         if isinstance(handler.formatter, Terminal):
             handler.stream.write(handler.formatter.end())
 
 
 def our_handlers() -> Iterator[logging.StreamHandler[LogWriter]]:
-    """Yield the handler that `configure_logs` has set, if it has."""
+    """Yield the handler that `configure_logs` has set, if any."""
     for handler in logging.getLogger().handlers:
         if isinstance(handler, logging.StreamHandler) and isinstance(handler.stream, LogWriter):
             yield handler

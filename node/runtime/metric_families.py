@@ -1,4 +1,4 @@
-"""Families of metrics for Prometheus, made from plain numbers."""
+"""Builds metric families for Prometheus from plain numbers."""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class DurationHistogram:
-    """How many durations there were in each class, and their sum. `counts` has one place more than `bounds`, for longer ones."""
+    """Histogram of durations in seconds. `counts` has one more bucket than `bounds`, for longer durations."""
 
     __slots__ = ("bounds", "counts", "seconds")
 
@@ -28,21 +28,21 @@ Value = tuple[tuple[str, ...], float]
 
 
 def gauge(name: str, text: str, value: float | None = None, labels: tuple[str, ...] = (), values: Iterable[Value] = ()) -> "Metric":
-    """Return a family of numbers that go up and down: one, or one for each of some labels."""
+    """Return a gauge family with one value, or with labelled values."""
     from prometheus_client.core import GaugeMetricFamily
 
     return filled(GaugeMetricFamily(name, text, labels=labels), value, values)
 
 
 def counter(name: str, text: str, value: float | None = None, labels: tuple[str, ...] = (), values: Iterable[Value] = ()) -> "Metric":
-    """Return a family of numbers that only go up."""
+    """Return a counter family with one value, or with labelled values."""
     from prometheus_client.core import CounterMetricFamily
 
     return filled(CounterMetricFamily(name, text, labels=labels), value, values)
 
 
 def histogram(name: str, text: str, values: Iterable[tuple[tuple[str, ...], DurationHistogram]], labels: tuple[str, ...] = ()) -> "Metric":
-    """Return a family of durations by class; each class has the shorter ones in it, as Prometheus wants them."""
+    """Return a histogram family. Its buckets are cumulative, as Prometheus requires."""
     from prometheus_client.core import HistogramMetricFamily
 
     family = HistogramMetricFamily(name, text, labels=labels)
@@ -56,7 +56,7 @@ def histogram(name: str, text: str, values: Iterable[tuple[tuple[str, ...], Dura
 
 
 def filled(family: Any, value: float | None, values: Iterable[Value]) -> "Metric":
-    """Return a family with its one value, or with its labelled ones."""
+    """Return a family after adding its value or its labelled values."""
     for labels, number in [((), value), *values] if value is not None else values:
         family.add_metric(labels, number)
     made: Metric = family
@@ -64,5 +64,5 @@ def filled(family: Any, value: float | None, values: Iterable[Value]) -> "Metric
 
 
 def items(pairs: Iterable[tuple[tuple[str, ...], int]]) -> list[Value]:
-    """Return counts by labels as values."""
+    """Convert counts by labels to values."""
     return [(labels, float(count)) for labels, count in pairs]

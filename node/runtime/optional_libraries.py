@@ -1,4 +1,4 @@
-"""Libraries that only some users need: they are installed when asked for, and loaded by the parts that use them."""
+"""Imports of optional libraries, which users install as extras."""
 
 import importlib
 from types import ModuleType
@@ -10,7 +10,7 @@ Extra = Literal["data", "nats", "ray"]
 
 
 def load_extra(module: str, extra: Extra, *, what: str) -> ModuleType:
-    """Import a module of an extra, and return it. Raises NodeError, which says how to get it, where it isn't there; `what` needs it."""
+    """Import a module of an extra for `what`. Raises NodeError with the install command if it is missing."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:

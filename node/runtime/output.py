@@ -1,6 +1,6 @@
-"""Prints lines, pairs and tables for people, with rich on a terminal and as aligned text elsewhere, and JSON for programs.
+"""Prints lines, pairs and tables for people (with rich on a terminal, else as aligned text), and JSON for programs.
 
-The values come from a chain and may hold anything: control characters are escaped, and nothing is taken as markup.
+The values come from a chain and are untrusted: control characters are escaped, and markup is not interpreted.
 """
 
 import json
@@ -16,12 +16,12 @@ WHOLE = "="
 
 
 def write_json(value: Any) -> None:
-    """Print a value as JSON. All of it is ASCII, so that any program can read it."""
+    """Print a value as ASCII-only JSON, which any program can read."""
     sys.stdout.write(json.dumps(value, indent=2) + "\n")
 
 
 def write_pairs(pairs: Iterable[tuple[str, object]], title: str = "") -> None:
-    """Print names and values, one pair on a line; a value of several lines keeps them, indented."""
+    """Print names and values, one pair per line. The further lines of a multi-line value are indented."""
     shown = [(name, clean_lines(str(value))) for name, value in pairs]
     if not sys.stdout.isatty():
         width = max((len(name) for name, _ in shown), default=0)
@@ -42,10 +42,10 @@ def write_pairs(pairs: Iterable[tuple[str, object]], title: str = "") -> None:
 
 
 def write_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str = "", empty: str = "none") -> None:
-    """Print a table. Without rows, `empty` is printed.
+    """Print a table, or `empty` if there are no rows.
 
-    A column that begins with > is a number: its values stand to the right. One that begins with = is never wrapped, so that its values
-    can be copied.
+    A column whose name begins with > is aligned right, for numbers. One that begins with = is never wrapped, so that its values can be
+    copied.
     """
     names = [column.removeprefix(RIGHT).removeprefix(WHOLE) for column in columns]
     shown = [[on_one_line(str(cell)) for cell in row] for row in rows]
@@ -66,17 +66,17 @@ def write_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title:
 
 
 def say(text: str) -> None:
-    """Print a text on one line of stdout, control characters escaped."""
+    """Print a text on one line of stdout, with control characters escaped."""
     say_line(on_one_line(text))
 
 
 def clean_lines(text: str) -> list[str]:
-    """Return the lines of a text, control characters escaped."""
+    """Return the lines of a text, with control characters escaped."""
     return [on_one_line(line.expandtabs(4)) for line in text.splitlines()] or [""]
 
 
 def say_line(line: str) -> None:
-    """Print a line that is clean already; what the terminal's encoding doesn't have is escaped."""
+    """Print a clean line. Characters that stdout's encoding lacks are escaped."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     sys.stdout.write(line.rstrip().encode(encoding, "backslashreplace").decode(encoding) + "\n")
 
@@ -88,7 +88,7 @@ def plain_title(title: str) -> None:
 
 
 def plain_table(columns: Sequence[str], names: list[str], rows: list[list[str]], empty: str) -> None:
-    """Print a table as aligned text, nothing of it cut off."""
+    """Print a table as aligned text, without truncation."""
     if not rows:
         say_line(empty)
         return
@@ -102,7 +102,7 @@ def plain_table(columns: Sequence[str], names: list[str], rows: list[list[str]],
 
 
 def print_rich(title: str, shown: Any) -> None:
-    """Print a renderable on the terminal, as wide as that is. Rich obeys NO_COLOR and TERM by itself."""
+    """Print a rich renderable at the terminal's width. Rich respects NO_COLOR and TERM by itself."""
     from rich.console import Console
     from rich.text import Text
 

@@ -1,4 +1,4 @@
-"""Shows the progress of a replay: a bar on a terminal, a line every few seconds elsewhere. It must not know what a block is."""
+"""Shows the progress of a replay: a bar on a terminal, else a line every LINE_SECONDS."""
 
 import sys
 import time
@@ -14,10 +14,10 @@ Seconds = Callable[[], float]
 
 
 class Progress:
-    """Counts blocks and transactions against the bytes of a file (0: unknown), and shows that now and then.
+    """Counts blocks and transactions, and periodically shows the progress within a file of `size` bytes (0: unknown).
 
-    `last` is the number of the last block that will be counted, 0 where that isn't known. With `until`, a number to which only a part of
-    the file is counted, the time that is left is estimated by blocks. With `report`, that is called with the number of the block instead.
+    `last` is the number of the last block (0: unknown). If `until` ends the replay before it, the remaining time is estimated by blocks
+    instead of bytes. If `report` is given, it is called with the block number instead of showing the progress.
     """
 
     def __init__(
@@ -42,11 +42,11 @@ class Progress:
         self._every = REPORT_SECONDS if report is not None else BAR_SECONDS if self._out.isatty() else LINE_SECONDS
 
     def begin(self, first: int, position: int) -> None:
-        """Begin with a block that isn't the file's first one; what comes before byte `position` is not counted."""
+        """Set the first block, and the bytes before it, which are not counted."""
         self._first, self._skipped = first, position
 
     def count(self, number: int, transactions: int, position: int) -> None:
-        """Count a block that has been applied; `position` is the number of bytes read so far."""
+        """Count an applied block. `position` is the number of bytes read so far."""
         self.blocks += 1
         self.transactions += transactions
         self.number, self.position = number, position
@@ -62,7 +62,7 @@ class Progress:
 
     @property
     def seconds(self) -> float:
-        """The time since the beginning."""
+        """The seconds since the start."""
         return max(self._seconds() - self._start, 1e-9)
 
     def rate(self) -> str:
@@ -70,7 +70,7 @@ class Progress:
         return f"{self.transactions / self.seconds:,.0f} transactions/s, {self.blocks / self.seconds:,.0f} blocks/s"
 
     def share(self) -> float:
-        """Return the share that is done, 0 where it isn't known."""
+        """Return the completed fraction, or 0 if unknown."""
         if self._is_by_blocks:
             return (self.number - self._first + 1) / max(self.last - self._first + 1, 1)
         return (self.position - self._skipped) / (self.size - self._skipped) if self.size > self._skipped else 0.0
@@ -97,7 +97,7 @@ class Progress:
 
 
 def new_bar(out: TextIO, has_end: bool) -> Any:
-    """Return a progress bar of rich, which is loaded only when there is a terminal; without an end it only moves."""
+    """Return a rich progress bar; without an end it only pulses. Rich is imported here, because only terminals need it."""
     from rich.console import Console
     from rich.progress import BarColumn, TaskProgressColumn, TextColumn
     from rich.progress import Progress as Bar

@@ -1,4 +1,4 @@
-"""How a node is run to its end: the signals that stop it, and the error that counts when several tasks fail. It knows no task."""
+"""Shutdown: stopping by signals, and selection of the error to report if several tasks fail."""
 
 import signal
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -16,7 +16,7 @@ _log = Log("node")
 
 
 def run_to_end(main: Callable[[], Awaitable[int]]) -> int:
-    """Run an async function in trio. Of a group of errors that are all for the user, the first is raised alone."""
+    """Run an async function in trio. If it fails with a group of NodeErrors only, raise the first of them alone."""
     try:
         return trio.run(main)
     except BaseExceptionGroup as group:
@@ -27,7 +27,7 @@ def run_to_end(main: Callable[[], Awaitable[int]]) -> int:
 
 
 def first_error(group: BaseExceptionGroup[Failure]) -> Failure:
-    """Return the first of the errors in a group of errors and groups."""
+    """Return the first leaf error of a nested group."""
     error: BaseExceptionGroup[Failure] | Failure = group
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
@@ -36,9 +36,9 @@ def first_error(group: BaseExceptionGroup[Failure]) -> Failure:
 
 @asynccontextmanager
 async def stopped_by_signals(stop: trio.Event, interrupt: Callable[[], None] = lambda: None) -> AsyncGenerator[trio.Nursery, None]:
-    """Set `stop` at the first SIGINT or SIGTERM; at the second, call `interrupt` and cancel everything inside.
+    """Set `stop` at the first SIGINT or SIGTERM. At the second, call `interrupt` and cancel the block.
 
-    Yields a nursery for tasks that are cancelled when the work inside is done.
+    Yields a nursery whose tasks are cancelled at the end of the block.
     """
 
     async def watch(*, task_status: trio.TaskStatus[None]) -> None:
@@ -60,7 +60,7 @@ async def stopped_by_signals(stop: trio.Event, interrupt: Callable[[], None] = l
 
 @asynccontextmanager
 async def cancelled_by(event: trio.Event) -> AsyncGenerator[None, None]:
-    """Cancel the work inside once an event is set."""
+    """Cancel the block once an event is set."""
     async with trio.open_nursery() as nursery:
 
         async def cancel() -> None:

@@ -1,4 +1,4 @@
-"""What may have been meant by an unknown name: one text for all errors about names. It knows no kind of name."""
+"""Suggestions for misspelt names in error messages."""
 
 from collections.abc import Iterable
 
@@ -6,15 +6,15 @@ NAME_LETTERS_MAX, NEAR_MAX, LISTED_MAX = 100, 3, 12
 
 
 def closest(name: str, known: Iterable[str], cutoff: float = 0.6) -> list[str]:
-    """Return the known names that are spelled most alike, three at most, the nearest first."""
-    # Imported here, since only mistakes need it.
+    """Return the known names with the most similar spelling, at most three, the nearest first."""
+    # Imported here, because only errors need it.
     from difflib import get_close_matches
 
     return get_close_matches(name[:NAME_LETTERS_MAX], list(known), NEAR_MAX, cutoff)
 
 
 def alternatives(name: str, known: Iterable[str], where: str = "") -> str:
-    """Return, for an error about an unknown name, the nearest ones; where none is near, all of them, or of many `where` they stand."""
+    """Return a clause for an error about an unknown name: the nearest names, else all of them, else (if many) `where` they are listed."""
     names = list(known)
     if near := closest(name, names):
         return f"did you mean {either(near)}?"
@@ -24,5 +24,5 @@ def alternatives(name: str, known: Iterable[str], where: str = "") -> str:
 
 
 def either(names: list[str]) -> str:
-    """Return names as alternatives in a sentence: `a`, `a or b`, `a, b or c`."""
+    """Join names as alternatives: `a`, `a or b`, `a, b or c`."""
     return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))

@@ -1,5 +1,5 @@
-"""The log as people read it on a terminal: a line for each block that holds transactions and for each refusal, one line that counts up
-for empty blocks. It must not know who logs, and escapes what a terminal would take as a command: values come from outside.
+"""Log format for a terminal: a line for each block with transactions and each refusal, and one updated line for a run of empty blocks.
+Control characters are escaped, because values come from clients.
 """
 
 import logging
@@ -13,7 +13,7 @@ from typing import Any
 
 from node.runtime.errors import on_one_line
 
-# A line that is updated is written so often at most: a leap of time can make a million empty blocks.
+# Minimum time between updates of a line, because a time jump can make a million empty blocks.
 UPDATE_SECONDS_MIN = 0.05
 PLACE_WIDTH = 16
 KIND_WIDTH = 18
@@ -22,7 +22,7 @@ BOLD, DIM, RED, GREEN, MAGENTA, PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[
 UPDATE = "\r\x1b[K"
 LEVELS = {"WARNING": MAGENTA, "ERROR": RED, "CRITICAL": RED}
 
-# What is said in a sentence; --verbose shows all values instead.
+# Events shown as a sentence; --verbose shows all values instead.
 SENTENCES = {
     "started": "started at block {head_block_number}",
     "stopping": "stopping; a second signal ends it at once",
@@ -32,7 +32,7 @@ Values = Mapping[str, Any]
 
 
 class Terminal(logging.Formatter):
-    """Writes records for people, as the formatter of a handler. `values_of` reads the values of a record."""
+    """Formatter of log records for people. `values_of` returns the values of a record."""
 
     def __init__(self, values_of: Callable[[logging.LogRecord], Values], *, is_verbose: bool = False) -> None:
         super().__init__()
@@ -41,25 +41,25 @@ class Terminal(logging.Formatter):
         is_capable = os.environ.get("TERM", "dumb") != "dumb"
         self._is_coloured = is_capable and not os.environ.get("NO_COLOR")
         self._is_updating = is_capable
-        self._empty = 0  # blocks that the line counts which is updated; 0: there is no such line
+        self._empty = 0  # blocks counted by the updated line; 0: there is no such line
         self._written = 0.0
         self._last = ""
         self._shown = ""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return what is written of a record, with the end of the line before it if that line was updated so far."""
+        """Return the text of a record, after the end of the updated line, if there is one."""
         values = self._values_of(record)
         if record.msg == "block" and not values.get("transactions") and not self._is_verbose:
             return self._count(record, values)
         if record.msg == "stopped" and not self._is_verbose:
-            return self.end()  # the last words are the announcer's (node/app/banner.py)
+            return self.end()  # node/app/banner.py prints the final message
         line = f"{self._time(record)}  {self._text(record, values)}\n"
         if record.exc_info:
             line += "".join(traceback.format_exception(record.exc_info[1]))
         return self.end() + line
 
     def end(self) -> str:
-        """Return what ends the line that is updated, if there is one, with its last number."""
+        """Return the text that ends the updated line with its last number, or an empty string."""
         if not self._empty:
             return ""
         text = "\n" if self._shown == self._last else f"{UPDATE}{self._last}\n"
@@ -67,7 +67,7 @@ class Terminal(logging.Formatter):
         return text
 
     def _count(self, record: logging.LogRecord, values: Values) -> str:
-        """Count an empty block in a line that is updated, as long as the shell has not put the program into the background."""
+        """Count an empty block in the updated line, unless the program runs in the background."""
         if not self._is_updating or not is_in_front():
             return self.end()
         self._empty += 1
@@ -103,14 +103,14 @@ class Terminal(logging.Formatter):
         what = on_one_line(values.get("operation") or ("block" if event == "block refused" else "transaction"))
         reason = on_one_line(str(values.get("message") or values.get("why") or values.get("reason", "")))
         label = f"{'refused':<{KIND_WIDTH}}"
-        # One line for each refusal; --verbose shows all of it.
+        # A refusal is cut to one line, except with --verbose.
         room = shutil.get_terminal_size().columns - len(f"00:00:00  {label}{what:<{KIND_WIDTH}}")
         if not self._is_verbose and len(reason) > room:
             reason = reason[: max(0, room - 1)] + "…"
         return f"{self._styled(RED, label)}{what:<{KIND_WIDTH}}{reason}{self._details(values, 'reason', 'id', 'suppressed')}"
 
     def _details(self, values: Values, *names: str) -> str:
-        """Return further values: of all lines that some were suppressed, the others with --verbose."""
+        """Return further values: `suppressed` always, the others with --verbose."""
         shown = [self._pair(name, values[name]) for name in names if name in values and (self._is_verbose or name == "suppressed")]
         return "".join(f"  {pair}" for pair in shown)
 
@@ -125,7 +125,7 @@ class Terminal(logging.Formatter):
 
 
 def is_in_front() -> bool:
-    """Return whether the program has the terminal to itself: in the background it would write over what the user types."""
+    """Return whether the program is in the terminal's foreground. In the background it would overwrite the user's input."""
     try:
         return os.tcgetpgrp(sys.stderr.fileno()) == os.getpgrp()
     except OSError:

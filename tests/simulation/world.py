@@ -52,7 +52,7 @@ TROUBLE = ("warning", "error", "critical", "exception")
 SWITCHED = "switched to another branch"
 # What the node says when it can't make a block: true while the world holds it up.
 HELD_UP = (
-    "slot missed", "not producing", "the machine's clock was set back; the chain's time goes on", "the machine's clock was put right"
+    "slot missed", "not producing", "the machine's clock was set back; the chain's time goes on", "the machine's clock was corrected"
 )  # fmt: skip
 
 End = Literal["killed", "cut", "stopped", "failed", "died", "died in a cut"]
