@@ -1,7 +1,7 @@
-"""HTTP around the JSON-RPC service: a quart-trio app for pages, wrapped so that every other request goes straight to the service, to a
-stream of blocks, or to the files of the explorer. It must not know any method.
+"""HTTP server of the JSON-RPC service: an ASGI app that passes pages to quart-trio, and all other requests to the service, to block
+streams, or to the files of the explorer.
 
-Quart is loaded in a thread once connections are taken: the node answers calls without it. Source: rpc-api.md §1.1, §1.13.
+Quart is loaded in a thread after the node has started to accept connections, since calls don't need it. Source: rpc-api.md §1.1, §1.13.
 """
 
 import time
@@ -36,12 +36,12 @@ if TYPE_CHECKING:
     from rpc.http.hypercorn_server import HypercornServer
 
 DRAIN_SIZE_MAX = 4 * BODY_SIZE_MAX
-# A body has BODY_SECONDS_FREE, and more as long as BODY_RATE_MIN bytes a second arrive, up to BODY_SECONDS_MAX.
+# A body may take BODY_SECONDS_FREE, and longer, up to BODY_SECONDS_MAX, while BODY_RATE_MIN bytes per second arrive.
 BODY_SECONDS_MAX = 120
 BODY_SECONDS_FREE = 10
 BODY_RATE_MIN = 10_000
 REST_SECONDS_MAX = 5
-# What a page shows is kept for so many times as long as making it took, so that whoever asks for nothing else costs one part in so many.
+# A page is cached for this multiple of the time it took to build, so that page requests use at most a twentieth of the CPU time.
 PAGE_KEPT_TIMES = 20
 PAGE_KEPT_SECONDS_MAX = 1.0
 LOADED_SECONDS = 1
@@ -57,11 +57,11 @@ _JSON = (b"content-type", b"application/json")
 _TEXT = (b"content-type", b"text/plain; charset=utf-8")
 _BODY = frozenset({b"content-length", b"transfer-encoding"})
 _TOO_MANY = b"too many requests are open\n"
-_NOT_LET_IN = b"pages of this origin are not let in; see the node's option --cors\n"
+_NOT_LET_IN = b"this origin is not allowed; see the node's option --cors\n"
 
 
 class PageReply(Struct, frozen=True):
-    """What a page shows: the body of the response, its status and its type."""
+    """Reply of a page: the body, the status and the content type."""
 
     body: bytes
     status: int = 200
@@ -73,7 +73,7 @@ Pages = Mapping[str, Page]
 
 
 class TooLarge(Exception):
-    """A body has more bytes than its sender may send."""
+    """The body of a request is too large for its sender."""
 
 
 async def serve(
@@ -92,11 +92,11 @@ async def serve(
     shutdown: Callable[[], Awaitable[object]] = trio.sleep_forever,
     task_status: trio.TaskStatus[list[str]] = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Serve on one address until cancelled, or until `shutdown` returns: then open requests have GRACE_SECONDS_MAX to end.
+    """Serve on one address until cancelled, or until `shutdown` returns; then open requests have GRACE_SECONDS_MAX to end.
 
-    `pages` supplies what GET shows at each path, `push` notices and streams of blocks; `limiter`, or else their `bounds`, say who
-    may hold what; `doors` opens what connections come through. Without lanes, which is for tests, hypercorn serves everything.
-    Reports the addresses ("http://...") once connections are taken; port 0 is any.
+    `pages` are the functions of GET by path, `push` supplies notices and block streams, `limiter` (by default one with `bounds`) limits
+    clients, and `acceptor` opens the listening sockets. Without `has_lanes`, for tests, hypercorn serves everything.
+    Reports the addresses ("http://...") once connections are accepted; port 0 means any port.
     """
     limiter = limiter or ConnectionLimiter(bounds or limits_for())
     input_scheduler = FairInputScheduler(pages)
@@ -119,8 +119,8 @@ async def serve(
         nursery.start_soon(calls.run)
         addresses: list[str] = await nursery.start(_until_done, start, nursery.cancel_scope)
         task_status.started(addresses)
-        # In threads, since importing takes a tenth of a second each; before it is needed, since a busy node takes longer; but not while
-        # the first requests after the start wait for an answer.
+        # In threads, since each import takes a tenth of a second; before they are needed, since a busy node takes longer; but after the
+        # first requests have been answered.
         await trio.sleep(LOADED_SECONDS)
         await outer.load()
         await asgi_app.load_pages()
@@ -132,7 +132,7 @@ async def _until_done(start: Callable[..., Awaitable[None]], scope: trio.CancelS
 
 
 class HypercornFallback:
-    """Leaves a connection to hypercorn, which is loaded for the first one."""
+    """Passes connections to hypercorn, which is loaded at the first connection."""
 
     def __init__(self, asgi_app: "AsgiApp", rpc_session: RpcSession, input_scheduler: FairInputScheduler, *, is_http2: bool) -> None:
         self._asgi_app, self._rpc_session, self._input_scheduler, self._is_http2 = asgi_app, rpc_session, input_scheduler, is_http2
@@ -149,18 +149,18 @@ class HypercornFallback:
         )
 
     async def __call__(self, accepted: Connection, usage: ClientUsage, data: bytes, bugs: LogLimit) -> None:
-        """See Lane."""
+        """Serve a connection, see `ProtocolHandler`."""
         hypercorn_server = self._speaker.value or await self.load()
         await hypercorn_server.serve(accepted, usage, data, bugs)
 
     async def end(self) -> None:
-        """Take no further requests on connections that have one open."""
+        """Accept no further requests on connections with an open request."""
         if self._speaker.value is not None:
             await self._speaker.value.end()
 
 
 class AsgiApp:
-    """The ASGI app: pages to Quart, everything else to the JSON-RPC service."""
+    """The ASGI app, which routes pages to Quart, and everything else to the service, block streams and the explorer's files."""
 
     def __init__(
         self,
@@ -181,7 +181,7 @@ class AsgiApp:
         self._files = LazyValue(read_files)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one scope, as ASGI says."""
+        """Serve one ASGI scope."""
         try:
             if scope["type"] == "http":
                 await self._http(scope, receive, send)
@@ -189,7 +189,7 @@ class AsgiApp:
             pass  # the client has gone
 
     async def load_pages(self) -> None:
-        """Load what pages and files need, before somebody asks for them."""
+        """Load Quart and the files of the explorer, before they are requested."""
         await self._page_app.get()
         if self.access.has_pages:
             await self._files.get()
@@ -198,7 +198,7 @@ class AsgiApp:
         return scope["method"] in PAGE_VERBS and (scope["path"] in self.pages or self._is_file(scope))
 
     def _is_file(self, scope: Scope) -> bool:
-        """Whether a request to read asks for the explorer: for one of its files, or for HTML, as browsers do."""
+        """Whether a GET or HEAD request is for the explorer: for one of its files, or, from a browser, for HTML."""
         if not self.access.has_pages or scope["path"] == PATH:
             return False
         return scope["path"].startswith(PREFIX) or any(name == b"accept" and b"text/html" in value for name, value in scope["headers"])
@@ -211,7 +211,7 @@ class AsgiApp:
         if headers is None:
             await _reject(usage, receive, send, 403, _NOT_LET_IN)
         elif self._is_page(scope) and scope["http_version"] < "2" and not any(name in _BODY for name, _ in scope["headers"]):
-            # Pages are shown to whoever gets a connection: they say how a node is that does nothing else any more.
+            # Pages have no request limit, since they show the state of an overloaded node.
             await self._show(scope, send, headers)
         elif self.push is not None and scope["path"] == PATH and scope["method"] == "GET":
             await self._stream(self.push, scope, receive, send, headers)
@@ -226,7 +226,7 @@ class AsgiApp:
                 self.limiter.release(usage, ClientResource.REQUESTS)
 
     async def _stream(self, push: Hub, scope: Scope, receive: Receive, send: Send, headers: Headers) -> None:
-        """Show a stream of blocks; it counts as a stream and as no request, since it stays open."""
+        """Send a block stream. It counts as a stream instead of a request, since it stays open."""
         usage: ClientUsage = scope["state"]["guest"]
         if not self.limiter.acquire(usage, ClientResource.STREAMS):
             await _reject(usage, receive, send, 503, b"too many streams are open\n", headers)
@@ -242,7 +242,7 @@ class AsgiApp:
             self.limiter.release(usage, ClientResource.STREAMS)
 
     async def _acquire(self, scope: Scope, receive: Receive, send: Send, headers: Headers) -> None:
-        """Receive the body of a request, and answer."""
+        """Receive the body of a request, and reply."""
         usage: ClientUsage = scope["state"]["guest"]
         caller = self.access.caller(scope)
         most = size_max(caller.is_local)
@@ -277,7 +277,7 @@ class AsgiApp:
         await self._reply(reply, scope, receive, send, headers, reservation)
 
     async def finish(self, reply: Reply, size: int, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send a reply, which may have to be waited for, to a request of so many bytes that has been answered outside."""
+        """Send a reply, possibly an awaitable, of the fast path to a request of `size` bytes."""
         usage: ClientUsage = scope["state"]["guest"]
         headers = self.access.cors(scope)
         if not self.limiter.acquire(usage, ClientResource.REQUESTS):
@@ -297,7 +297,7 @@ class AsgiApp:
     async def _reply(
         self, reply: Reply, scope: Scope, receive: Receive, send: Send, headers: Headers, reservation: MemoryReservation
     ) -> None:
-        """Send a reply when it is there, unless the client has left."""
+        """Wait for a reply and send it, unless the client has disconnected."""
         usage: ClientUsage = scope["state"]["guest"]
         if not isinstance(reply, bytes):
             usage.working += 1
@@ -314,7 +314,7 @@ class AsgiApp:
         self.limiter.touch(usage)
 
     async def _show(self, scope: Scope, send: Send, headers: Headers) -> None:
-        """Show a page, or a file of the explorer."""
+        """Send a page, or a file of the explorer."""
         usage: ClientUsage = scope["state"]["guest"]
         if scope["path"] not in self.pages:
             files = self._files.value or await self._files.get()
@@ -332,10 +332,10 @@ class AsgiApp:
 
 
 async def read_body(receive: Receive, reservation: MemoryReservation, patience: trio.CancelScope, most: int) -> bytes | None:
-    """Return the body of a request, None when the client left; raises TooLarge for more than `most` bytes.
+    """Receive the body of a request. Return None if the client disconnected.
 
-    A body that is too large is still received, up to DRAIN_SIZE_MAX, and not kept: clients read the answer only after they have sent
-    everything. `patience` gets its deadline from what has arrived so far.
+    A body that is too large is still received, up to DRAIN_SIZE_MAX, and dropped, since clients read the reply only after they have sent
+    everything. The deadline of `patience` is extended as bytes arrive. Raises: TooLarge for more than `most` bytes.
     """
     begun = trio.current_time()
     patience.deadline = begun + min(BODY_SECONDS_FREE, BODY_SECONDS_MAX)
@@ -357,11 +357,11 @@ async def read_body(receive: Receive, reservation: MemoryReservation, patience: 
                 raise TooLarge
             return bytes(body)
         patience.deadline = begun + min(BODY_SECONDS_MAX, BODY_SECONDS_FREE + size / BODY_RATE_MIN)
-        del event, chunk  # which would be kept until the next one is here
+        del event, chunk  # not needed while waiting for the next event
 
 
 class CachedPage:
-    """A page that is not made again for a while: for PAGE_KEPT_TIMES the processor time that it needed, at most PAGE_KEPT_SECONDS_MAX."""
+    """A cached page. Its lifetime is PAGE_KEPT_TIMES the CPU time it took to build, at most PAGE_KEPT_SECONDS_MAX."""
 
     def __init__(self, page: Callable[[], PageReply]) -> None:
         self._page = page
@@ -369,7 +369,7 @@ class CachedPage:
         self._until = 0.0
 
     def __call__(self) -> PageReply:
-        """Return what the page shows."""
+        """Return the page's reply, from the cache if it is fresh."""
         if self._reply is None or time.perf_counter() >= self._until:
             begun = time.thread_time()
             self._reply = self._page()
@@ -379,7 +379,7 @@ class CachedPage:
 
 
 def page_app(pages: Pages) -> App:
-    """Return the quart-trio app of the pages: each path shows what its function returns."""
+    """Return the quart-trio app of the pages, which sends the reply of each path's function."""
     from quart import Response
     from quart_trio import QuartTrio
 
@@ -402,11 +402,11 @@ def page_app(pages: Pages) -> App:
 
 
 async def _at_once(_address: str) -> None:
-    """Wait for nobody."""
+    """Return at once."""
 
 
 async def _unless_gone(receive: Receive, reply: Awaitable[bytes]) -> bytes | None:
-    """Wait for a reply and return it, or None when the client leaves first."""
+    """Wait for a reply and return it, or None if the client disconnects first."""
     answered: bytes | None = None
 
     async def watch(scope: trio.CancelScope) -> None:
@@ -422,12 +422,12 @@ async def _unless_gone(receive: Receive, reply: Awaitable[bytes]) -> bytes | Non
 
 
 def _line(error: Overloaded) -> bytes:
-    """Return the text of a refusal as the body of a response."""
+    """Return the text of a refusal as the body of a reply."""
     return fill(error.text, error.values).encode() + b"\n"
 
 
 async def _in_time(usage: ClientUsage, size: int, sending: Callable[[], Awaitable[None]]) -> None:
-    """Send so many bytes. A client that doesn't take them in time is cut off, whatever its protocol."""
+    """Run `sending`, which sends `size` bytes. Disconnect a client that doesn't take them in time."""
     seconds = connection.SEND_SECONDS_MAX + size / connection.SEND_RATE_MIN
     with trio.move_on_after(seconds) as patience:
         await sending()
@@ -447,7 +447,7 @@ async def _send(send: Send, status: int, headers: Headers, body: bytes) -> None:
 
 
 async def _reject(usage: ClientUsage, receive: Receive, send: Send, status: int, text: bytes, headers: Headers | None = None) -> None:
-    """Answer while the request may still be arriving: hypercorn can end it only when somebody receives the rest."""
+    """Reply to a request that may still be arriving, and receive the rest meanwhile, without which hypercorn can't end it."""
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_drain, receive)
         await _respond(usage, send, status, [_TEXT, *(headers or [])], text)
@@ -460,9 +460,7 @@ async def _drain(receive: Receive) -> None:
 
 
 def _nothing_to_read() -> Receive:
-    """Return the `receive` of pages: an empty body, and never the end of the connection, on which Quart would stop in the middle of closing
-    it.
-    """
+    """Return the `receive` for pages: an empty body, and never a disconnect, which would stop Quart while it closes the request."""
     waiting = [{"type": "http.request", "body": b"", "more_body": False}]
 
     async def receive() -> dict[str, Any]:

@@ -1,9 +1,9 @@
-"""Who is connected: what each client address holds of connections, requests and WebSockets, and who gives way when one of them runs out.
-It knows no protocol.
+"""Connection limits: what each client address uses of connections, requests and WebSockets, and which connection is evicted when a limit is
+reached.
 
-Everything that a client can hold has a bound for all together, of which a part is kept for programs on this machine, and one for each
-address. Where a bound is reached, the newcomer gets what the oldest connection of the address that holds most has to give up, as long as
-the node isn't working for that one: so nobody can keep others out by holding on to something.
+Every resource has a total limit, part of which is reserved for programs on this machine, and a limit per address. At a limit, the oldest
+connection of the address with the largest usage is evicted, unless the node is working for it. So no client can lock out others by holding
+resources.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,21 +16,21 @@ import trio
 from msgspec import Struct
 
 CONNECTIONS_MAX = 4096
-# The part of the connections that may be WebSockets, and that may have a request open. The rest can always be closed for somebody else.
+# One in this many connections can be a WebSocket, or have an open request. The rest can always be evicted.
 SOCKETS_SHARE, REQUESTS_SHARE = 4, 4
-# The part that may be streams of blocks, and how many subscriptions there may be for each connection that may be a WebSocket.
+# One in this many connections can be a block stream; subscriptions per possible WebSocket.
 STREAMS_SHARE, SUBSCRIPTIONS_TIMES = 16, 4
-# An address may hold one part in ADDRESS_SHARE; one part in LOCAL_SHARE is for loopback addresses only.
+# An address may use 1/ADDRESS_SHARE of a limit; 1/LOCAL_SHARE is reserved for loopback addresses.
 ADDRESS_SHARE, LOCAL_SHARE = 2, 8
-# A WebSocket gives way to another one after it was silent for so long.
+# A WebSocket can be evicted for another one after this time without messages.
 QUIET_SECONDS_MIN = 60
-# The network of one client: who has an IPv6 address has all addresses of its /64.
+# The network of one client, since a client with an IPv6 address usually has its whole /64.
 IPV6_PREFIX = 64
 ADDRESSES_KEPT_MAX = 4096
 
 
 class ClientResource(IntEnum):
-    """What a client can hold."""
+    """A limited resource that clients use."""
 
     CONNECTIONS = 0
     REQUESTS = 1
@@ -39,14 +39,14 @@ class ClientResource(IntEnum):
     STREAMS = 4
 
 
-# A member of an enumeration takes nine times as long to find and use as a number.
+# As a number, since using an enumeration member takes nine times as long.
 _REQUESTS = int(ClientResource.REQUESTS)
-# A WebSocket gives way to others that want one of these only after it was silent for long.
+# A WebSocket is evicted for these resources only after QUIET_SECONDS_MIN.
 _OF_SOCKETS = (ClientResource.SOCKETS, ClientResource.SUBSCRIPTIONS)
 
 
 class ConnectionLimits(Struct, frozen=True):
-    """How much all clients together may hold of each kind."""
+    """Total limit of each resource."""
 
     connections: int
     requests: int
@@ -56,8 +56,8 @@ class ConnectionLimits(Struct, frozen=True):
 
 
 class ClientUsage:
-    """One connection: whose it is, what it holds, since when it has neither sent a whole request nor taken a whole reply, and how many
-    of its requests the node is working on.
+    """Usage of a client connection: its address, the resources it uses, the time of its last complete request or reply, and its requests in
+    progress.
     """
 
     def __init__(self, address: str, is_loopback: bool, cut: Callable[[], None]) -> None:
@@ -71,7 +71,7 @@ class ClientUsage:
 
 
 class ConnectionLimiter:
-    """All connections, by address and from the one that was heard of least recently to the last."""
+    """Limits the resources of all connections; keeps them by address, in the order of their last activity."""
 
     def __init__(self, bounds: ConnectionLimits) -> None:
         self._bounds = [bounds.connections, bounds.requests, bounds.sockets, bounds.subscriptions, bounds.streams]
@@ -82,11 +82,11 @@ class ConnectionLimiter:
         self._connections: dict[str, dict[ClientUsage, None]] = {}
 
     def used(self) -> dict[str, tuple[int, int]]:
-        """Return how much all connections hold of each kind, by its name, and how much they may."""
+        """Return the total usage and limit of each resource, by name."""
         return {kind.name.lower(): (self._used[kind], self._bounds[kind]) for kind in ClientResource}
 
     def register(self, host: str, cut: Callable[[], None]) -> ClientUsage | None:
-        """Take in a connection from an address; None when there is no room for it. `abort` closes it at once."""
+        """Register a connection from an address. Return None if no connection can be evicted for it. `cut` closes it at once."""
         address, is_loopback = address_of(host)
         usage = ClientUsage(address, is_loopback, cut)
         if not self.acquire(usage, ClientResource.CONNECTIONS):
@@ -95,7 +95,7 @@ class ConnectionLimiter:
         return usage
 
     def unregister(self, usage: ClientUsage) -> None:
-        """Forget a connection and what it held."""
+        """Remove a connection and release its resources."""
         if usage.is_gone:
             return
         usage.is_gone = True
@@ -108,7 +108,7 @@ class ConnectionLimiter:
             self._used_by.pop(usage.address, None)
 
     def acquire(self, usage: ClientUsage, kind: ClientResource, amount: int = 1) -> bool:
-        """Let a connection have more of something, if need be at the cost of others; whether it got it."""
+        """Acquire a resource for a connection, if need be by evicting others. Return whether that succeeded."""
         if usage.is_gone:
             return False
         while (crowded := self._exceeded_limit(usage, kind, amount)) is not None:
@@ -121,14 +121,14 @@ class ConnectionLimiter:
         return True
 
     def has_room(self, usage: ClientUsage) -> bool:
-        """Whether a connection could have one more request without anybody giving way to it."""
+        """Whether one more request fits within the limits without evicting another connection."""
         if usage.is_gone or self._used_by[usage.address][_REQUESTS] >= self._address_bounds[_REQUESTS]:
             return False
         return self._used[_REQUESTS] < (self._bounds if usage.is_loopback else self._remote_bounds)[_REQUESTS]
 
     @contextmanager
     def working(self, usage: ClientUsage) -> Iterator[None]:
-        """Count a request, for which there is room, as open and as worked on."""
+        """Count a request, for which `has_room` was true, as open and in progress within the context."""
         self._add(usage, ClientResource.REQUESTS, 1)
         usage.working += 1
         try:
@@ -138,12 +138,12 @@ class ConnectionLimiter:
             self.release(usage, ClientResource.REQUESTS)
 
     def release(self, usage: ClientUsage, kind: ClientResource, amount: int = 1) -> None:
-        """Take back what a connection has got."""
+        """Release a resource of a connection."""
         if not usage.is_gone:
             self._add(usage, kind, -amount)
 
     def touch(self, usage: ClientUsage) -> None:
-        """Note that a connection has sent a whole request or taken a whole reply."""
+        """Record a complete request or reply of a connection as its last activity."""
         if not usage.is_gone:
             usage.since = trio.current_time()
             here = self._connections[usage.address]
@@ -159,20 +159,20 @@ class ConnectionLimiter:
         here[kind] += amount
 
     def _exceeded_limit(self, usage: ClientUsage, kind: ClientResource, amount: int) -> str | None:
-        """Return the address that has to give up something before a connection can have more; None when there is room."""
+        """Return the address from which to evict a connection before this one can have more; None if there is room."""
         here = self._used_by.get(usage.address)
         if here is not None and here[kind] + amount > self._address_bounds[kind]:
             return usage.address
         bounds = self._bounds if usage.is_loopback else self._remote_bounds
         if self._used[kind] + amount <= bounds[kind]:
             return None
-        # Of addresses that hold the same, the one whose oldest connection is the oldest.
+        # Among addresses with equal usage, that with the least recently active connection.
         return max(
             self._connections, key=lambda address: (self._used_by[address][kind], -next(iter(self._connections[address])).since), default=""
         )
 
     def _eviction_candidate(self, address: str, kind: ClientResource, newcomer: ClientUsage) -> ClientUsage | None:
-        """Return the connection of an address that has to go, from the oldest on; None when the node is working for all of them."""
+        """Return the least recently active connection of an address that can be evicted, or None."""
         quiet_since = trio.current_time() - QUIET_SECONDS_MIN
         for usage in self._connections.get(address, {}):
             if usage is newcomer or usage.working or not usage.used[kind]:
@@ -186,7 +186,7 @@ class ConnectionLimiter:
 
 
 def limits_for(connections: int = CONNECTIONS_MAX) -> ConnectionLimits:
-    """Return the bounds of a node that has room for so many connections."""
+    """Return the limits of a node with at most `connections` connections."""
     sockets = max(1, connections // SOCKETS_SHARE)
     return ConnectionLimits(
         connections,
@@ -199,7 +199,7 @@ def limits_for(connections: int = CONNECTIONS_MAX) -> ConnectionLimits:
 
 @lru_cache(ADDRESSES_KEPT_MAX)
 def address_of(host: str) -> tuple[str, bool]:
-    """Return what stands for a client, its IPv4 address or the /64 of its IPv6 address, and whether it is a loopback one."""
+    """Return the limit key of a client (its IPv4 address or the /64 of its IPv6 address), and whether it is a loopback address."""
     try:
         address = ip_address(host.partition("%")[0])
     except ValueError:

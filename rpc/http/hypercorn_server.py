@@ -1,6 +1,6 @@
-"""What hypercorn serves of a connection: everything that its lane leaves, and the handshakes of WebSockets, which it doesn't go on with.
+"""Serves connections by hypercorn: every request that the fast path leaves, and the handshakes of WebSockets.
 
-Importing this imports hypercorn, h11, h2 and wsproto, which takes a seventh of the time to the first answer: `serve` does it later.
+Importing this module imports hypercorn, h11, h2 and wsproto, a seventh of the time to the first reply, so `serve` imports it later.
 """
 
 import logging
@@ -28,7 +28,7 @@ REQUESTS_PER_CONNECTION_MAX = 1_000_000_000
 
 
 def server_config(idle_seconds_max: float) -> Config:
-    """Return hypercorn's configuration: bounded, quiet, its messages in the log `http`."""
+    """Return hypercorn's configuration: with limits, without an access log, and with its errors in the log `http`."""
     config = Config()
     config.keep_alive_timeout = int(idle_seconds_max)
     config.keep_alive_max_requests = REQUESTS_PER_CONNECTION_MAX
@@ -39,7 +39,7 @@ def server_config(idle_seconds_max: float) -> Config:
 
 
 class HypercornServer:
-    """Serves connections by hypercorn's protocols around an app, and as WebSockets where clients ask for one."""
+    """Serves connections by an app with hypercorn's protocols, and as WebSockets after an upgrade."""
 
     def __init__(
         self,
@@ -59,11 +59,11 @@ class HypercornServer:
         self._input_scheduler, self._is_http2 = input_scheduler, is_http2
 
     async def end(self) -> None:
-        """Have the answer to each further request say that it is the last one."""
+        """Make each further reply announce that its connection closes."""
         await self._context.terminated.set()
 
     async def serve(self, connection: Connection, usage: ClientUsage, data: bytes, bugs: LogLimit) -> None:
-        """Serve a connection to its end, from bytes on that have been read."""
+        """Serve a connection to its end, starting with the bytes already received."""
         turn = partial(self._input_scheduler.wait, usage.address)
         protocol = HypercornProtocol(self._app, self._config, self._context, turn, is_http2=self._is_http2)
         asked = await HypercornConnection(connection, protocol).run(usage, self._input_scheduler, data, bugs)
@@ -73,13 +73,13 @@ class HypercornServer:
 
 
 class HypercornConnection:
-    """A connection and its protocol: what arrives goes to the protocol, and what that asks for is done."""
+    """Feeds the bytes of a connection to hypercorn's protocol, and carries out the events that the protocol emits."""
 
     def __init__(self, connection: Connection, protocol: HypercornProtocol) -> None:
         self._connection, self._protocol = connection, protocol
 
     async def run(self, usage: ClientUsage, input_scheduler: FairInputScheduler, data: bytes, bugs: LogLimit) -> UpgradeRequest | None:
-        """Go on to the end of the connection, or until it goes on as a WebSocket."""
+        """Serve the connection to its end, or return the request that upgrades it to a WebSocket."""
         connection = self._connection
         state = ConnectionState(LifespanState({"guest": usage}))
         async with trio.open_nursery() as nursery:
@@ -90,13 +90,13 @@ class HypercornConnection:
             except UpgradeRequest as asked:
                 return asked
             finally:
-                # Tasks of hypercorn can wait for what will never come.
+                # Tasks of hypercorn may wait forever.
                 connection.start_close_timeout()
             await self._protocol.handle(Closed())
         return None
 
     async def _receive(self, data: bytes) -> None:
-        """Handle what has arrived, and what arrives until nothing more comes."""
+        """Feed received bytes to the protocol until the end of input."""
         while True:
             await self._protocol.handle(RawData(data))
             if not data:
@@ -107,12 +107,12 @@ class HypercornConnection:
                 return
 
     async def send(self, event: Event) -> None:
-        """Do what the protocol asks for: send, close, or note that a request has begun or ended."""
+        """Carry out an event of the protocol: send bytes, close, or mark the connection as idle or busy."""
         if isinstance(event, RawData):
             try:
                 await self._connection.write(event.data)
             except (trio.BrokenResourceError, trio.ClosedResourceError):
-                # Whatever else it has asked for, nobody waits for the answers.
+                # The client has disconnected, so other requests of it are cancelled as well.
                 self._connection.scope.cancel()
                 await self._protocol.handle(Closed())
         elif isinstance(event, Closed):

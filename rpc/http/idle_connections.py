@@ -1,8 +1,7 @@
-"""Connections that were accepted and have not said anything yet, or wait until their first words are worked on. Each costs a socket and an
-entry here: no task, no protocol. It knows neither protocols nor requests.
+"""Accepted connections that have sent nothing, or whose first bytes are queued. Each costs a socket and a dict entry, no task.
 
-The operating system keeps a short queue of connections that nobody has accepted; when it is full, newcomers are dropped and try again a
-second later. So whoever only opens connections must cost much less than opening them does.
+The operating system has a short queue of unaccepted connections. If it is full, new connections are dropped and retried a second later. So
+accepting a connection must cost the node much less than opening it costs the client.
 """
 
 import select
@@ -16,11 +15,11 @@ import trio
 from rpc.http.connection_limits import ClientUsage, ConnectionLimiter
 from rpc.http.input_scheduler import FairInputScheduler
 
-# How many connections with news are looked at before everything else has its turn.
+# Ready connections that are handled without a checkpoint.
 LOOKED_AT_ONCE_MAX = 256
-# Enough to see whether a page is asked for.
+# Bytes that are enough to recognise a request for a page.
 PEEK_SIZE = 64
-# The first bytes stay in memory as long as the connection does.
+# Bytes. The first received bytes stay in memory as long as the connection.
 RECEIVE_SIZE = 1 << 14
 SWEEP_SECONDS = 1.0
 
@@ -28,7 +27,7 @@ _SPEAKS = select.EPOLLIN | select.EPOLLONESHOT
 
 
 class IdleConnection:
-    """A connection in the lobby."""
+    """An accepted connection without a task."""
 
     __slots__ = ("descriptor", "is_watched", "peer", "since", "sock", "usage")
 
@@ -44,20 +43,20 @@ Start = Callable[[IdleConnection, bytes], None]
 
 
 class IdleConnections:
-    """Takes connections in, and hands each with its first bytes to `start` once the intake lets it; silent ones are closed in the end."""
+    """Holds new connections, and passes each with its first bytes to `start` once the input scheduler admits it. Silent ones time out."""
 
     def __init__(self, limiter: ConnectionLimiter, input_scheduler: FairInputScheduler, start: Start, silent_seconds_max: float) -> None:
         self._limiter, self._input_scheduler, self._start = limiter, input_scheduler, start
         self._silent_seconds_max = silent_seconds_max
         self._epoll = select.epoll()
-        # By descriptor, the oldest first. Guests bounds their number.
+        # By descriptor, oldest first. ConnectionLimiter limits their number.
         self._here: dict[int, IdleConnection] = {}
 
     def __len__(self) -> int:
         return len(self._here)
 
     def add(self, line: socket.socket, peer: Any) -> None:
-        """Take in a connection; one for which there is no room, or that has been closed already, is closed."""
+        """Add a connection. Close it if the limits are reached, or if the client has closed it already."""
         newcomer = IdleConnection(line, peer)
         usage = self._limiter.register(str(peer[0]), partial(self._drop, newcomer))
         if usage is None:
@@ -68,7 +67,7 @@ class IdleConnections:
         self._peek(newcomer)
 
     async def run(self) -> None:
-        """Look after the connections here until cancelled."""
+        """Wait for input of the connections until cancelled."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._sweep)
             while True:
@@ -80,13 +79,13 @@ class IdleConnections:
                 await trio.lowlevel.checkpoint()
 
     def close(self) -> None:
-        """Close all connections here."""
+        """Close all connections."""
         for newcomer in list(self._here.values()):
             self._unwatch(newcomer)
         self._epoll.close()
 
     async def _sweep(self) -> None:
-        """Close connections that were silent for too long."""
+        """Close connections that have been silent for too long."""
         while True:
             await trio.sleep(SWEEP_SECONDS)
             latest = trio.current_time() - self._silent_seconds_max
@@ -96,7 +95,7 @@ class IdleConnections:
                 self._unwatch(newcomer)
 
     def _peek(self, newcomer: IdleConnection) -> None:
-        """See what a connection has to say."""
+        """Submit the first input of a connection to the scheduler, or watch the connection if there is none yet."""
         try:
             said = newcomer.sock.recv(PEEK_SIZE, socket.MSG_PEEK | socket.MSG_DONTWAIT)
         except BlockingIOError:
@@ -115,8 +114,8 @@ class IdleConnections:
             self._input_scheduler.submit(newcomer.usage.address, partial(self._begin, newcomer), is_page=is_page)
 
     def _begin(self, newcomer: IdleConnection) -> None:
-        """Let a connection begin, unless it has left in the meantime."""
-        # Its descriptor may be another connection's by now.
+        """Start a connection, unless it has closed in the meantime."""
+        # The descriptor may now belong to another connection.
         if self._here.get(newcomer.descriptor) is not newcomer:
             return
         self._forget(newcomer)
@@ -136,15 +135,15 @@ class IdleConnections:
         self._drop(newcomer)
 
     def _drop(self, newcomer: IdleConnection) -> None:
-        """Close a connection, whose place was taken back."""
+        """Close a connection that is already unregistered."""
         self._forget(newcomer)
         newcomer.sock.close()
-        newcomer.usage.abort = _nothing  # else the two hold each other until a collection of garbage
+        newcomer.usage.abort = _nothing  # breaks the reference cycle
 
     def _forget(self, newcomer: IdleConnection) -> None:
         del self._here[newcomer.descriptor]
         if newcomer.is_watched:
-            # Closing is not enough while a child process has the descriptor too.
+            # Closing is not enough while a child process also has the descriptor.
             self._epoll.unregister(newcomer.descriptor)
 
 

@@ -25,7 +25,7 @@ MARKS_MAX = 6_000_000
 REMOTE_SIZE_MAX = 4_000_000  # bytes
 REMOTE_MARKS_MAX = 200_000
 
-# What an object and a member or array take in memory, in bytes.
+# Memory of an object, and of a member or array, in bytes.
 OBJECT_SIZE, MEMBER_SIZE = 200, 80
 
 # Limits on an array that a refusal shows.
@@ -96,14 +96,14 @@ def read_json_in_steps(body: bytes, is_local: bool = True) -> Generator[None, No
 
 
 def size_max(is_local: bool) -> int:
-    """Return how many bytes the body of a request may have."""
+    """Return the size limit for the body of a request, in bytes."""
     return BODY_SIZE_MAX if is_local else REMOTE_SIZE_MAX
 
 
 def values_size(body: bytes) -> int:
-    """Return about how many bytes the values of a body take in memory: not much less than the worst of them do.
+    """Estimate the memory of the decoded values of a body, in bytes. The worst bodies take little more.
 
-    A character takes four bytes in a text that has one beyond the basic plane.
+    In a text with a character beyond the basic plane, every character takes four bytes.
     """
     width = 1 if body.isascii() and b"\\u" not in body else 4
     return width * len(body) + MEMBER_SIZE * (body.count(b",") + body.count(b"[")) + OBJECT_SIZE * body.count(b"{")

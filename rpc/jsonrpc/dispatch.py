@@ -1,6 +1,6 @@
-"""The JSON-RPC service: the bytes of a request in, the bytes of the answer out. It knows neither HTTP nor any method.
+"""The JSON-RPC service: takes the bytes of a request and returns the bytes of the reply. Independent of the transport.
 
-A call runs from reading the state to the encoded reply without a checkpoint, so every reply is a snapshot. Source: rpc-api.md §1.
+A call runs from reading the state to the encoded reply without a checkpoint, so every reply is consistent. Source: rpc-api.md §1.
 """
 
 import time
@@ -54,36 +54,36 @@ from state.protocol.values.convert import json_int, to_object
 from state.protocol.work import ONE_CALL, TooMuchWork, Work
 from state.store.lazy.incremental import NotReady, ReadMode
 
-# Clients send tens of calls at once, indexers some hundreds; to refuse each of so many takes 0.1 s and 2 MB.
+# Clients batch tens of calls, indexers some hundreds. Refusing this many calls takes 0.1 s and 2 MB.
 BATCH_MEMBERS_MAX = 5_000
-BATCH_REPLY_SIZE_MAX, LOCAL_BATCH_REPLY_SIZE_MAX = 32_000_000, 256_000_000  # of all answers: none is sent before the last is made
-# Larger bodies are read in slices: to read one of this size takes some 10 ms at worst.
-WHOLE_SIZE_MAX = 250_000
-# Of a client whose allowance of refused work is used up larger bodies aren't even read.
-UNREAD_SIZE_MIN = 50_000
-# So many larger ones are read at the same time of programs with local rights, and so many of others: what is read of one can take 20
-# times its bytes, and isn't counted before all of it is read.
+BATCH_REPLY_SIZE_MAX, LOCAL_BATCH_REPLY_SIZE_MAX = 32_000_000, 256_000_000  # bytes of all replies, which are sent together
+# Larger bodies are decoded in chunks. Decoding a body of this size takes some 10 ms at worst.
+WHOLE_SIZE_MAX = 250_000  # bytes
+# Larger bodies of a client whose allowance of refused work is used up are refused undecoded.
+UNREAD_SIZE_MIN = 50_000  # bytes
+# Large bodies that are decoded concurrently, with and without local rights each: the decoded value can take 20 times the bytes of the
+# body, and is counted only after the whole body is decoded.
 LARGE_AT_ONCE_MAX = 1
-# So often a call is made again that needs something sorted first; then it sorts at once, lest it is unsettled again and again for ever.
+# Repetitions of a call that needs preparatory sorting. Then it sorts synchronously, since it could be NotReady again forever.
 PREPARED_AGAIN_MAX = 100
 REQUEST_LOGGED_MAX = 2000
 NAME_GUESSED_MAX = 64
 NAME_POINTS_MAX = 2
 GUESSES_MAX, GUESSES_KEPT_MAX = 3, 1024
-NOTHING_SENT = "send a JSON-RPC request by POST; /health says how this node is, and a browser gets the explorer at / unless that is off"
+NOTHING_SENT = "send a JSON-RPC request by POST; /health shows the state of the node, and / the explorer unless it is off"
 NO_SESSION = "this needs a WebSocket"
-# The APIs of older nodes by the numbers that they had there, and the groups that hold their methods now. Their clients ask for the
-# numbers of the others (`get_api_by_name`).
+# API numbers of older nodes, and the groups that now contain their methods. Clients of older nodes look up other numbers by
+# `get_api_by_name`.
 NUMBERED_GROUPS = {"0": "condenser_api", "1": "login_api", "2": "condenser_api"}
 
 Reply = bytes | Awaitable[bytes]
 # Whether a caller has local rights, and whether it has a session.
 Rights = tuple[bool, bool]
-# Has another process answer a request: its body, and who makes it.
+# Forwards the body of a request and its caller to another process, and returns the reply.
 Elsewhere = Callable[[bytes, Caller], Awaitable[bytes]]
-# Is called after each request with the name of the method, "" where there is none, the seconds it took, and what it was refused with.
+# Called after each request with the method's name ("" if unknown), the seconds it took, and its error.
 Observe = Callable[[str, float, Exception | None], None]
-NO_TEST_CHAIN = "this drives chains that are made for tests, as those of dev and steem-testnet; the node's chain is none"
+NO_TEST_CHAIN = "this is for test chains, for example dev and steem-testnet; the node's chain is not a test chain"
 _NO_REQUEST = InvalidRequest()
 _log = Log("rpc")
 
@@ -93,7 +93,7 @@ def ignore_call(name: str, seconds: float, error: Exception | None) -> None:
 
 
 class BoundMethod(Struct, frozen=True):
-    """A method as one service serves it."""
+    """A method bound to a service."""
 
     method: Method
     call: Call
@@ -106,14 +106,14 @@ class BoundMethod(Struct, frozen=True):
 
 
 class Service:
-    """Serves methods over the objects that they work on (`state`, `processor`, ..., passed by name), in the dialect of one chain.
+    """Serves methods with their context objects (`state`, `processor`, ..., passed by name), in the spelling of one chain.
 
-    `plugins` are the enabled ones; None stands for all. `withheld` says why methods that are `loopback_only` are not served
-    at all; "" when they are, to callers with local rights. Methods may also work on `service` itself, on `wire` and on `spec`.
-    `observe` is called after each request, `foresee` with transactions that a batch is going to broadcast. `read_mode` is that of the
-    state, through which calls are made in slices; `work` counts their work, `allowances` is how much of it clients may waste, and
-    `memory` what their requests may hold.
-    With `elsewhere` another process owns the chain, and answers what needs that. While the `gate` is shut nothing is read.
+    `plugins` are the enabled plugins; None means all. `withheld` is the reason why `loopback_only` methods are not served at all; ""
+    to serve them to callers with local rights. `service`, `wire` and `spec` are context objects as well. `observe` is called after each
+    request, `foresee` with transactions that a batch will broadcast. `read_mode` is that of the state, for incremental reads; `work`
+    counts the work of calls, `allowances` limits the refused work of clients, and `memory` the memory of their requests.
+    With `elsewhere`, another process owns the chain and answers calls that need the owner. While the `gate` is closed, no call reads
+    the chain.
     """
 
     def __init__(
@@ -169,7 +169,7 @@ class Service:
             elif not method.loopback_only:
                 self._off[path] = method.plugins
         self._served, self._named = served, {bound.name: bound for bound in served.values()}
-        # What a caller can know of: by local rights, and by whether it has a session.
+        # The methods visible to a caller, by whether it has local rights, and whether it has a session.
         self._groups = {
             (local, in_session): _groups(
                 b for b in served.values() if (local or not b.method.loopback_only) and (in_session or not b.needs_session)
@@ -179,7 +179,7 @@ class Service:
         }
         self._guesses = lru_cache(GUESSES_KEPT_MAX)(self._guess)
 
-    # -------------------------------------------------------------- what jsonrpc.* shows
+    # -------------------------------------------------------------- for the methods of jsonrpc
 
     @property
     def method_names(self) -> list[str]:
@@ -201,17 +201,17 @@ class Service:
 
     @property
     def is_free(self) -> bool:
-        """Whether the next request waits for no other one."""
+        """Whether the next request can be answered at once."""
         return self._scheduler.is_free
 
     async def in_turn(self, work: Callable[[], Value], address: str = "") -> Value:
-        """Return what is made by something that takes as long as a reply, once it is its turn among all requests of an address."""
+        """Run work that takes as long as a reply when it is scheduled among the requests of an address. Return its result."""
         return await self._scheduler.run(work, address)
 
     async def answer_in_turn(self, body: bytes, caller: Caller = ANYBODY) -> Reply:
-        """Return `answer`, once it is this request's turn among all others.
+        """Do the same as `answer`, scheduled among all other requests.
 
-        A large body is read in slices, with turns of others in between, and so is what a call has to sort first.
+        A large body is decoded in chunks, and preparatory sorting is done in chunks, with other replies in between.
         """
         if len(body) > UNREAD_SIZE_MIN:
             try:
@@ -225,7 +225,7 @@ class Service:
         steps = read_json_in_steps(body, caller.is_local)
 
         def advance() -> Reply | None:
-            """Read a slice; after the last one answer."""
+            """Decode a chunk; after the last one, answer."""
             try:
                 next(steps)
             except StopIteration as end:
@@ -241,9 +241,9 @@ class Service:
         return reply
 
     def answer(self, body: bytes, caller: Caller = ANYBODY, in_slices: bool = False) -> Reply:
-        """Return the answer to a request, or, for broadcasts and batches, an awaitable of it. It never raises.
+        """Return the reply to a request, or, for broadcasts and batches, an awaitable of it. Never raises.
 
-        `in_slices`: a call that has to sort much first is answered by an awaitable as well.
+        With `in_slices`, a call that needs much sorting first returns an awaitable as well.
         """
         try:
             request = read_json(body, not caller.why_not_local)
@@ -252,13 +252,13 @@ class Service:
         return self._answer(request, body, caller, in_slices)
 
     def refuse(self, error: Exception, body: bytes = b"") -> bytes:
-        """Return the answer to a body that can't be read, or isn't."""
+        """Return the reply to a body that can't be decoded, or isn't."""
         self._observe("", 0.0, error)
         said = NOTHING_SENT if isinstance(error, EndOfFile) else ""
         return self._refused_with_hint(None, error, SERVER_ERROR, said) if isinstance(error, ChainError) else self._bug(None, error, body)
 
     def _answer(self, request: Any, body: bytes, caller: Caller, in_slices: bool) -> Reply:
-        """Return the answer to what a body holds."""
+        """Return the reply to a decoded body."""
         if type(request) is list and len(request) > BATCH_MEMBERS_MAX:
             return self._refused_batch("A batch may have at most ${most} members", BATCH_MEMBERS_MAX)
         if request == []:
@@ -272,7 +272,7 @@ class Service:
         return reply if isinstance(reply, bytes) or caller.is_local else self._holding(values_size(body), caller, reply)
 
     async def _holding(self, size: int, caller: Caller, reply: Awaitable[bytes]) -> bytes:
-        """Return a reply that has to be waited for; meanwhile its caller holds so many bytes, the values of the request."""
+        """Await a reply, with `size` bytes, the decoded request, reserved for its caller meanwhile."""
         try:
             with self.memory.reserve(caller) as held:
                 held.add(size)
@@ -284,25 +284,25 @@ class Service:
                 reply.close()  # unless it has run
 
     async def _batch(self, requests: list[Any], caller: Caller) -> bytes:
-        """Return the answers in the order of the requests, which run one after another; other requests get their turn in between.
+        """Run the requests of a batch one after another, with other requests in between. Return the replies in order.
 
-        Unless the caller has local rights, the answers so far count as held. Raises Overloaded.
+        Without local rights, the replies so far count against the memory limit. Raises: Overloaded if it is reached.
         """
         with self.memory.reserve(caller) as held:
             return await self._answers(requests, caller, held)
 
     async def _answers(self, requests: list[Any], caller: Caller, held: MemoryReservation) -> bytes:
-        """Return the answers to a batch."""
+        """Return the replies to a batch as one array."""
         replies, size, size_max = [b"["], 0, LOCAL_BATCH_REPLY_SIZE_MAX if caller.is_local else BATCH_REPLY_SIZE_MAX
         prefetcher = self._prefetcher if len(requests) >= BATCH_MIN else None
         for place, request in enumerate(requests):
             if prefetcher is not None and place % MEMBERS_MAX == 0 and not self._allowances.is_used_up(caller):
                 await self._scheduler.run(partial(prefetcher.prefetch, requests[place : place + MEMBERS_MAX]), caller.queue)
-            # Each is given up after its turn: to free the values of all at once would take long.
+            # Dropped one by one, since freeing the values of all requests at once would take long.
             requests[place] = None
             reply = await self._scheduler.run(partial(self._one, request, caller, True), caller.queue)
             if not isinstance(reply, bytes):
-                # It may wait for nothing, as a broadcast that is refused at once, and explained for 30 ms: so its time counts.
+                # It may not wait at all, for example a broadcast that is refused at once and explained for 30 ms, so its time counts.
                 start = self._stopwatch()
                 reply = await reply
                 await self._scheduler.charge(self._stopwatch() - start)
@@ -316,13 +316,13 @@ class Service:
         return b"".join(replies)
 
     def _refused_batch(self, text: str, most: int) -> bytes:
-        """Return the one error that answers a batch beyond a bound."""
+        """Return the error for a batch that exceeds a limit."""
         error = Refused(text, condition="size <= most", most=most)
         self._observe("", 0.0, error)
         return self._refused(None, error, SERVER_ERROR)
 
     def _one(self, request: Any, caller: Caller, in_slices: bool) -> Reply:
-        """Return the answer to one element: the checks of rpc-api.md §1.4 in their order, then the call."""
+        """Return the reply to one request: the checks of rpc-api.md §1.4 in order, then the call."""
         if type(request) is not dict:
             return self._no_object(request)
         request_id = request.get("id")
@@ -340,7 +340,7 @@ class Service:
         bound = self._named.get(name)
         if bound is None:
             if name != "call":
-                # One point more than in any name: nobody waits until a name of millions of points is taken apart.
+                # Split off only one part more than any name has, since a name could contain millions of dots.
                 return self._not_found(request_id, tuple(name.split(".", NAME_POINTS_MAX)), caller)
             if "params" not in request:
                 return self._malformed(request_id, NO_PARAMS, 'A member "params" does not exist')
@@ -363,7 +363,7 @@ class Service:
         return self._call(bound, (params, caller), request_id, request, in_slices and not bound.needs_session)
 
     def _is_elsewhere(self, request: Any, caller: Caller) -> bool:
-        """Whether a request, or a batch, is passed on as it has come: something in it needs the owner, and nothing the session."""
+        """Whether to forward a request or batch unchanged: some call in it needs the owner, and none needs the session or process."""
         if type(request) is not list:
             bound = self._called(request, caller)
             return bound is not None and bound.needs_owner and (caller.is_local or not bound.needs_local)
@@ -371,12 +371,12 @@ class Service:
         return any(bound.needs_owner for bound in found) and not any(bound.needs_session or bound.method.of_process for bound in found)
 
     def only_reads(self, request: Any, caller: Caller) -> bool:
-        """Whether a request, which is no batch, changes nothing, and speaks neither of the process nor of the session."""
+        """Whether a request (not a batch) changes nothing, and concerns neither the process nor the session."""
         bound = self._called(request, caller)
         return bound is None or not (bound.waits or bound.needs_session or bound.needs_owner or bound.method.of_process)
 
     def _called(self, request: Any, caller: Caller) -> BoundMethod | None:
-        """Return the method that a request calls, None when there is none."""
+        """Return the method that a request calls, or None."""
         name = request.get("method") if type(request) is dict else None
         if type(name) is not str:
             return None
@@ -395,9 +395,9 @@ class Service:
         return self._served.get(path)
 
     def _call(self, bound: BoundMethod, given: tuple[Any, Caller], request_id: int | str | None, request: Any, in_slices: bool) -> Reply:
-        """Return the answer of a method; `given` are its params and its caller.
+        """Call a method and return its reply; `given` are its params and caller.
 
-        With `in_slices` the call may turn out to need work first that is done between other replies.
+        With `in_slices`, preparatory work is done in chunks between other replies.
         """
         if bound.waits:
             return self._wait(bound, given, request_id, request)
@@ -411,7 +411,7 @@ class Service:
     def _call_sync(
         self, bound: BoundMethod, call: Callable[..., Any], given: tuple[Any, ...], request_id: int | str | None, request: Any
     ) -> bytes:
-        """Return the answer of a method that doesn't wait."""
+        """Call a method that doesn't wait, and return its reply."""
         caller: Caller = given[-1]
         start = self._stopwatch()
         try:
@@ -432,11 +432,11 @@ class Service:
     async def _prepare_and_call(
         self, unsettled: NotReady, bound: BoundMethod, given: tuple[Any, Caller], request_id: int | str | None, request: Any
     ) -> bytes:
-        """Do the work that a call needs first, slice by slice in turn with other replies, and return its answer."""
+        """Do the preparatory work of a call in chunks between other replies, then call it and return its reply."""
         times = 0
 
         def advance() -> bytes | None:
-            """Do one slice; after the last one make the call again, which may need other work. None: there is more to do."""
+            """Do one chunk; after the last one, repeat the call, which may need other work. Return None if there is more to do."""
             nonlocal unsettled, times
             try:
                 if unsettled.advance():
@@ -456,13 +456,13 @@ class Service:
         return reply
 
     async def _wait(self, bound: BoundMethod, given: tuple[Any, Caller], request_id: int | str | None, request: Any) -> bytes:
-        """Return the answer of a method that waits for something."""
+        """Call a method that may wait, and return its reply."""
         caller = given[1]
         await self.gate.wait_open()
         start = self._stopwatch()
         try:
             if bound.needs_caller:
-                # Before its arguments are read.
+                # Before its arguments are converted.
                 self._allowances.units_max(caller)
             reply = _result(request_id, await bound.call(*given))
         except Exception as error:
@@ -478,7 +478,7 @@ class Service:
     # -------------------------------------------------------------- errors
 
     def _failed(self, request_id: int | str | None, error: Exception, request: Any) -> bytes:
-        """Return the answer to a call that raised."""
+        """Return the reply to a call that raised."""
         if isinstance(error, PushFailed):
             said = error_object(error.error, SERVER_ERROR, self.wire, self.clock)
             if error.units:
@@ -510,8 +510,8 @@ class Service:
         trx: SignedTransaction | None = None,
         unread: tuple[Any, bool] | None = None,
     ) -> bytes:
-        """Return the answer with this error object; of a broadcast transaction it says also why that was refused."""
-        # What took too long before there was a transaction would take as long once more.
+        """Return the reply with this error object, with an explanation if the request broadcasts a transaction."""
+        # If it took too long before there was a transaction, parsing it again would take as long.
         is_unread = trx is None and isinstance(error, TooMuchWork)
         if self._explainer is not None and not is_unread and not isinstance(error, RefusedTooOften):
             given, is_legacy = (unread or self._broadcast(request)) if trx is None else (None, False)
@@ -528,7 +528,7 @@ class Service:
         return _error(request_id, said)
 
     def _broadcast(self, request: Any) -> tuple[Any, bool]:
-        """Return the JSON value that a request broadcasts as a transaction, and whether its form is the condenser's; null for none."""
+        """Return the JSON of the transaction that a request broadcasts, or None, and whether it has the condenser's form."""
         name, params = request["method"], request.get("params", {})
         path, params = called(params) if name == "call" else (tuple(name.split(".", NAME_POINTS_MAX)), params)
         path = NUMBERED_GROUPS.get(path[0], path[0]), *path[1:]
@@ -542,7 +542,7 @@ class Service:
         return given, method.form is LEGACY
 
     def _malformed(self, request_id: int | str | None, code: int, message: str) -> bytes:
-        """Return the answer to what is no request."""
+        """Return the reply to an invalid request."""
         self._observe("", 0.0, _NO_REQUEST)
         return _error(request_id, plain_error(code, message))
 
@@ -550,7 +550,7 @@ class Service:
         return _error(request_id, error_object(error, code, self.wire, self.clock))
 
     def _hinted(self, request_id: int | str | None, error: ChainError, code: int, plugins: tuple[str, ...]) -> bytes:
-        """Return the answer to a call of a method whose plugins are off, with a hint how to turn them on."""
+        """Return the reply to a call of a method whose plugins are off, with a hint on how to enable them."""
         return self._refused_with_hint(request_id, error, code, hint(plugins))
 
     def _refused_with_hint(self, request_id: int | str | None, error: ChainError, code: int, text: str) -> bytes:
@@ -560,7 +560,7 @@ class Service:
         return _error(request_id, said)
 
     def _bug(self, request_id: int | str | None, error: Exception, request: Any) -> bytes:
-        """Log a bug of ours with its request, and return the answer, which says nothing about it."""
+        """Log an unexpected error with its request, and return a reply without details."""
         shown = request if isinstance(request, bytes) else encoded(request)
         _log.error("request failed", request=shown[:REQUEST_LOGGED_MAX].decode("utf-8", "replace"), exc_info=error)
         return _error(request_id, internal_error())
@@ -574,13 +574,13 @@ class Service:
         raise AssertionError("only objects are objects")
 
     def _hidden(self, request_id: int | str | None, bound: BoundMethod, rights: Rights, why: str) -> bytes:
-        """Return the answer to a caller from whom a method is hidden: it isn't there, and the hint says what it needs."""
+        """Return the reply to a caller without access to a method: the method is unknown, and the hint names the missing right."""
         error = not_found(tuple(bound.name.split(".")), self._groups[rights])
         self._observe(bound.name, 0.0, error)
         return self._refused_with_hint(request_id, error, DISPATCH_ERROR, why)
 
     def _not_found(self, request_id: int | str | None, path: Path, caller: Caller) -> bytes:
-        """Return the answer to an unknown name, with the closest known ones."""
+        """Return the reply to an unknown name, with the closest known names."""
         rights = caller.is_local, caller.session is not None
         error = not_found(path, self._groups[rights])
         self._observe("", 0.0, error)
@@ -595,7 +595,7 @@ class Service:
         return _error(request_id, said)
 
     def _guess(self, path: Path, rights: Rights) -> list[str]:
-        """Return names that may have been meant: the same method in other groups, and similar spellings."""
+        """Return suggestions for an unknown name: the same method in other groups, and similar names."""
         groups = self._groups[rights]
         group, method = path[0], path[-1]
         names = [f"{other}.{method}" for other in sorted(groups) if method in groups[other]]
@@ -608,7 +608,7 @@ class Service:
 
 
 def _groups(served: Iterable[BoundMethod]) -> dict[str, set[str]]:
-    """The methods of each group."""
+    """Return the method names of each group."""
     out: dict[str, set[str]] = {}
     for bound in served:
         group, _, name = bound.method.name.partition(".")

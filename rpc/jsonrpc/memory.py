@@ -1,8 +1,8 @@
-"""The memory that clients make the node hold: bodies that arrive, the values read from them, answers so far, replies that nobody takes.
+"""Limits the memory that clients use in the node: received bodies, their decoded values, partial replies of batches, and unsent replies.
 
-All callers without local rights share one limit, and those with local rights another. An address may hold as much as all leave free, and a
-little in any case. For a request that finds no room, a connection is closed that the node isn't working for, of an address that holds
-more. It knows no protocol.
+All callers without local rights share one limit, those with local rights another. An address may use as much as is left free, and a small
+amount in any case. If there is no room for a request, a connection of an address with larger usage is evicted, unless the node is working
+for it.
 """
 
 from collections.abc import Callable
@@ -11,40 +11,40 @@ from typing import Protocol
 from rpc.caller import Caller
 from state.protocol.errors import Refused
 
-# Bytes of memory, by estimate.
+# Estimated bytes of memory.
 REMOTE_SIZE_MAX, LOCAL_SIZE_MAX = 128 * 2**20, 1_000_000_000
-# Beyond that, for addresses that hold little: as many of them as there may be open requests.
+# Extra bytes for addresses that use at most LITTLE_SIZE, enough for all open requests.
 KEPT_SIZE, LITTLE_SIZE = 32 * 2**20, 32 * 2**10
 
 
 class Connection(Protocol):
-    """A connection: how many of its requests the node works on, and what closes it."""
+    """A connection: the number of its requests in progress, and the function that closes it."""
 
     working: int
     abort: Callable[[], None]
 
 
 class Overloaded(Refused):
-    """An address would hold more than it may."""
+    """The memory limit of an address is reached."""
 
 
 class MemoryLimiter:
-    """What all requests hold; each of them by a `MemoryReservation`."""
+    """Memory limits of all requests, each of which has a `MemoryReservation`."""
 
     def __init__(self, remote_size_max: int = REMOTE_SIZE_MAX, local_size_max: int = LOCAL_SIZE_MAX) -> None:
         self._remote, self._local = _Pool(remote_size_max), _Pool(local_size_max)
 
     def reserve(self, caller: Caller, connection: Connection | None = None) -> "MemoryReservation":
-        """Return what a request of a caller holds, nothing yet. Without a connection it never gives way to others."""
+        """Return an empty reservation for a request. Without a connection it can't be evicted."""
         return MemoryReservation(self._local if caller.is_local else self._remote, caller.address, connection)
 
     def used(self) -> dict[str, tuple[int, int]]:
-        """Return how many bytes all hold, with local rights and without, by the names of metrics, and how many they may."""
+        """Return the total usage and limit in bytes, with and without local rights, by the names of metrics."""
         return {"bytes": (self._local.size, self._local.size_max), "remote_bytes": (self._remote.size, self._remote.size_max)}
 
 
 class MemoryReservation:
-    """What one request holds. As a context it holds nothing any more at the end."""
+    """Memory reserved for a request, in bytes. As a context manager, it releases everything at the end."""
 
     def __init__(self, pool: "_Pool", address: str, connection: Connection | None) -> None:
         self.address, self.connection, self.size = address, connection, 0
@@ -57,18 +57,21 @@ class MemoryReservation:
         self.release()
 
     def add(self, size: int) -> None:
-        """Hold so many bytes more. Raises Overloaded."""
+        """Reserve `size` more bytes.
+
+        Raises: Overloaded if there is no room.
+        """
         self._pool.make_room(self, size)
         self._pool.count(self, size)
 
     def release(self) -> None:
-        """Hold nothing any more."""
+        """Release everything."""
         if self.size:
             self._pool.count(self, -self.size)
 
 
 class _Pool:
-    """The bytes that are held within one limit."""
+    """All reservations under one limit."""
 
     def __init__(self, size_max: int) -> None:
         self.size, self.size_max = 0, size_max
@@ -76,7 +79,7 @@ class _Pool:
         self._held: dict[MemoryReservation, None] = {}
 
     def count(self, held: MemoryReservation, size: int) -> None:
-        """Add to what a request holds."""
+        """Add `size` to a reservation."""
         held.size += size
         self.size += size
         here = self._sizes.get(held.address, 0) + size
@@ -90,14 +93,16 @@ class _Pool:
             self._held.pop(held, None)
 
     def make_room(self, held: MemoryReservation, size: int) -> None:
-        """Close connections until a request may hold so many bytes more. Raises Overloaded."""
+        """Evict connections until a request may have `size` more bytes.
+
+        Raises: Overloaded if that is not possible.
+        """
         while not self._has_room(here := self._sizes.get(held.address, 0) + size, size):
             connection = self._eviction_candidate(held, here)
             if connection is None:
                 raise Overloaded(
-                    "The requests of this address, and the replies that it has not taken, would hold ${held} bytes of memory, and an "
-                    "address may hold as much as is left: all hold ${all} of ${max} bytes. Send less at once, take the replies, "
-                    "and try again",
+                    "The requests and unsent replies of this address would use ${held} bytes of memory, and an address may use as much as "
+                    "is free: ${all} of ${max} bytes are in use. Send less at once, take the replies, and try again",
                     condition="held <= free",
                     held=here,
                     all=self.size,
@@ -108,12 +113,12 @@ class _Pool:
             connection.abort()
 
     def _has_room(self, here: int, size: int) -> bool:
-        """Whether an address that holds `here` bytes then may hold `size` more."""
+        """Whether an address may reserve `size` more bytes, after which it would have `here`."""
         free = self.size_max - self.size - size
         return here <= free or (here <= LITTLE_SIZE and free >= -KEPT_SIZE)
 
     def _eviction_candidate(self, newcomer: MemoryReservation, here: int) -> Connection | None:
-        """Return the connection that has to go: the oldest of the address that holds most, or of the newcomer's own."""
+        """Return the connection to evict: the oldest of the address with the largest usage above `here`, or of the newcomer's own."""
         most, found = 0, None
         for held in self._held:
             size = self._sizes[held.address]

@@ -183,7 +183,7 @@ class Session:
         while self._subscriptions:
             self._end(self._subscriptions.popitem()[1])
         self._clear()
-        self.on_first = _nothing  # it holds the connection, with what that has received, which holds this session
+        self.on_first = _nothing  # breaks the reference cycle with the connection and its received bytes
 
     def _require_place(self) -> None:
         text = "a connection may have at most ${n} subscriptions"

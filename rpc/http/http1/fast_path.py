@@ -1,8 +1,8 @@
-"""The lane of calls: HTTP/1.1 requests by POST, which nearly every client sends, are read here and answered in the connection's own task.
+"""Fast path for calls: parses plain HTTP/1.1 POST requests, which nearly every client sends, and answers them in the connection's task.
 
-Hypercorn takes three tasks and some 300 µs for a request; here it takes the time of the system calls, of trio's turn, and of the method.
-A request that has arrived and can be answered at once is answered at once. Any other POST is an exchange with the gateway. Whatever else
-a client sends (other methods, upgrades, HTTP/2, anything odd) is left for hypercorn, from its first byte on.
+Hypercorn takes three tasks and some 300 µs for a request. The fast path takes the time of the system calls, of a switch by trio, and of the
+method. A complete request is answered at once if possible; any other POST runs as a `RequestCycle` of the ASGI app. Everything else
+(other methods, upgrades, HTTP/2, unusual heads) is left to hypercorn, from the first byte of the request on.
 """
 
 from collections.abc import Awaitable, Callable
@@ -25,17 +25,17 @@ from rpc.http.tasks import LogLimit, log_bug
 from rpc.jsonrpc.dispatch import Reply, Service
 from rpc.jsonrpc.eager import Completed, start_eagerly
 
-# Clients send the same few heads again and again: what is decided for one is kept, which takes 10 µs. One of HEAD_KEPT_SIZE_MAX bytes
-# can take 50 KB in memory, if its headers are as short as they can be.
+# Clients repeat a few heads, so the plan of a head, which takes 10 µs, is cached. The plan of a head of HEAD_KEPT_SIZE_MAX bytes can take
+# 50 KB in memory, if its headers are as short as possible.
 HEADS_KEPT_MAX, HEAD_KEPT_SIZE_MAX = 512, 1 << 10
-# A larger reply counts among what its connection holds until it is sent.
+# Larger replies (bytes) count against the limits of the connection until they are sent.
 SMALL_SIZE_MAX = 1 << 13
 
 _JSON = (b"content-type", b"application/json")
 
 
 class FallbackApp(Protocol):
-    """What answers requests that can't be answered at once."""
+    """App that answers requests that can't be answered at once."""
 
     service: Service
     access: AccessPolicy
@@ -52,12 +52,12 @@ class FallbackApp(Protocol):
         receive: Callable[[], Awaitable[Event]],
         send: Callable[[Event], Awaitable[None]],
     ) -> None:
-        """Send the reply to a request of a size when it is there."""
+        """Wait for the reply to a request of `size` bytes, and send it."""
 
 
 class RequestPlan(Struct, frozen=True):
-    """What is decided for a head: what it says, who calls, and what stands in the reply before its size and after its date. `start_eagerly`
-    is empty when the gateway has to refuse it.
+    """Plan for a request head: the parsed head, the caller, and the reply's head before its size and after its date. `begin` is empty if
+    the app must refuse the request.
     """
 
     head: RequestHead
@@ -67,7 +67,7 @@ class RequestPlan(Struct, frozen=True):
 
 
 class Http1FastPath:
-    """Answers calls."""
+    """Protocol handler of calls by HTTP/1.1 POST."""
 
     def __init__(self, gateway: FallbackApp, input_scheduler: FairInputScheduler) -> None:
         self._gateway, self._input_scheduler = gateway, input_scheduler
@@ -77,11 +77,11 @@ class Http1FastPath:
         self._kept = lru_cache(HEADS_KEPT_MAX)(self._decide)
 
     async def run(self) -> None:
-        """Look after clients that wait, until cancelled."""
+        """Watch waiting clients for disconnects, until cancelled."""
         await self._departures.run()
 
     async def __call__(self, connection: Connection, usage: ClientUsage, data: bytes, bugs: LogLimit) -> bytes | None:
-        """Serve a connection as long as it sends calls."""
+        """Serve a connection while it sends calls. Return the first bytes that are left to hypercorn, or None at the connection's end."""
         client, port = connection.client[0], connection.server[1]
         while True:
             end = data.find(END) + len(END)
@@ -106,7 +106,7 @@ class Http1FastPath:
             data = rest
 
     def _decide(self, client: str, port: int, data: bytes) -> RequestPlan | None:
-        """Return what is decided for a head; None when it is left for hypercorn."""
+        """Return the plan for a head; None if it is left to hypercorn."""
         asked = read_head(data)
         if asked is None:
             return None
@@ -116,7 +116,7 @@ class Http1FastPath:
         return RequestPlan(asked, self._access.caller(scope), begin, b"Connection: close\r\n\r\n" if asked.is_last else b"\r\n")
 
     async def _answer(self, connection: Connection, usage: ClientUsage, call: RequestPlan, data: bytes, bugs: LogLimit) -> bytes | None:
-        """Answer a request of which some bytes after the head have arrived. Returns what follows it; None at the connection's end."""
+        """Answer a request whose body begins with `data`. Return the bytes after the request, or None at the connection's end."""
         size = call.head.size
         if size is None or len(data) < size or call.head.waits or not call.begin or (call.head.is_last and len(data) > size):
             return await self._exchange(connection, usage, call, data, bugs, self._gateway)
@@ -136,7 +136,7 @@ class Http1FastPath:
                 connection.mark_idle(False)
                 with self._limiter.working(usage), self._departures.watch(connection):
                     reply = await begun
-        # A small reply is sent at once, and held by nobody.
+        # A small reply is sent at once, so it isn't counted.
         if not isinstance(reply, bytes) or len(reply) > SMALL_SIZE_MAX:
             return await self._exchange(connection, usage, call, data, bugs, partial(self._gateway.finish, reply, size))
         rest = connection.try_write(b"%b%d\r\n%b%b%b" % (call.begin, len(reply), self._dates.line(), call.end, reply))
@@ -150,7 +150,7 @@ class Http1FastPath:
     async def _exchange(
         self, connection: Connection, usage: ClientUsage, call: RequestPlan, data: bytes, bugs: LogLimit, app: App
     ) -> bytes | None:
-        """Let an app answer a request, which may still be arriving. Returns what follows it; None when the connection has to end."""
+        """Run the app for a request that may still be arriving. Return the bytes after the request, or None to end the connection."""
         cycle = RequestCycle(connection, call.head, self._dates)
         scope = _scope(call.head, connection.client, connection.server)
         scope["state"] = {"guest": usage}
@@ -168,7 +168,7 @@ class Http1FastPath:
 
 
 def _scope(asked: RequestHead, client: tuple[str, int], server: tuple[str, int]) -> Event:
-    """Return the ASGI scope of a request, as far as the gateway looks at it: by POST every path is the same."""
+    """Return the members of the ASGI scope that the app uses. All paths are equivalent for POST."""
     return {
         "type": "http",
         "http_version": "1.1",

@@ -1,7 +1,7 @@
-"""The frames of a WebSocket: what has arrived becomes messages and answers to control frames. It does no I/O.
+"""Parser of a WebSocket's frames, without I/O: turns received bytes into messages and replies to control frames.
 
-A text that has arrived as one whole frame, as nearly all do, is read here, in a fifth of the time. Every other frame is given to wsproto,
-which keeps the rules; here only its length is looked at, to know where it ends.
+A text that arrives as one whole frame, as nearly all do, is parsed here, in a fifth of wsproto's time. Every other frame goes to wsproto,
+which enforces the protocol; here only its length is parsed, to find its end.
 """
 
 import struct
@@ -23,19 +23,19 @@ _SMALL_HEAD, _HEAD, _LARGE_HEAD = struct.Struct("!BB"), struct.Struct("!BBH"), s
 
 
 class FrameEvent(Enum):
-    """What was found in the bytes that have arrived."""
+    """Event found in the received bytes."""
 
     TEXT = auto()  # a message, in UTF-8
-    BYTES = auto()  # a message that is no text
+    BYTES = auto()  # a message that is not a text
     ANSWER = auto()  # a frame to be sent
-    END = auto()  # the last frame to be sent, if any: the client has closed the WebSocket, or broken the rules
+    END = auto()  # the last frame to be sent, if any: the client has closed the WebSocket, or violated the protocol
     TOO_LARGE = auto()  # the last frame to be sent, since a message is too large
-    NOTHING = auto()  # a frame, or a part of it, from which nothing follows yet
-    MORE = auto()  # the end of what has arrived
+    NOTHING = auto()  # a frame, or a part of it, without a result yet
+    MORE = auto()  # the end of the received bytes
 
 
 class Frames:
-    """The client's frames of one WebSocket. `waiting_size` is how much there is of a message that has not arrived as a whole."""
+    """Parser of a client's frames. `waiting_size` is the received size of the incomplete message."""
 
     def __init__(self, size_max: int) -> None:
         self.waiting_size = 0
@@ -44,22 +44,22 @@ class Frames:
         self._found: deque[tuple[FrameEvent, bytes]] = deque()
         self._text = bytearray()
         self._data, self._at = b"", 0
-        # Of the frame that wsproto has got a part of: the beginning until its length is known, then how many bytes are still to come.
+        # Of a frame that wsproto has received in part: its beginning until the length is known, then the number of missing bytes.
         self._head = b""
         self._left = 0
         self._is_fragmented = False
 
     @property
     def has_more(self) -> bool:
-        """Whether `next` returns something before the end of what has arrived."""
+        """Whether `next` returns an event other than MORE."""
         return bool(self._found) or self._at < len(self._data)
 
     def feed(self, data: bytes) -> None:
-        """Take bytes that have arrived, once `next` has come to the end of those before."""
+        """Take received bytes, after `next` has returned MORE."""
         self._data, self._at = data, 0
 
     def next(self) -> tuple[FrameEvent, bytes]:
-        """Return what comes next, with its bytes."""
+        """Return the next event, with its bytes."""
         if not self._found:
             if self._at == len(self._data):
                 self._data, self._at = b"", 0
@@ -71,14 +71,14 @@ class Frames:
         return self._found.popleft() if self._found else (FrameEvent.NOTHING, b"")
 
     def close(self, code: int, reason: str = "") -> bytes:
-        """Return the frame that closes the WebSocket, b"" when it has been closed already."""
+        """Return the frame that closes the WebSocket, b"" if it is already closed."""
         try:
             return self._protocol.send(CloseConnection(code, reason or None))
         except LocalProtocolError:
             return b""
 
     def _whole_text(self) -> bytes | None:
-        """Return the text of the next frame if it is the usual one; None leaves it to wsproto, and so whatever is wrong with it."""
+        """Return the text of the next frame if it is whole and valid; None leaves the frame, and any error in it, to wsproto."""
         data, at = self._data, self._at
         if len(data) - at < 2 or data[at] != _WHOLE_TEXT or data[at + 1] < _MASKED:
             return None
@@ -99,7 +99,7 @@ class Frames:
         return text
 
     def _pass_on(self) -> None:
-        """Give wsproto the next frame, or what there is of it."""
+        """Pass the next frame, or its received part, to wsproto."""
         rest = len(self._data) - self._at
         if not self._left:
             known = len(self._head)
@@ -116,12 +116,12 @@ class Frames:
         self._emit(size)
 
     def _set_kind(self, first: int) -> None:
-        """Note whether a message goes on after this frame. Control frames may come within one."""
+        """Update whether a message continues after this frame. Control frames can occur within a message."""
         if not first & _CONTROL:
             self._is_fragmented = not first & _LAST
 
     def _emit(self, size: int) -> None:
-        """Give wsproto `size` bytes, and take what it makes of them."""
+        """Pass `size` bytes to wsproto, and queue the resulting events."""
         data, self._at = self._data[self._at : self._at + size], self._at + size
         self._protocol.receive_data(data)
         for event in self._protocol.events():
@@ -131,12 +131,12 @@ class Frames:
                 self._found.append((FrameEvent.ANSWER, self._protocol.send(event.response())))
             elif isinstance(event, CloseConnection):
                 is_asked = self._protocol.state is ConnectionState.REMOTE_CLOSING
-                # Otherwise the client has broken a rule, and hears which: 1002, or 1007 for a text that is no UTF-8.
+                # Otherwise the client has violated the protocol: 1002, or 1007 for a text that is not UTF-8.
                 self._end(FrameEvent.END, self._protocol.send(event.response()) if is_asked else self.close(event.code, event.reason or ""))
 
     def _collect(self, event: Message[Any]) -> None:
-        """Take a piece of a message."""
-        # As bytes: one letter can make a text take four bytes for each.
+        """Collect a piece of a message."""
+        # As bytes, since one character can make a str take four bytes for each.
         data: bytes = event.data.encode() if isinstance(event, TextMessage) else event.data
         self.waiting_size += len(data)
         if self.waiting_size > self._size_max:
@@ -150,18 +150,18 @@ class Frames:
             self.waiting_size = 0
 
     def _end(self, how: FrameEvent, frame: bytes) -> None:
-        """Look at nothing that comes after."""
+        """Queue the final event, and drop all further bytes."""
         self._found.append((how, frame))
         self._data, self._at = b"", 0
 
 
 def text_frame(text: bytes) -> bytes:
-    """Return the frame of a whole text."""
+    """Encode the frame of a whole text."""
     return text_head(len(text)) + text
 
 
 def text_head(size: int) -> bytes:
-    """Return what begins the frame of a whole text of so many bytes."""
+    """Encode the header of the frame of a whole text of `size` bytes."""
     if size < _SIZE_IN_2:
         return _SMALL_HEAD.pack(_WHOLE_TEXT, size)
     if size <= _SIZE_MAX_IN_2:
@@ -170,7 +170,7 @@ def text_head(size: int) -> bytes:
 
 
 def unmasked(mask: bytes, data: bytes) -> bytes:
-    """Return what a client has masked: as two numbers, since bytes would need a loop in Python."""
+    """Unmask a client's data, as two large integers, since bytes would need a loop in Python."""
     size = len(data)
     masks = (mask * (size // _MASK_SIZE + 1))[:size]
     return (int.from_bytes(data, "little") ^ int.from_bytes(masks, "little")).to_bytes(size, "little")
@@ -185,7 +185,7 @@ def _is_utf8(text: bytes) -> bool:
 
 
 def _frame_size(head: bytes) -> int | None:
-    """Return how long a client's frame is, by its first bytes; None if these are too few."""
+    """Return the length of a client's frame from its first bytes; None if they are too few."""
     if len(head) < _SMALL_HEAD.size:
         return None
     size, mask = head[1] & _SIZE, _MASK_SIZE if head[1] & _MASKED else 0

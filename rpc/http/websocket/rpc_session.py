@@ -1,4 +1,4 @@
-"""What is said over a WebSocket: requests and their answers, and notices in between. It knows neither frames nor connections.
+"""JSON-RPC session over a WebSocket: requests, their replies, and notices in between.
 
 Source: rpc-api.md §1.2.
 """
@@ -17,13 +17,13 @@ from rpc.jsonrpc.dispatch import Service
 from rpc.push.hub import Hub
 from rpc.push.session import Session
 
-# Requests of one WebSocket that wait for something.
+# Concurrent broadcasts of one WebSocket.
 WAITING_PER_SOCKET_MAX = 64
-TRY_AGAIN_LATER = 1013  # the code of a WebSocket's end
+TRY_AGAIN_LATER = 1013  # close code
 NO_TEXT = b"error: string payload expected"
-NOTICES = " notices"  # after an address: its notices have turns of their own
+NOTICES = " notices"  # suffix of an address: its notices have a separate place in the fair queue
 
-# Waits until output or input of an address may be worked on.
+# Waits until input or output of an address is admitted.
 Turn = Callable[[str], Awaitable[None]]
 
 
@@ -31,27 +31,30 @@ class MessageChannel(Protocol):
     """An open WebSocket. Texts are in UTF-8."""
 
     async def receive(self) -> bytes | None:
-        """Return the next text, None for a message that is no text; raises trio.EndOfChannel when nothing more comes."""
+        """Return the next text, or None for a message that is not a text.
+
+        Raises: trio.EndOfChannel at the end of the input.
+        """
 
     async def answer(self, text: bytes) -> None:
-        """Send an answer; a client that leaves too many of them lying is cut off."""
+        """Send a reply. Disconnect a client that leaves too many replies unread."""
 
     async def send(self, *pieces: bytes) -> None:
-        """Send a text; a client that doesn't take it in time is cut off."""
+        """Send a text. Disconnect a client that doesn't take it in time."""
 
     async def close(self, code: int, reason: str) -> None:
-        """Say that this is the end."""
+        """Send a close frame."""
 
 
 class RpcSession:
-    """Talks over WebSockets; `push` has the notices, if there are any."""
+    """Runs JSON-RPC over WebSockets; `push` supplies the notices, if any."""
 
     def __init__(self, service: Service, limiter: ConnectionLimiter, push: Hub | None, turn: Turn) -> None:
         self._service, self._limiter, self._push, self._turn = service, limiter, push, turn
         self.memory = service.memory
 
     async def run(self, usage: ClientUsage, client: Caller, line: MessageChannel) -> None:
-        """Talk with a client over one WebSocket until it leaves, or is let go."""
+        """Serve a client over one WebSocket until it disconnects, or is disconnected as too slow."""
         session = None if self._push is None else self._session(self._push, usage)
         try:
             async with trio.open_nursery() as nursery:
@@ -68,10 +71,10 @@ class RpcSession:
         return push.session(partial(self._limiter.acquire, usage, kind), partial(self._limiter.release, usage, kind))
 
     async def _notify(self, usage: ClientUsage, session: Session, line: MessageChannel, scope: trio.CancelScope) -> None:
-        """Send the notices of a WebSocket. A reader that is let go gets the reason, and is cut off if it doesn't take that in time."""
+        """Send the notices of a WebSocket. A client that is too slow gets the reason, and is aborted if it doesn't take that in time."""
         with session.patience:
             while (notice := await session.next()) is not None:
-                # In turns of their own, since a block can make a thousand notices: requests of the address don't wait for them.
+                # Queued separately from the address's requests, which mustn't wait for the thousand notices that a block can cause.
                 await self._turn(usage.address + NOTICES)
                 await line.send(*notice)
                 session.sent()
@@ -82,7 +85,7 @@ class RpcSession:
         scope.cancel()
 
     async def _answer(self, usage: ClientUsage, caller: Caller, line: MessageChannel, nursery: trio.Nursery) -> None:
-        """Answer requests until the client leaves: in their order, except that nothing waits for a broadcast."""
+        """Answer requests until the client disconnects: in order, except that broadcasts don't block later requests."""
         places = trio.Semaphore(WAITING_PER_SOCKET_MAX)
         session: Session | None = caller.session
 
@@ -117,4 +120,4 @@ class RpcSession:
                 else:
                     places.acquire_nowait()
                     nursery.start_soon(answer_later, reply)
-            del body, reply  # which would be kept until the next request is here
+            del body, reply  # not needed while waiting for the next request

@@ -1,6 +1,4 @@
-"""WebSockets on their connections, from the handshake to the end: reads and sends frames, and keeps what waits within bounds. It doesn't
-know what is said.
-"""
+"""Serves WebSockets from the handshake to the end: receives and sends frames, and counts buffered bytes against the connection limits."""
 
 from collections.abc import Callable
 from functools import partial
@@ -22,36 +20,36 @@ from rpc.json.reader import size_max
 from rpc.jsonrpc.memory import MemoryReservation, Overloaded
 from rpc.log import Log
 
-INTERNAL_ERROR = 1011  # the code of a WebSocket's end
-# It may have 123 bytes.
-NO_ROOM = "an address may hold what all leave free of %d bytes: send less at once, take the replies, and try again"
-# The pieces of a larger text are sent one after another.
+INTERNAL_ERROR = 1011  # close code
+# At most 123 bytes, the limit of a close frame.
+NO_ROOM = "the memory limit (%d bytes in total) is reached; send less at once, take the replies, and try again"
+# The pieces of larger texts (bytes) are sent one after another, without joining them.
 JOINED_SIZE_MAX = 4000
 
 _log = Log("http")
 
 
 class ByteChannel(Protocol):
-    """A connection as its WebSocket sees it: bytes that come and go."""
+    """A connection as its WebSocket sees it."""
 
     client: tuple[str, int]
     server: tuple[str, int]  # the node's address, as the client knows it
 
     async def receive(self) -> bytes:
-        """Return what has arrived, once there is something and its turn has come; b"" at the end."""
+        """Return the next bytes, once they are admitted; b"" at the end of the input."""
 
     def try_write(self, data: bytes) -> bytes:
-        """Send of a small piece what the system takes at once; returns the rest."""
+        """Send as much of a small piece as the system accepts at once. Return the rest."""
 
     async def write(self, *pieces: bytes) -> None:
-        """Send pieces; a client that doesn't take them in time is cut off."""
+        """Send pieces. Disconnect a client that doesn't take them in time."""
 
     async def write_whole(self, *pieces: bytes) -> None:
-        """The same, and nothing of others comes in between."""
+        """Do the same as `write`, without other output in between."""
 
 
 class WebSocketServer:
-    """Serves the connections that go on as WebSockets."""
+    """Serves connections that were upgraded to WebSockets."""
 
     def __init__(
         self, rpc_session: RpcSession, access: AccessPolicy, limiter: ConnectionLimiter, input_scheduler: FairInputScheduler, config: Config
@@ -65,7 +63,7 @@ class WebSocketServer:
         )
 
     async def serve(self, asked: UpgradeRequest, wire: ByteChannel, usage: ClientUsage, bugs: LogLimit) -> None:
-        """Answer the handshake, and talk until the WebSocket ends."""
+        """Answer the handshake, and run the session until the WebSocket ends."""
         scope = {"headers": asked.headers, "client": wire.client, "server": wire.server, "http_version": "1.1"}
         usual = self._config.response_headers("h11")
         if self._access.cors(scope) is None or not self._limiter.acquire(usage, ClientResource.SOCKETS):
@@ -82,7 +80,7 @@ class WebSocketServer:
             self._limiter.release(usage, ClientResource.SOCKETS)
 
     async def _run(self, socket: "WebSocketConnection", usage: ClientUsage, caller: Caller, client: str, bugs: LogLimit) -> None:
-        """Talk; what is raised meanwhile, unless it is for the client's sake, is a bug of ours, and ends this WebSocket only."""
+        """Run the session. An exception not caused by the client is logged, and ends only this WebSocket."""
         try:
             await self._rpc_session.run(usage, caller, socket)
         except* (ClientEnded, OSError, trio.BrokenResourceError, trio.ClosedResourceError):
@@ -94,7 +92,7 @@ class WebSocketServer:
 
 
 class WebSocketConnection:
-    """An open WebSocket. `held` is what a message that comes in pieces holds, `reserve` returns the same for an answer."""
+    """An open WebSocket. `held` reserves memory for a message that arrives in pieces, `reserve` makes a reservation for a reply."""
 
     def __init__(
         self,
@@ -110,9 +108,9 @@ class WebSocketConnection:
         self._is_closed = False
 
     async def receive(self) -> bytes | None:
-        """Return the next text, None for a message that is no text; raises trio.EndOfChannel when nothing more comes.
+        """Return the next text, or None for a message that is not a text.
 
-        A message that has come in pieces counts as held until the next one is asked for.
+        A message that arrived in pieces stays reserved until the next call. Raises: trio.EndOfChannel at the end of the input.
         """
         self._held.release()
         if self._frames.has_more:
@@ -133,7 +131,7 @@ class WebSocketConnection:
             await self._wait_for_input()
 
     async def answer(self, text: bytes) -> None:
-        """Send an answer. What the system doesn't take at once is counted, and a client that leaves too much of it lying is cut off."""
+        """Send a reply. Bytes that the system doesn't accept at once count against the limits; disconnect a client that exceeds them."""
         if self._is_closed:
             return
         is_small = len(text) <= JOINED_SIZE_MAX
@@ -149,7 +147,7 @@ class WebSocketConnection:
             await self._wire.write_whole(*pieces)
 
     async def send(self, *pieces: bytes) -> None:
-        """Send a text; a client that doesn't take it in time is cut off. Of a large one nothing is copied."""
+        """Send a text. Disconnect a client that doesn't take it in time. Large texts are not copied."""
         if self._is_closed:
             return
         size = sum(map(len, pieces))
@@ -159,12 +157,12 @@ class WebSocketConnection:
             await self._wire.write_whole(text_head(size), *pieces)
 
     async def close(self, code: int, reason: str) -> None:
-        """Say that this is the end; nothing can be sent after it."""
+        """Send a close frame; nothing can be sent after it."""
         self._is_closed = True
         await self._wire.write(self._frames.close(code, reason))
 
     async def _wait_for_input(self) -> None:
-        """Let others have their turn where it has come: frames can be tiny, and a thousand of them must not hold up others."""
+        """Wait for the fair queue, since frames can be tiny, and a thousand of them must not delay other clients."""
         await self._input_scheduler.wait(self._usage.address)
 
     async def _receive_more(self) -> None:
@@ -175,7 +173,7 @@ class WebSocketConnection:
         self._frames.feed(data)
 
     async def _count_waiting(self) -> None:
-        """Count what there is of a message that has not arrived as a whole."""
+        """Count the received part of an incomplete message against the limits."""
         more = self._frames.waiting_size - self._held.size
         if not more:
             return
