@@ -71,22 +71,22 @@ class Method(Struct, frozen=True, kw_only=True):
 
     @property
     def context(self) -> tuple[str, ...]:
-        """The names of its context objects."""
+        """The names of the context objects."""
         return _context(self.declared)
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """Its arguments."""
+        """The declared arguments."""
         return _signature(self.declared).parameters
 
     @property
     def returns(self) -> Any:
-        """The annotation of its result."""
+        """The annotation of the result."""
         return _signature(self.declared).returns
 
     @property
     def group(self) -> str:
-        """The group that it belongs to."""
+        """The group of the method, for example `condenser_api`."""
         return self.name.split(".")[0]
 
     @property

@@ -252,7 +252,7 @@ class Service:
         return self._answer(request, body, caller, in_slices)
 
     def refuse(self, error: Exception, body: bytes = b"") -> bytes:
-        """Return the reply to a body that can't be decoded, or isn't."""
+        """Return the error reply to a body that can't be decoded, or is refused undecoded."""
         self._observe("", 0.0, error)
         said = NOTHING_SENT if isinstance(error, EndOfFile) else ""
         return self._refused_with_hint(None, error, SERVER_ERROR, said) if isinstance(error, ChainError) else self._bug(None, error, body)

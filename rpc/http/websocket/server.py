@@ -1,4 +1,4 @@
-"""Serves WebSockets from the handshake to the end: receives and sends frames, and counts buffered bytes against the connection limits."""
+"""Serves WebSockets from the handshake to the end: receives and sends frames, and counts buffered bytes against the memory limit."""
 
 from collections.abc import Callable
 from functools import partial
@@ -131,7 +131,7 @@ class WebSocketConnection:
             await self._wait_for_input()
 
     async def answer(self, text: bytes) -> None:
-        """Send a reply. Bytes that the system doesn't accept at once count against the limits; disconnect a client that exceeds them."""
+        """Send a reply. Unsent bytes and large replies count against the memory limit; disconnect a client that exceeds it."""
         if self._is_closed:
             return
         is_small = len(text) <= JOINED_SIZE_MAX
@@ -173,7 +173,7 @@ class WebSocketConnection:
         self._frames.feed(data)
 
     async def _count_waiting(self) -> None:
-        """Count the received part of an incomplete message against the limits."""
+        """Count the received part of an incomplete message against the memory limit."""
         more = self._frames.waiting_size - self._held.size
         if not more:
             return
