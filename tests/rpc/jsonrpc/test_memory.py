@@ -48,7 +48,7 @@ def test_an_address_may_hold_as_much_as_all_leave_free() -> None:
     first = [memory.reserve(remote(1)) for _ in range(2)]
     first[0].add(SIZE // 4)
     first[1].add(SIZE // 4)
-    with pytest.raises(Overloaded, match=f"would hold {SIZE // 2 + 1} bytes of memory.* of {SIZE} bytes. Send less at once"):
+    with pytest.raises(Overloaded, match=f"would use {SIZE // 2 + 1} bytes of memory.* of {SIZE} bytes are in use. Send less at once"):
         first[0].add(1)
     second = memory.reserve(remote(2))
     second.add(SIZE // 4)
