@@ -1,1 +1,1 @@
-"""Calls of another node by JSON-RPC over HTTP."""
+"""JSON-RPC clients for other nodes, over HTTP."""

@@ -1,4 +1,4 @@
-"""Errors of calls to a node; each text is a sentence for the user."""
+"""Errors of calls to a node. Each text is for the user."""
 
 from typing import Any
 
@@ -8,26 +8,26 @@ UNKNOWN = ("Could not find API", "Could not find method", "Method not found", "a
 
 
 class Unreachable(NodeError):
-    """No node answers at the address."""
+    """Error if no node answers at the address."""
 
 
 class NoNode(NodeError):
-    """A program answers at the address, but not as a node of this chain family."""
+    """Error if a program answers at the address, but not as a node of this chain family."""
 
 
 class TooLarge(NoNode):
-    """A reply has more bytes, or more values, than the client reads."""
+    """Error if a reply exceeds the client's limit of bytes or values."""
 
 
 class WrongChain(NodeError):
-    """The other node, or the broker, has another chain."""
+    """Error if the other node or the broker has another chain."""
 
 
 class RefusedCall(NodeError):
-    """The answer to a call is an error of JSON-RPC: `error`, with its members `code`, `message` and `data`.
+    """A JSON-RPC error as the reply to a call: `error`, with its members `code`, `message` and `data`.
 
-    `explain` is the member of `data` that says why a transaction was refused; it and its members `rule`, `why`, `what_to_do` and `values`
-    are empty otherwise.
+    `explain` is the member of `data` that explains a refused transaction. Without one, it and its members `rule`, `why`, `what_to_do` and
+    `values` are empty.
     """
 
     def __init__(self, method: str, error: dict[str, Any]) -> None:
@@ -50,17 +50,17 @@ class RefusedCall(NodeError):
 
     @property
     def hint(self) -> str:
-        """The node's hint why it doesn't serve a method, or what to do; "" without one."""
+        """The node's hint why it doesn't serve a method, or how to fix the call; "" if there is none."""
         hint = self._details.get("hint")
         return hint if isinstance(hint, str) else ""
 
     @property
     def closest(self) -> list[str]:
-        """The names of methods that are like the unknown one, as the node guesses."""
+        """The node's suggestions for an unknown method."""
         found = self._details.get("closest")
         return [name for name in found if isinstance(name, str)] if isinstance(found, list) else []
 
     @property
     def is_unknown_method(self) -> bool:
-        """Whether the node doesn't have the method, or its group."""
+        """Whether the node lacks the method or its group."""
         return any(text in self.message for text in UNKNOWN)

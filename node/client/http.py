@@ -1,6 +1,6 @@
-"""HTTP/1.1 to a node: the protocol without I/O, and a client that blocks. The size and the time of every reply are bounded.
+"""HTTP/1.1 to a node: the protocol without I/O (by h11), and a blocking client. Every reply has a size limit and a timeout.
 
-h11 does the protocol for this client and for the one in trio (`trio_http`).
+The trio client (`trio_http`) uses the same protocol.
 """
 
 import json
@@ -26,23 +26,23 @@ CONNECT_SECONDS_MAX = 10
 REPLY_SECONDS_MAX = 60
 REPLY_BYTES_MAX = 64 << 20
 RECEIVE_BYTES = 1 << 16
-# A node closes connections that are idle for longer.
+# Nodes close connections that were idle for longer.
 IDLE_SECONDS_MAX = 3
-# Chunks can be as small as a byte, and h11 takes some 20 µs for each: after this number other tasks may run.
+# Chunks can be as small as a byte, and h11 takes some 20 µs for each. After this number other tasks can run.
 EVENTS_AT_ONCE_MAX = 100
-# Heads that may come before that of the reply, for example 100 Continue.
+# Informational heads accepted before that of the reply, for example 100 Continue.
 ANNOUNCED_MAX = 10
 SHOWN_CHARACTERS_MAX = 200
 
 T = TypeVar("T")
-# Work on bytes that arrive. It yields whether it needs more of them, which are sent to it, b"" at the end of the connection.
+# Processing of received bytes. It yields whether it needs more; those are sent to it, b"" at the end of the connection.
 Steps = Generator[bool, Any, T]
 
 
 class Protocol:
-    """HTTP/1.1 on one connection to a node, without I/O: requests as bytes, and replies from the bytes that arrive.
+    """HTTP/1.1 on one connection to a node, without I/O: encodes requests, and parses replies from received bytes.
 
-    Its steps raise NoNode, TooLarge and Unreachable.
+    The steps raise NoNode, TooLarge and Unreachable.
     """
 
     def __init__(self, url: str) -> None:
@@ -57,35 +57,35 @@ class Protocol:
         self.begin()
 
     def begin(self) -> None:
-        """Begin with a new connection."""
+        """Reset for a new connection."""
         self._http = h11.Connection(h11.CLIENT)
-        self._next_event: Any = None  # that has come after data
+        self._next_event: Any = None  # event that followed data
 
     @property
     def is_ready(self) -> bool:
-        """Whether the connection takes another request: the last reply is read, and hasn't closed it."""
+        """Whether the connection accepts another request: the last reply was read, and didn't close it."""
         if self._http.our_state is self._http.their_state is h11.DONE:
             self._http.start_next_cycle()
         return self._http.our_state is h11.IDLE
 
     def request(self, method: str, target: str, body: bytes = b"", forwarded_for: str = "") -> bytes:
-        """Return the bytes of a request, for the client at an address if it isn't our own."""
+        """Encode a request. `forwarded_for` is the address of the original client, if the request is forwarded."""
         headers = [("host", self._host), ("content-length", str(len(body))), ("content-type", "application/json")]
         headers += [("x-forwarded-for", forwarded_for)] if forwarded_for else []
         head = self._http.send(h11.Request(method=method, target=target, headers=headers)) or b""
         return head + (self._http.send(h11.Data(data=body)) or b"") + (self._http.send(h11.EndOfMessage()) or b"")
 
     def head(self) -> Steps[int]:
-        """Read the head of a reply; returns its status."""
+        """Read the head of a reply. Return its status."""
         for _ in range(1 + ANNOUNCED_MAX):
             event = yield from self._event()
             if isinstance(event, h11.Response):
                 self.status = event.status_code
                 return self.status
-        raise NoNode(f"{self.url} announces an answer again and again, and gives none")
+        raise NoNode(f"{self.url} announces an answer more than {ANNOUNCED_MAX} times, and gives none")
 
     def part(self) -> Steps[bytes]:
-        """Read the next part of the body; returns b"" at its end."""
+        """Read the next part of the body, b"" at its end."""
         while True:
             event = yield from self._event()
             if isinstance(event, h11.Data):
@@ -94,7 +94,7 @@ class Protocol:
                 return b""
 
     def reply(self, size_max: int) -> Steps[bytes]:
-        """Read a whole reply; returns its body."""
+        """Read a whole reply. Return its body."""
         yield from self.head()
         body = bytearray()
         while part := (yield from self.part()):
@@ -105,7 +105,7 @@ class Protocol:
         return bytes(body)
 
     def result(self, method: str, body: bytes, answer: Any) -> Any:
-        """Return the result in the answer that a body holds. Raises RefusedCall and NoNode."""
+        """Return the result in an answer; `body` is its text, for the error. Raises RefusedCall and NoNode."""
         try:
             return result_of(method, answer)
         except ValueError:
@@ -125,7 +125,7 @@ class Protocol:
         return event
 
     def _next(self) -> Any:
-        """Return the next event; data of many chunks as one."""
+        """Return the next event. The data of consecutive chunks is joined."""
         pieces: list[bytes] = []
         while len(pieces) < EVENTS_AT_ONCE_MAX:
             event, self._next_event = self._next_event or self._http.next_event(), None
@@ -139,11 +139,11 @@ class Protocol:
 
 
 class Client:
-    """A client of the node at an address. Its calls and streams block, and share one connection."""
+    """A blocking client of a node. Calls and streams share one connection."""
 
     def __init__(self, url: str) -> None:
         self.url = url
-        self.last_method = ""  # that was called
+        self.last_method = ""  # of the last call
         self._protocol = Protocol(url)
         self._sock: socket.socket | None = None
         self._last_id = 0
@@ -152,7 +152,7 @@ class Client:
     def call(self, method: str, params: Any = (), *, seconds_max: float = REPLY_SECONDS_MAX) -> Any:
         """Return the result of a call. Raises Unreachable, NoNode or RefusedCall.
 
-        It is never repeated: nobody knows whether a node that gives no answer has done it.
+        A call is never retried, because a node that gave no answer can have executed it.
         """
         self._last_id += 1
         self.last_method = method
@@ -167,12 +167,12 @@ class Client:
         return self._protocol.result(method, body, answer)
 
     def open_stream(self, target: str) -> int:
-        """Ask for a stream of lines; returns the status of the reply. Raises Unreachable and NoNode."""
+        """Request a stream of lines. Return the status of the reply. Raises Unreachable and NoNode."""
         with self._errors(REPLY_SECONDS_MAX):
             return self._run(self._protocol.head(), self._send("GET", target, b"", REPLY_SECONDS_MAX))
 
     def lines(self) -> Iterator[list[bytes]]:
-        """Yield the lines of the stream that have come, each time at least one. Raises Unreachable and NoNode."""
+        """Yield the received lines of the stream, at least one at a time. Raises Unreachable and NoNode."""
         lines = TimedLines(time.monotonic())
         while True:
             with self._errors():
@@ -183,7 +183,7 @@ class Client:
                 yield whole
 
     def close(self) -> None:
-        """Close the connection, which ends what another thread waits for."""
+        """Close the connection. A call that blocks in another thread ends."""
         if self._sock is not None:
             with suppress(OSError):
                 self._sock.shutdown(socket.SHUT_RDWR)
@@ -192,7 +192,7 @@ class Client:
 
     @contextmanager
     def _errors(self, seconds_max: float | None = None) -> Iterator[None]:
-        """Close the connection after an error, and raise it as one of ours."""
+        """Close the connection after an error, and convert the error to a NodeError."""
         try:
             yield
         except (NodeError, OSError) as error:
@@ -205,7 +205,7 @@ class Client:
             raise Unreachable(f"the connection to {self.url} has ended ({reason(error)})") from error
 
     def _send(self, method: str, target: str, body: bytes, seconds_max: float) -> float:
-        """Send a request; returns until when the reply must be whole."""
+        """Send a request. Return the deadline of the reply, as a monotonic time in seconds."""
         sock = self._sock
         if sock is None or not self._protocol.is_ready or time.monotonic() - self._used > IDLE_SECONDS_MAX or has_input(sock):
             sock = self._open()
@@ -215,7 +215,7 @@ class Client:
         return latest
 
     def _run(self, steps: Steps[T], latest: float) -> T:
-        """Do steps with the bytes that come until a point in time. Raises TimeoutError and OSError."""
+        """Run steps on the received bytes until a deadline. Raises TimeoutError and OSError."""
         try:
             needs_bytes = next(steps)
             while True:
@@ -251,17 +251,17 @@ class Client:
 
 
 def has_input(sock: socket.socket) -> bool:
-    """Whether an idle connection has ended, or brings what nobody has asked for."""
+    """Whether an idle connection was closed by the node, or has unexpected input."""
     poll = select.poll()
     poll.register(sock, select.POLLIN)
     return bool(poll.poll(0))
 
 
 def nobody_answers(url: str, error: OSError) -> Unreachable:
-    """Return the error of an address where no connection can be made."""
+    """Return the error for an address that refuses connections."""
     return Unreachable(f"no node answers at {url} ({reason(error)})")
 
 
 def reason(error: BaseException) -> str:
-    """Return what the system says of an error."""
+    """Return the system's text for an error."""
     return getattr(error, "strerror", None) or str(error) or type(error).__name__

@@ -1,4 +1,4 @@
-"""Calls of a service in this process, without a socket and without an event loop."""
+"""Calls of a service in this process, without a socket or an event loop."""
 
 import json
 from collections.abc import Awaitable
@@ -12,17 +12,17 @@ from rpc.jsonrpc.dispatch import Service
 
 
 def call(service: Service, method: str, params: Any) -> Any:
-    """Return the result of a call, as a program on this machine gets it; parameters may be datetimes as well. Raises RefusedCall."""
+    """Return the result of a call with local rights. Parameters can include datetimes. Raises RefusedCall."""
     answer = service.answer(encode_call(1, method, msgspec.to_builtins(params)), LOCAL)
     return result_of(method, json.loads(answer if isinstance(answer, bytes) else _finished(answer)))
 
 
 def _finished(answer: Awaitable[bytes]) -> bytes:
-    """Return the result of a call that was done at once."""
+    """Return the result of a call that never blocks."""
     steps = answer.__await__()
     try:
         next(steps)
     except StopIteration as done:
         result: bytes = done.value
         return result
-    raise AssertionError("nothing waits in a process of its own")
+    raise AssertionError("in-process calls never block")

@@ -1,4 +1,4 @@
-"""JSON from another node, read in steps so that other tasks have their turn."""
+"""Incremental parsing of JSON from other nodes, so that other tasks run in between."""
 
 import json
 from collections.abc import Generator
@@ -8,12 +8,12 @@ from node.client.errors import TooLarge
 from rpc.json.incremental import JsonSyntaxError, first_value
 from rpc.json.reader import MARKS_MAX, count_marks, pieces
 
-# Larger texts are read in steps: to read one of this size takes some 10 ms at worst.
+# Larger texts are parsed in steps. A text of this size takes at most some 10 ms.
 WHOLE_SIZE_MAX = 250_000
 
 
 def json_in_steps(text: bytes) -> Generator[None, None, Any]:
-    """Return the value of a JSON text; yields after each step. Raises ValueError and RecursionError for what is none, and TooLarge."""
+    """Parse a JSON text, yielding after each step. Raises ValueError or RecursionError for malformed texts, and TooLarge."""
     if len(text) <= WHOLE_SIZE_MAX:
         return json.loads(text)
     marks = 0

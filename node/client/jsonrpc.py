@@ -1,4 +1,4 @@
-"""The envelope of JSON-RPC, as a caller writes and reads it."""
+"""The client's side of the JSON-RPC envelope."""
 
 import json
 from typing import Any
@@ -7,12 +7,12 @@ from node.client.errors import RefusedCall
 
 
 def encode_call(call_id: int, method: str, params: Any) -> bytes:
-    """Return the request of a call."""
+    """Encode a request."""
     return json.dumps({"jsonrpc": "2.0", "id": call_id, "method": method, "params": params}).encode()
 
 
 def result_of(method: str, answer: Any) -> Any:
-    """Return the result that an answer has. Raises RefusedCall, and ValueError for what is not an answer."""
+    """Return the result in an answer. Raises RefusedCall, and ValueError if it is not a JSON-RPC answer."""
     if not isinstance(answer, dict) or not ("result" in answer or "error" in answer):
         raise ValueError("not an answer of JSON-RPC")
     if "result" not in answer:

@@ -1,4 +1,4 @@
-"""A client of a node in a trio task: calls of JSON-RPC, and streams of lines. Other tasks have their turn while it works on what comes."""
+"""Trio client of a node: JSON-RPC calls and streams of lines. Other tasks run while it processes large replies."""
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
@@ -17,9 +17,9 @@ REPLY_BYTES_MAX = 4 << 20
 
 
 class Connection:
-    """A connection to a node, for one request after another; it is opened again where the node closes it after a reply.
+    """A connection to a node, for one request at a time. It reconnects if the node closed it after a reply.
 
-    The bytes that come are worked on in `turns`, those of all connections that share them.
+    Received bytes are processed in slices of `scheduler`, which several connections can share.
     """
 
     def __init__(self, url: str, scheduler: ReplyScheduler) -> None:
@@ -59,7 +59,7 @@ class Connection:
         size_max: int = REPLY_BYTES_MAX,
         forwarded_for: str = "",
     ) -> Any:
-        """Return the result of a call, for the client at an address if it isn't our own. Raises RefusedCall, NoNode or Unreachable."""
+        """Return the result of a call. `forwarded_for`: see Protocol.request. Raises RefusedCall, NoNode or Unreachable."""
         self._last_id += 1
         with trio.fail_after(seconds_max):
             await self._send("POST", self._protocol.target, encode_call(self._last_id, method, params), forwarded_for)
@@ -71,13 +71,13 @@ class Connection:
         return self._protocol.result(method, body, answer)
 
     async def open_stream(self, target: str) -> int:
-        """Ask for a stream of lines; returns the status of the reply."""
+        """Request a stream of lines. Return the status of the reply."""
         with trio.fail_after(REPLY_SECONDS_MAX):
             await self._send("GET", target)
             return await self._run(self._protocol.head())
 
     async def lines(self) -> AsyncGenerator[list[bytes]]:
-        """Yield the lines of the stream that have come, each time at least one. Raises NoNode for a line without end."""
+        """Yield the received lines of the stream, at least one at a time. Raises NoNode for a line over LINE_SIZE_MAX."""
         lines = TimedLines(trio.current_time())
         while True:
             with trio.fail_at(lines.latest):
@@ -94,7 +94,7 @@ class Connection:
         await self._stream.send_all(self._protocol.request(method, target, body, forwarded_for))
 
     async def _run(self, steps: Steps[T]) -> T:
-        """Do steps with the bytes that come, each in its turn."""
+        """Run steps on the received bytes, each in a slice of the scheduler."""
         assert self._stream is not None
         found: list[T] = []
         data: bytes | None = None
@@ -115,7 +115,7 @@ class Connection:
 
 @asynccontextmanager
 async def connected(url: str, scheduler: ReplyScheduler) -> AsyncIterator[Connection]:
-    """Open a connection to a node for a while. Errors of the connection are raised as Unreachable or NoNode."""
+    """Open a connection to a node for the block. Errors of the connection are raised as Unreachable or NoNode."""
     connection = Connection(url, scheduler)
     await connection.open()
     try:

@@ -1,4 +1,4 @@
-"""The addresses of nodes and brokers."""
+"""Validation of the URLs of nodes and brokers."""
 
 from urllib.parse import SplitResult, urlsplit
 
@@ -10,37 +10,37 @@ BROKER = "nats://"
 
 
 def followed_url(text: str) -> str:
-    """Return the address of a node or a broker, as it is given to those who open it. Raises NodeError."""
+    """Return the normalized URL of a node or a broker. Raises NodeError."""
     return broker_url(text) if text.startswith(BROKER) else node_url(text)
 
 
 def node_url(text: str) -> str:
-    """Return the address of a node: HOST:PORT stands for http://HOST:PORT. Raises NodeError."""
+    """Return the URL of a node; HOST:PORT becomes http://HOST:PORT. Raises NodeError."""
     parts_of(text)
     return text if "://" in text else f"http://{text}"
 
 
 def parts_of(url: str) -> SplitResult:
-    """Return the parts of the address of a node. Raises NodeError."""
+    """Split the URL of a node. Raises NodeError."""
     parts = _split(url if "://" in url else f"http://{url}", tuple(PORTS))
     if parts is None:
-        raise NodeError(f"{url!r} is no address of a node; expected one like {DEFAULT_URL}")
+        raise NodeError(f"{url!r} is not the address of a node; expected one like {DEFAULT_URL}")
     return parts
 
 
 def broker_url(text: str) -> str:
-    """Return the address of a broker. Raises NodeError."""
+    """Return the URL of a broker. Raises NodeError."""
     if _split(text, ("nats",)) is None:
-        raise NodeError(f"{text!r} is no address of a broker; expected one like nats://127.0.0.1:4222")
+        raise NodeError(f"{text!r} is not the address of a broker; expected one like nats://127.0.0.1:4222")
     return text
 
 
 def _split(url: str, schemes: tuple[str, ...]) -> SplitResult | None:
-    """Return the parts of an address with one of these schemes; None for what is not an address."""
+    """Split a URL with one of these schemes. None if it is malformed."""
     try:
         parts = urlsplit(url)
         usable = parts.scheme in schemes and parts.hostname and parts.port != 0 and url.isprintable() and " " not in url
-        (parts.hostname or "").encode("idna")  # as it is looked up
+        (parts.hostname or "").encode("idna")  # the form used by DNS
     except ValueError:
         return None
     return parts if usable else None

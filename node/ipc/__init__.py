@@ -1,1 +1,1 @@
-"""Messages between processes of one node, and the channel that carries them."""
+"""Messages between the processes of a node, and the channel for them."""

@@ -1,10 +1,10 @@
-"""A call that another process of the node answers, and the answer."""
+"""Messages for a call that another process of the node answers."""
 
 from msgspec import Struct
 
 
 class Reply(Struct, frozen=True, array_like=True, tag=13):
-    """The answer to a call or to a question for a page."""
+    """The reply to a call or to a page request."""
 
     call: int
     body: bytes
@@ -13,7 +13,7 @@ class Reply(Struct, frozen=True, array_like=True, tag=13):
 
 
 class Call(Struct, frozen=True, array_like=True, tag=23):
-    """A request that the owner has to answer: its body, and its caller, with whether it came by a WebSocket."""
+    """A request for another process: its body and its caller. `in_session`: whether it came over a WebSocket."""
 
     call: int
     body: bytes

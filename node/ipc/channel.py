@@ -1,4 +1,4 @@
-"""A line between the owner of a chain and a reader: messages over a socket that only these two processes have. It knows no message.
+"""Message channel between two processes of a node, over a socket pair.
 
 A message is its size (4 bytes, little endian) and its bytes.
 """
@@ -14,20 +14,20 @@ import trio
 
 HEAD = Layout("<I")
 RECEIVE_SIZE = 1 << 18
-# What a reader that doesn't read may make the owner keep for it. Beyond that the line is given up.
+# Limit of queued bytes for a process that doesn't read. Beyond it the channel is closed.
 QUEUED_SIZE_MAX = 256_000_000
 
 _encoder = msgspec.msgpack.Encoder()
 
 
 def framed(message: object) -> bytes:
-    """Return a message as it is sent."""
+    """Encode a message with its size."""
     data = _encoder.encode(message)
     return HEAD.pack(len(data)) + data
 
 
 class Channel:
-    """One end of a line. `send` never waits: what the system doesn't take at once is sent by `run`."""
+    """One end of a channel. `send` never blocks; `run` sends the bytes that the system doesn't accept at once."""
 
     def __init__(self, sock: socket.socket, kinds: Any) -> None:
         sock.setblocking(False)
@@ -45,7 +45,7 @@ class Channel:
         self.send_framed(framed(message))
 
     def send_framed(self, data: bytes) -> None:
-        """Send a message that is framed already. On a line that is lost it does nothing."""
+        """Send a framed message. Does nothing if the channel is closed."""
         if self.closed.is_set():
             return
         view = memoryview(data)
@@ -73,7 +73,7 @@ class Channel:
             await self._progress.park()
 
     async def run(self) -> None:
-        """Send what waits, until the line is lost."""
+        """Send queued bytes until the channel closes."""
         while not self.closed.is_set():
             if not self._queue:
                 self._news = trio.Event()
@@ -95,7 +95,7 @@ class Channel:
                 self._queue[0] = self._queue[0][sent:]
 
     async def messages(self) -> AsyncIterator[Any]:
-        """Yield what arrives, until the line is lost."""
+        """Yield received messages until the channel closes."""
         data = bytearray()
         while not self.closed.is_set():
             try:
@@ -120,7 +120,7 @@ class Channel:
         self.closed.set()
 
     def close(self) -> None:
-        """End the line, and the waits for it."""
+        """Close the channel, and wake all tasks that wait for it."""
         self.closed.set()
         self._news.set()
         self._progress.unpark_all()

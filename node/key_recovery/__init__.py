@@ -1,1 +1,1 @@
-"""Recovers public keys in other processes, ahead of the blocks that need them."""
+"""Recovers the public keys of signatures in worker processes, before they are needed."""

@@ -1,6 +1,6 @@
-"""Blocks in their order, with the keys of their signatures recovered ahead by other processes, as far as those have come.
+"""Reads blocks ahead, and lets worker processes recover the keys of their signatures.
 
-A block without them is as good: its rules recover what they need themselves.
+A block without recovered keys also works: the chain then recovers them itself.
 """
 
 from collections import deque
@@ -18,20 +18,20 @@ from state.protocol.keys.records import ANSWER_SIZE, RECORD_SIZE
 from state.protocol.recovered import forget_keys, keep_keys, records_of
 from state.protocol.transaction import SignedBlock, Wire
 
-# One batch: what a process recovers in 8 ms.
+# Limits of a batch. A process recovers 256 keys in 8 ms.
 BATCH_RECORDS, BATCH_BLOCKS = 256, 64
-# What is read ahead; objects take about ten times the size of the bytes.
+# Limits of the read-ahead. Objects take about ten times the size of the bytes.
 AHEAD_SIZE_MAX, AHEAD_BLOCKS_MAX = 1 << 20, 2048
-# Fewer signatures are not worth starting a process, which takes as long as recovering 1,500 of them.
+# Records read before the processes start. Starting one takes as long as 1,500 recoveries.
 RECORDS_BEFORE_START = 1000
-# No batch but that of a huge block takes as long; the chain recovers the keys itself then.
+# Maximum wait for a batch. Only that of a huge block takes as long; then the chain recovers the keys itself.
 WAIT_SECONDS = 0.05
 
 _log = Log("recovering")
 
 
 class _Group(Struct, eq=False):
-    """Blocks whose records are one batch: the bytes of each one's records, and those of all blocks together."""
+    """Blocks whose signature records form one batch: record bytes of each block, and total size of the blocks."""
 
     blocks: list[SignedBlock]
     record_sizes: list[int]
@@ -40,11 +40,10 @@ class _Group(Struct, eq=False):
 
 
 class BlockPrefetcher:
-    """Iterates blocks, some of them read ahead; what reading them raises is raised after the last one that was read.
+    """Iterates over blocks and reads some ahead. An error while reading is raised after the last block that was read.
 
-    `workers` processes are started when there is enough for them to do, and end with `close`; none are where the flags of `skip` leave
-    signatures unchecked. Blocks up to `trusted` give them nothing to do. The blocks are pushed by `push`, which doesn't believe a refusal
-    that may be due to a wrong key.
+    `workers` processes start once there is enough work, and end with `close`; none start if `skip_flags` leave signatures unchecked. Keys
+    of blocks up to `trusted` are not recovered. Push the blocks by `push`, which retries a refusal that a wrong key could have caused.
     """
 
     def __init__(
@@ -66,12 +65,12 @@ class BlockPrefetcher:
         self._is_at_end = False
 
     def resume(self, blocks: Iterable[SignedBlock]) -> None:
-        """Iterate other blocks from now on, with the same processes; what was read ahead is forgotten."""
+        """Continue with other blocks and the same processes. The read-ahead is dropped."""
         self._blocks, self._error, self._is_at_end = iter(blocks), None, False
         self._groups.clear()
 
     def close(self) -> None:
-        """End the processes."""
+        """Stop the processes."""
         if self._pool is not None:
             self._pool.close()
 
@@ -90,7 +89,7 @@ class BlockPrefetcher:
                     keep_keys(block, keys[at:end])
                 at = end
                 yield block
-                # One more group after each block: to read all of them at once would keep other tasks waiting at the beginning.
+                # Read one more group per block. Reading all of them at once would block other tasks at the beginning.
                 self._read_on()
             self._groups.popleft()
             self._read_on()
@@ -98,7 +97,7 @@ class BlockPrefetcher:
             raise self._error
 
     def push(self, chain: Chain, block: SignedBlock, skip_flags: int) -> None:
-        """Push a block; a refusal counts only if it comes without keys that others have recovered."""
+        """Push a block. If it is refused with keys from the processes, push it again without them."""
         try:
             chain.push_block(block, skip_flags)
         except ChainError:
@@ -109,14 +108,14 @@ class BlockPrefetcher:
                 self._pool.drop_all(f"block {block.number}, which is valid, was refused with its keys")
 
     def _keys(self, group: _Group) -> bytes | None:
-        """Return the keys of a group, None if there are none in time."""
+        """Return the keys of a group, or None if they aren't ready in time."""
         if self._pool is None or group.batch is None:
             return None
         self._pool.wait(group.batch, WAIT_SECONDS if self._pool.is_warm else 0.0)
         return group.batch.keys
 
     def _read_on(self) -> None:
-        """Read another group ahead, if there is room, and give it to the processes."""
+        """Read another group ahead if there is room, and give it to the processes."""
         if self._pool is not None:
             self._pool.exchange()
         if self._is_at_end or not self._has_room():
@@ -136,12 +135,12 @@ class BlockPrefetcher:
         return size < AHEAD_SIZE_MAX and sum([len(group.blocks) for group in self._groups]) < AHEAD_BLOCKS_MAX
 
     def _next_group(self) -> tuple[_Group, bytes]:
-        """Return the next blocks, and their records together."""
+        """Return the next blocks and their joined records."""
         group, parts, count = _Group([], [], 0), [], 0
         while count < BATCH_RECORDS and len(group.blocks) < BATCH_BLOCKS:
             try:
                 block = next(self._blocks, None)
-            except Exception as error:  # whatever it is, it is raised where the next block would be taken
+            except Exception as error:  # raised when the next block is due
                 self._error, block = error, None
             if block is None:
                 self._is_at_end = True

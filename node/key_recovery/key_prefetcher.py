@@ -1,7 +1,7 @@
-"""Keys of transactions that clients are going to push, recovered by other processes while the chain does what comes before them.
+"""Lets worker processes recover the keys of queued transactions, while the chain runs the jobs before them.
 
-Nobody waits for a key: a transaction whose turn comes earlier recovers its own. The processes are started once there have been many
-transactions, and stay.
+The chain never waits for a key: if a transaction's keys aren't ready, it recovers them itself. The processes start after
+TRANSACTIONS_BEFORE_START transactions, and stay.
 """
 
 from msgspec import Struct
@@ -14,20 +14,20 @@ from state.protocol.recovered import keep_signers, signer_records
 from state.protocol.transaction import SignedTransaction
 from state.protocol.work import TooMuchWork
 
-# The first of them recover their own keys: their turn comes before an answer can be there.
+# The first transactions of a list are skipped: they are pushed before an answer can arrive.
 FIRST_LEFT_OUT = 3
-# One batch: small ones are answered soon, and every process gets some.
+# Transactions in a batch. Small batches are answered soon, and spread over all processes.
 BATCH_TRANSACTIONS = 12
-# To start a process takes as long as recovering 1,500 keys: a test suite that sends one small batch has no use for it.
+# Starting a process takes as long as recovering 1,500 keys, which doesn't pay for a test suite that sends one small batch.
 TRANSACTIONS_BEFORE_START = 100
-# More signatures than a transaction has in earnest would keep the processes busy with one client.
+# Transactions with more signatures are skipped. Real ones have fewer, and others would let one client occupy the processes.
 SIGNATURES_MAX = 4
-# Transactions that are kept until they are pushed.
+# Prefetched transactions that wait for their push.
 WAITING_MAX = 4096
 
 
 class _Place(Struct, eq=False):
-    """Where in the answer to a batch the keys of a transaction stand."""
+    """Position of a transaction's keys in the answer to a batch, in bytes."""
 
     transaction: SignedTransaction
     batch: Batch
@@ -36,7 +36,7 @@ class _Place(Struct, eq=False):
 
 
 class KeyPrefetcher:
-    """Transactions whose keys are being recovered by `workers` processes, the oldest first; they are pushed by `push`."""
+    """Transactions whose keys `workers` processes recover, the oldest first. Push them by `push`."""
 
     def __init__(self, chain: Chain, workers: int) -> None:
         self._chain, self._workers = chain, workers
@@ -45,7 +45,7 @@ class KeyPrefetcher:
         self._count_before_start = 0
 
     def prefetch(self, transactions: list[SignedTransaction]) -> None:
-        """Have the keys of transactions recovered that are going to be pushed in this order."""
+        """Start to recover the keys of transactions that will be pushed in this order."""
         if self._pool is None:
             self._count_before_start += len(transactions)
             if self._count_before_start < TRANSACTIONS_BEFORE_START:
@@ -56,7 +56,7 @@ class KeyPrefetcher:
             chosen = [trx for trx in transactions[start : start + BATCH_TRANSACTIONS] if 0 < len(trx.signatures) <= SIGNATURES_MAX]
             records = [signer_records(wire, trx) for trx in chosen]
             if len(self._places) + len(chosen) > WAITING_MAX:
-                # They were never pushed, as their clients have gone; one that still is recovers its own keys.
+                # Their clients have disconnected before the push. If one is still pushed, the chain recovers its keys.
                 self._places.clear()
             batch = self._pool.give(b"".join(records)) if chosen else None
             if batch is None:
@@ -68,8 +68,9 @@ class KeyPrefetcher:
                 at = end
 
     def push(self, trx: SignedTransaction, units_max: int | None = None) -> None:
-        """Push a transaction that may take so many units of work, with its keys if they are there. A refusal counts only without keys that
-        others have recovered, unless it is for too much work.
+        """Push a transaction with its keys if they are ready, and at most `units_max` units of work.
+
+        If it is refused with keys from the processes, push it again without them, unless it was refused for too much work.
         """
         place = self._places.pop(trx.id, None) if self._places else None
         if place is None or place.transaction is not trx or self._pool is None:

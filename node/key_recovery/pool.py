@@ -1,13 +1,13 @@
-"""Processes that recover public keys, and the batches that they are given and answer.
+"""Pool of worker processes that recover public keys in batches.
 
-Whatever a process does, the node goes on: one that dies, hangs or answers nonsense is ended, with a line in the log, and what it has not
-answered stays undone. Nothing here waits longer than its caller says. It knows neither blocks nor transactions.
+The node survives any failure of a process: one that dies, hangs or sends a wrong answer is killed and logged, and its batches stay
+unanswered. No function blocks longer than its caller allows.
 
-A process runs the node's own program, and its keys are believed as those of a function would be: to verify one takes as long as recovering
-it. What is made sure is that each answer is for the very records that were asked, and that a sample of it is right.
+A process runs the node's own program, so its keys are trusted like those of a function: verifying one takes as long as recovering it.
+Checks ensure only that each answer belongs to the requested records, and that a random sample of the keys is right.
 
-Processes and not threads: a thread needs the interpreter's lock before and after each call of the library, and waits for it up to 5 ms
-while the chain is computing (docs/performance.md).
+Processes instead of threads: a thread needs the GIL before and after each call of the library, and waits for it up to 5 ms while the chain
+is computing (docs/performance.md).
 """
 
 import fcntl
@@ -28,15 +28,15 @@ from node.runtime.install_location import own_environment
 from rpc.log import Log
 from state.protocol.keys.records import ANSWER_SIZE, RECORD_SIZE, recover_records
 
-# All the rest takes a chain longer than its recoveries do: more processes than these would mostly wait for it.
+# The chain's other work takes longer than its recoveries, so more processes would mostly be idle.
 WORKERS_MAX = 3
 HANGING_SECONDS = 10.0
-# More isn't given to a process that has so much to do, half a second's work: clients can send signatures faster than anybody recovers
-# them, and one that is only busy mustn't be taken for one that hangs.
+# Limit of a process's queue: half a second of work. Clients can send signatures faster than they are recovered, and a busy process must not
+# be taken for a hanging one.
 WAITING_RECORDS_MAX = 1 << 14
 CHUNK_SIZE = 1 << 16
 RECORDS_FOR_A_LOOK = 256
-# What a process can be given while the chain is computing and nobody writes or reads: 10,000 records. Linux allows as much to everyone.
+# Pipe buffer for 10,000 records, since the node neither writes nor reads while the chain is computing. Linux allows it to every user.
 PIPE_SIZE = 1 << 20
 ANSWERS_BEGIN_WITH = frozenset({0, 2, 3})
 COMMAND = (sys.executable, "-P", "-m", "node.key_recovery.worker")
@@ -45,11 +45,11 @@ _log = Log("recovering")
 
 
 class WorkerFailed(Exception):
-    """A process is of no more use; the text says why."""
+    """Error for a process that must be killed. The text has the cause."""
 
 
 class Batch(Struct, eq=False):
-    """Records that a process was given at a time, and the keys of its answer; None until there is one, and for ever when none comes."""
+    """Records sent to a process in one message, and the keys of the answer. `keys` stays None if the process fails."""
 
     number: int
     records: bytes
@@ -59,10 +59,10 @@ class Batch(Struct, eq=False):
 
 
 class Pool:
-    """A number of processes; without any left it takes no batch.
+    """A pool of processes. If all have failed, it accepts no batch.
 
-    They end when their input does: with `close`, or with this process. They are in a session of their own, so that a terminal's Ctrl-C is
-    left to the node, and inherit nothing but their pipes.
+    The processes end when their input is closed, by `close` or the end of this process. They have their own sessions, so that a terminal's
+    Ctrl-C reaches only the node, and inherit only their pipes.
     """
 
     def __init__(self, count: int, command: Sequence[str] = COMMAND) -> None:
@@ -76,11 +76,11 @@ class Pool:
 
     @property
     def is_warm(self) -> bool:
-        """Whether a process has answered yet: a new one takes a while to start."""
+        """Whether a process has answered before. New ones take a while to start."""
         return any(worker.is_warm for worker in self._workers)
 
     def give(self, records: bytes) -> Batch | None:
-        """Give records to the process that has the least to do; None when there is none left, or it has too much to do already."""
+        """Send records to the process with the shortest queue. None if no process is left, or all queues are full."""
         if not self._workers:
             return None
         worker = min(self._workers, key=lambda each: each.size)
@@ -94,7 +94,7 @@ class Pool:
         return batch
 
     def exchange(self) -> None:
-        """Write and read what can be written and read without waiting."""
+        """Write and read without blocking, for all processes."""
         for worker in list(self._workers):
             try:
                 worker.exchange()
@@ -102,7 +102,7 @@ class Pool:
                 self._drop(worker, str(error))
 
     def wait(self, batch: Batch, seconds: float) -> None:
-        """Wait until a batch is over, at most so long."""
+        """Wait until a batch is over, at most `seconds`."""
         end = time.monotonic() + seconds
         self.exchange()
         while not batch.is_over and (left := end - time.monotonic()) > 0:
@@ -113,12 +113,12 @@ class Pool:
             self.exchange()
 
     def drop_all(self, why: str) -> None:
-        """End all processes, since one of them is not to be trusted."""
+        """Kill and log all processes, after one of them gave a wrong key."""
         for worker in list(self._workers):
             self._drop(worker, why)
 
     def close(self) -> None:
-        """End all processes."""
+        """Kill all processes."""
         for worker in self._workers:
             worker.end()
         self._workers.clear()
@@ -126,11 +126,11 @@ class Pool:
     def _drop(self, worker: "_Worker", why: str) -> None:
         self._workers.remove(worker)
         worker.end()
-        _log.warning("a process that recovers keys is given up, the node does its work", reason=why, left=len(self._workers))
+        _log.warning("a process that recovers keys was killed, the node recovers them itself", reason=why, left=len(self._workers))
 
 
 class _Worker:
-    """One process: its pipes, the batches that wait for an answer, oldest first, and what was not yet written of them."""
+    """A worker process: its pipes, the unanswered batches (oldest first), and their unwritten bytes."""
 
     def __init__(self, command: Sequence[str]) -> None:
         self.is_warm = False
@@ -153,23 +153,23 @@ class _Worker:
         self._in, self._out = self._process.stdin.fileno(), self._process.stdout.fileno()
         for pipe in (self._in, self._out):
             os.set_blocking(pipe, False)
-            with suppress(AttributeError, OSError):  # not on this system, or not so much: it goes in smaller pieces
+            with suppress(AttributeError, OSError):  # unsupported or over the limit; then data is written in smaller pieces
                 fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, PIPE_SIZE)
 
     def take(self, batch: Batch) -> None:
-        """Take a batch; it is written by the next exchanges."""
+        """Queue a batch, which the next exchanges write."""
         self._waiting.append(batch)
         self.size += len(batch.records)
         self._unwritten += HEAD.pack(batch.number, len(batch.records), 0) + batch.records
 
     def register(self, poll: select.poll) -> None:
-        """Have a poll wait for what this process can be written or has answered."""
+        """Register the pipes with a poll object: for answers, and for writing if bytes are queued."""
         poll.register(self._out, select.POLLIN)
         if self._unwritten:
             poll.register(self._in, select.POLLOUT)
 
     def exchange(self) -> None:
-        """Write and read what can be written and read without waiting. Raises WorkerFailed."""
+        """Write and read without blocking. Raises WorkerFailed."""
         if not self._waiting:
             return
         try:
@@ -192,7 +192,7 @@ class _Worker:
             raise WorkerFailed(f"it has not answered for {HANGING_SECONDS:.0f} seconds")
 
     def _take_answers(self) -> None:
-        """Take the whole answers out of what was read. Raises WorkerFailed for one that doesn't belong to the oldest batch."""
+        """Parse the complete answers in the received bytes. Raises WorkerFailed for one that doesn't belong to the oldest batch."""
         while len(self._read) >= HEAD.size:
             number, size, total = HEAD.unpack_from(self._read)
             if not self._waiting or (number, size) != (self._waiting[0].number, answer_size(self._waiting[0])):
@@ -211,7 +211,7 @@ class _Worker:
             self.is_warm = True
 
     def end(self) -> None:
-        """End the process; batches that it has not answered are over."""
+        """Kill the process. Its unanswered batches are over."""
         for batch in self._waiting:
             batch.is_over = True
         self._waiting.clear()
@@ -223,17 +223,18 @@ class _Worker:
 
 
 def answer_size(batch: Batch) -> int:
-    """Return the size of the answer to a batch."""
+    """Return the size of the answer to a batch in bytes."""
     return len(batch.records) // RECORD_SIZE * ANSWER_SIZE
 
 
 def require_plausible(batch: Batch, keys: bytes) -> None:
-    """Raise WorkerFailed for what can't be the answer to a batch. Now and then one of its keys is recovered here as well, and compared.
+    """Raise WorkerFailed for keys that can't be the answer to a batch. A random sample of the keys is also recovered here and compared.
 
-    So a process with a broken library or broken memory is soon found. It costs one recovery for every RECORDS_FOR_A_LOOK records.
+    This detects a process with a broken library or memory. It costs at most one recovery per batch; for small batches, on average one per
+    RECORDS_FOR_A_LOOK records.
     """
     if not set(keys[::ANSWER_SIZE]) <= ANSWERS_BEGIN_WITH:
-        raise WorkerFailed("its answers are no keys")
+        raise WorkerFailed("its answers are not keys")
     count = len(keys) // ANSWER_SIZE
     if count < RECORDS_FOR_A_LOOK and random.randrange(RECORDS_FOR_A_LOOK) >= count:
         return
@@ -244,7 +245,7 @@ def require_plausible(batch: Batch, keys: bytes) -> None:
 
 
 def default_workers() -> int:
-    """Return how many processes pay on this machine: one for each core but the node's own, up to WORKERS_MAX."""
+    """Return the default number of processes: one per core except the node's own, up to WORKERS_MAX."""
     try:
         cores = len(os.sched_getaffinity(0))
     except AttributeError:  # not on this system

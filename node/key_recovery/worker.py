@@ -1,7 +1,7 @@
-"""The program of a process that recovers keys: `python -P -m node.key_recovery.worker`. It reads batches from its standard input and
-answers each on its standard output, until the input ends: with the process that has started it, however that ends.
+"""Program of a worker process: `python -P -m node.key_recovery.worker`. It reads batches from its standard input and writes the answers to
+its standard output, until the input ends, which also happens when the parent is killed.
 
-It imports as little as recovering needs, so that it starts soon and stays small.
+It imports only modules for recovery, so that it starts fast and stays small.
 """
 
 import os
@@ -12,11 +12,11 @@ from zlib import crc32
 from state.protocol.keys.records import recover_records
 
 HEAD = Layout("<III")
-"""In front of each batch and of each answer: its number, how many bytes follow, and in front of an answer the checksum."""
+"""Header of each batch and answer: number, size in bytes, and checksum (0 for a batch)."""
 
 
 def main() -> None:
-    """Answer batches until there are none."""
+    """Answer batches until the input ends."""
     batches = os.fdopen(0, "rb")
     while len(head := batches.read(HEAD.size)) == HEAD.size:
         number, size, _ = HEAD.unpack(head)
@@ -28,12 +28,12 @@ def main() -> None:
 
 
 def checksum(records: bytes, answer: bytes) -> int:
-    """Return a checksum of an answer and of the records that it is for: another batch's keys never count for these signatures."""
+    """Return a checksum of an answer and its records, so that another batch's keys are never used for these signatures."""
     return crc32(answer, crc32(records))
 
 
 def write(data: bytes) -> None:
-    """Write all of some bytes; ends the process when nobody reads them any more."""
+    """Write all data. Exits if the reader has closed the pipe."""
     try:
         while data:
             data = data[os.write(1, data) :]

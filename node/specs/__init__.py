@@ -1,1 +1,1 @@
-"""Chain specs: read from TOML, with the plugins that they name."""
+"""Chain specs: parsing of TOML files, and selection of plugins."""

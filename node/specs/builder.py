@@ -1,7 +1,7 @@
-"""Reads chain specs from TOML files: those of `genesis/` by name, a user's own by path. It knows no rule of the chain.
+"""Reads chain specs from TOML files: those of `genesis/` by name, a user's own by path.
 
-A file may build on another one: `base = "dev"` (a name, or a path relative to the file); tables are merged key by key, anything
-else replaces the base's value. An error names the file, the dotted key and the expected value.
+A file can extend another one by `base = "dev"` (a name, or a path relative to the file). Tables are merged key by key; other values
+replace the base's. An error names the file, the dotted key and the expected value.
 """
 
 import re
@@ -31,7 +31,7 @@ KEYS_PAGE = "docs/chain-specs.md"
 BASES_MAX = 8
 SHOWN_MAX, KEY_SHOWN_MAX = 100, 200
 SIZE_MAX = 1 << 24
-DEPTH_MAX = 16  # of tables in tables; no key is deeper than three
+DEPTH_MAX = 16  # of nested tables; no key is deeper than three
 NAMES_SHOWN_MAX = 20  # in an error
 ACCOUNTS_MAX = 1000  # made by an option; each has four keys to compute
 
@@ -40,7 +40,7 @@ Layers = list[tuple[Path, Table]]
 
 
 class SpecError(NodeError):
-    """A chain spec can't be used: its `file`, the dotted `key` (empty for the whole file) and the value `expected` there."""
+    """Error for an unusable chain spec: its `file`, the dotted `key` (empty for the whole file) and the value `expected` there."""
 
     def __init__(self, file: Path | str, key: str, expected: str) -> None:
         super().__init__(f"{file}: {key[:KEY_SHOWN_MAX]}: {expected}" if key else f"{file}: {expected}")
@@ -48,7 +48,7 @@ class SpecError(NodeError):
 
 
 def load_spec(name_or_path: str) -> ChainSpec:
-    """Load the chain spec of that name in `genesis/`, or of that TOML file; raises SpecError."""
+    """Load the chain spec with a name in `genesis/` or from a TOML file. Raises SpecError."""
     layers = read_layers(spec_path(name_or_path))
     merged: Table = {}
     for _, table in reversed(layers):
@@ -66,7 +66,7 @@ def spec_names() -> list[str]:
 
 
 def with_witnesses(spec: ChainSpec, count: int) -> ChainSpec:
-    """Return a spec whose genesis has so many witnesses: the first, and others with its name and a number. Raises NodeError."""
+    """Return a spec whose genesis has `count` witnesses: the first, and others with its name and a number. Raises NodeError."""
     if count == 1:
         return spec
     if not 1 <= count <= constants.COIN_MAX_WITNESSES:
@@ -81,9 +81,9 @@ def with_witnesses(spec: ChainSpec, count: int) -> ChainSpec:
 
 
 def with_accounts(spec: ChainSpec, count: int | None) -> ChainSpec:
-    """Return a spec whose genesis has so many accounts with known keys: its own, then `user11` and so on, which hold what its first does.
+    """Return a spec whose genesis has `count` accounts with known keys: its own, then `user11` etc. with the balances of its first one.
 
-    Accounts whose keys are given in the spec stay; without a count the spec stays as it is. Raises NodeError.
+    Accounts with explicit keys in the spec stay. If `count` is None, the spec is unchanged. Raises NodeError.
     """
     if count is None:
         return spec
@@ -107,13 +107,13 @@ def with_accounts(spec: ChainSpec, count: int | None) -> ChainSpec:
 
 
 def like(model: GenesisAccount, name: str) -> GenesisAccount:
-    """Return an account that holds what another one does, with keys from its own name."""
+    """Return an account with the balances of another one, and keys derived from its name."""
     made = {role: keys.public_key(keys.derive_secret(name, role, model.password)) for role in keys.ROLES}
     return replace(model, name=name, **made)
 
 
 def require_test(spec: ChainSpec, option: str) -> ChainSpec:
-    """Return the spec if it is made for tests; else raise NodeError."""
+    """Return the spec if it is a test chain, else raise NodeError."""
     if not spec.is_test:
         raise NodeError(f"{option}: the chain {spec.name} isn't made for tests, and its genesis is given")
     return spec
@@ -123,21 +123,21 @@ def require_test(spec: ChainSpec, option: str) -> ChainSpec:
 
 
 def spec_path(name_or_path: str, folder: Path | None = None) -> Path:
-    """Return the file of a spec: a name stands for one in `genesis/`, a path is relative to `folder`."""
+    """Return the file of a spec: the one with a name in `genesis/`, or a path relative to `folder`."""
     if "/" in name_or_path or name_or_path.endswith(".toml"):
         return (folder or Path()) / name_or_path
     path = SPEC_FOLDER / f"{name_or_path}.toml"
     try:
         is_there = path.is_file()
-    except OSError:  # no file has so long a name
+    except OSError:  # the name is too long for a file
         is_there = False
     if not is_there:
-        raise SpecError(name_or_path, "", f"no such chain, and no path of a TOML file; {alternatives(name_or_path, spec_names())}")
+        raise SpecError(name_or_path, "", f"neither a chain nor the path of a TOML file; {alternatives(name_or_path, spec_names())}")
     return path
 
 
 def read_layers(path: Path) -> Layers:
-    """Read a file and the files that it builds on, the topmost first."""
+    """Read a file and the chain of its bases, the topmost first."""
     layers: Layers = []
     while True:
         table = read_table(path)
@@ -153,7 +153,7 @@ def read_layers(path: Path) -> Layers:
 
 
 def base_path(base: str, above: Path) -> Path:
-    """Return the file that a spec builds on; raises SpecError where there is none."""
+    """Return the file of a spec's base. Raises SpecError if it is missing."""
     expected = "expected the name or the path of a chain spec"
     try:
         path = spec_path(base, above.parent)
@@ -165,7 +165,7 @@ def base_path(base: str, above: Path) -> Path:
 
 
 def read_table(path: Path) -> Table:
-    """Read a TOML file; raises SpecError."""
+    """Read a TOML file. Raises SpecError."""
     try:
         with path.open("rb") as opened:
             data = opened.read(SIZE_MAX + 1)
@@ -176,7 +176,7 @@ def read_table(path: Path) -> Table:
         raise SpecError(path, "", f"can't be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise SpecError(path, "", "expected text in UTF-8") from None
-    except (ValueError, RecursionError) as error:  # of TOML, or of a number with thousands of digits
+    except (ValueError, RecursionError) as error:  # malformed TOML, or a number with thousands of digits
         raise SpecError(path, "", f"expected TOML: {error}") from None
     level = [table]
     for _ in range(DEPTH_MAX):
@@ -187,7 +187,7 @@ def read_table(path: Path) -> Table:
 
 
 def merge(below: Table, above: Table) -> Table:
-    """Return two tables merged: tables merge key by key, of everything else the one above replaces the one below."""
+    """Merge two tables. Nested tables merge key by key; other values of `above` replace those of `below`."""
     merged = dict(below)
     for key, value in above.items():
         old = merged.get(key)
@@ -196,7 +196,7 @@ def merge(below: Table, above: Table) -> Table:
 
 
 def origin(layers: Layers, key: str) -> Path:
-    """Return the file that a key's value comes from; of a key that no file has, the topmost."""
+    """Return the file that a key's value comes from, or the topmost if no file has the key."""
     parts = re.split(r"[.\[]", key)
     for count in range(len(parts), 0, -1):
         for path, table in layers:
@@ -212,14 +212,14 @@ def origin(layers: Layers, key: str) -> Path:
 
 
 class Fault(Exception):
-    """A value is wrong; it becomes a SpecError once the file is known that it comes from."""
+    """Error for a wrong value. It is converted to a SpecError with the file of the value."""
 
     def __init__(self, key: str, expected: str) -> None:
         super().__init__(key, expected)
         self.key, self.expected = key, expected
 
 
-# The patterns of texts in a file, and the words for each in errors.
+# The patterns of texts in a file, and their descriptions in errors.
 SYMBOL, BRAND, PREFIX = r"^[A-Z]{1,6}\Z", r"^[a-z]{3,12}\Z", r"^[A-Z]{1,16}\Z"
 COMMUNITY_PREFIX, PLUGIN, CHAIN_ID = r"^[a-z]{4}-\Z", r"^[a-z_]+\Z", r"^[0-9a-f]{64}\Z"
 AMOUNT = r"^[0-9]{1,12}\.[0-9]{3}\Z"
@@ -230,12 +230,12 @@ EXPECTED = {
     COMMUNITY_PREFIX: "four lower-case letters and a hyphen",
     PLUGIN: "the name of a plugin",
     CHAIN_ID: "64 lower-case hex digits",
-    AMOUNT: 'an amount with three decimals and no symbol, as "1.000"',
+    AMOUNT: 'an amount with three decimals and no symbol, for example "1.000"',
 }
 SymbolText = Annotated[str, Meta(pattern=SYMBOL)]
 Amount = Annotated[str, Meta(pattern=AMOUNT)]
 KeyText = str | None
-# Has a name of its own as Python 3.14 looks names of annotations up late, and in the class first: SpecTable has a field `constants`.
+# A module-level name, because Python 3.14 evaluates annotations lazily and in the class first, and SpecTable has a field `constants`.
 Share = Annotated[int, Meta(ge=0, le=constants.COIN_100_PERCENT)]
 
 
@@ -248,63 +248,61 @@ class SymbolsTable(Struct, forbid_unknown_fields=True):
 
 
 class PriceTable(Struct, forbid_unknown_fields=True):
-    """An amount of SBD and the amount of COIN that it is worth."""
+    """A price: an amount of SBD and the amount of COIN that it is worth."""
 
     sbd: Annotated[Amount, Meta(description="An amount of SBD.")]
     coin: Annotated[Amount, Meta(description="The amount of COIN that it is worth.")]
 
 
 class AccountsTable(Struct, forbid_unknown_fields=True):
-    """Accounts with equal balances, which each of them gets; their keys are derived from a password or given."""
+    """Accounts with the same balances. Their keys are derived from a password, or given."""
 
     names: Annotated[list[str], Meta(description="The names of the accounts.")]
-    coin: Annotated[Amount, Meta(description="COIN of each of them.")] = "0.000"
-    sbd: Annotated[Amount, Meta(description="SBD of each of them.")] = "0.000"
-    vesting: Annotated[Amount, Meta(description="Whole COIN that each of them has powered up.")] = "0.000"
-    password: Annotated[str, Meta(description="What all keys follow from that aren't given: the SHA-256 of name, role and password.")] = ""
-    owner: Annotated[KeyText, Meta(description="A public key in place of the one from the password.")] = None
+    coin: Annotated[Amount, Meta(description="COIN of each account.")] = "0.000"
+    sbd: Annotated[Amount, Meta(description="SBD of each account.")] = "0.000"
+    vesting: Annotated[Amount, Meta(description="Powered-up COIN of each account, a whole amount.")] = "0.000"
+    password: Annotated[str, Meta(description="Missing keys are derived from it: the SHA-256 of name, role and password.")] = ""
+    owner: Annotated[KeyText, Meta(description="A public key, instead of the one derived from the password.")] = None
     active: Annotated[KeyText, Meta(description="The same for the active authority.")] = None
     posting: Annotated[KeyText, Meta(description="The same for the posting authority.")] = None
     memo: Annotated[KeyText, Meta(description="The same for memos.")] = None
 
 
 class GenesisTable(Struct, forbid_unknown_fields=True):
-    """The state before block 1; without `witness_key` the witness signs with the first of `witness_keys`."""
+    """The state before block 1. Without `witness_key` the first witness signs with the first of `witness_keys`."""
 
     witness: Annotated[str, Meta(description="The name of the first witness.")]
-    hardfork: Annotated[Natural, Meta(description="The hardfork that is there before block 1; 0: all come by their times.")]
+    hardfork: Annotated[Natural, Meta(description="The hardfork in force before block 1 (0: all are applied at their times).")]
     witness_key: Annotated[KeyText, Meta(description="The first witness's public key; else that of the first of `witness_keys`.")] = None
-    price_feed: Annotated[PriceTable | None, Meta(description="A price that is there from the start.")] = None
-    accounts: Annotated[list[AccountsTable], Meta(description="Accounts that are there from the start.")] = []
+    price_feed: Annotated[PriceTable | None, Meta(description="The price feed before block 1.")] = None
+    accounts: Annotated[list[AccountsTable], Meta(description="The accounts before block 1.")] = []
 
 
 class SpecTable(Struct, forbid_unknown_fields=True):
-    """A whole spec, its bases merged in; `constants` are those that differ from the build's."""
+    """A whole spec with its bases merged. `constants` are those that differ from the build's."""
 
     name: Annotated[str, Meta(description="The name of the chain; by default that of the file.")]
     brand: Annotated[str, Meta(pattern=BRAND, description="The word in names such as `total_vesting_fund_coin` and `coin.dao`.")]
     key_prefix: Annotated[str, Meta(pattern=PREFIX, description="The letters that public keys begin with.")]
-    chain_id: Annotated[str, Meta(pattern=CHAIN_ID, description="What every signature covers, so that it counts on this chain only.")]
-    build: Annotated[str, Meta(description="The build of the reference whose constants and rules it has: `main` or `test`.")]
-    smt: Annotated[bool, Meta(description="Whether there are the operations of tokens (SMT).")]
-    block_limit: Annotated[Natural, Meta(description="Block numbers stay below it; 0: there is no limit.")]
+    chain_id: Annotated[str, Meta(pattern=CHAIN_ID, description="The id that every signature covers, which binds it to this chain.")]
+    build: Annotated[str, Meta(description="The build of the reference that defines constants and rules: `main` or `test`.")]
+    smt: Annotated[bool, Meta(description="Whether the operations of Smart Media Tokens (SMT) are enabled.")]
+    block_limit: Annotated[Natural, Meta(description="Block numbers stay below it (0: no limit).")]
     witness_keys: Annotated[list[str], Meta(description="Private keys that the node signs blocks with.")]
-    required_participation: Annotated[Share, Meta(description="The share of slots with blocks below which it doesn't produce, in 1/100 %.")]
-    plugins: Annotated[
-        list[Annotated[str, Meta(pattern=PLUGIN)]], Meta(description="The plugins that are on unless `--disable` turns them off.")
-    ]
+    required_participation: Annotated[Share, Meta(description="The least share of slots with blocks for production, in 1/100 %.")]
+    plugins: Annotated[list[Annotated[str, Meta(pattern=PLUGIN)]], Meta(description="The plugins that are enabled by default.")]
     community_prefix: Annotated[
-        str, Meta(pattern=COMMUNITY_PREFIX, description="What the names of communities begin with, followed by a type and digits.")
+        str, Meta(pattern=COMMUNITY_PREFIX, description="The prefix of community names, followed by a type and digits.")
     ]
     remove_threshold: Annotated[
-        int, Meta(ge=-1, description="How many proposals that are over, and votes on them, a block removes at most; -1: all.")
+        int, Meta(ge=-1, description="The most expired proposals, and votes on them, that a block removes (-1: all).")
     ]
     symbols: Annotated[SymbolsTable, Meta(description="The symbols of the three tokens.")]
-    genesis: Annotated[GenesisTable, Meta(description="What is there before block 1.")]
+    genesis: Annotated[GenesisTable, Meta(description="The state before block 1.")]
     constants: Annotated[Table, Meta(description="Constants that differ from those of the build.")] = {}
 
 
-# The tables in which an unknown key may be, with the type that has the known ones.
+# The type of each table, whose fields are the known keys.
 KNOWN_KEYS: dict[str, type[Struct]] = {
     "": SpecTable,
     "symbols": SymbolsTable,
@@ -316,7 +314,7 @@ KNOWN_KEYS: dict[str, type[Struct]] = {
 
 
 def convert(value: Table, kind: type[Any], place: str) -> Any:
-    """Convert a table to its type, strictly; `place` is the dotted key of the table. Raises Fault."""
+    """Convert a table strictly to its type. `place` is the dotted key of the table. Raises Fault."""
     try:
         return msgspec.convert(value, kind, strict=True)
     except msgspec.ValidationError as error:
@@ -324,7 +322,7 @@ def convert(value: Table, kind: type[Any], place: str) -> Any:
 
 
 def fault(message: str, place: str) -> NoReturn:
-    """Raise an error of msgspec (`Expected ..., got ... - at `$.key``) as a Fault, with the dotted key and words for patterns."""
+    """Convert a msgspec error (`Expected ..., got ... - at `$.key``) to a Fault, with the dotted key and descriptions of patterns."""
     text, _, path = message.partition(" - at `$")
     key = ".".join(part for part in (place, path.rstrip("`").lstrip(".")) if part)
     for pattern, expected in EXPECTED.items():
@@ -341,11 +339,11 @@ def fault(message: str, place: str) -> NoReturn:
 
 
 def meant(table: str, key: str) -> str:
-    """Return which key of a table may have been meant by an unknown one, or which other table it stands in."""
+    """Return a suggestion for an unknown key of a table: the table that has this key, or similar keys."""
     others = [place for place, kind in KNOWN_KEYS.items() if key in kind.__struct_fields__]
     elsewhere = [f"in [{place}]" if place else "at the top of the file" for place in others]
     if elsewhere:
-        return f"it stands {either(elsewhere)}, not here"
+        return f"it belongs {either(elsewhere)}, not here"
     return alternatives(key, (*KNOWN_KEYS[table].__struct_fields__, *(() if table else ("base",))), KEYS_PAGE)
 
 
@@ -353,14 +351,14 @@ def meant(table: str, key: str) -> str:
 
 
 def build_spec(merged: Table) -> ChainSpec:
-    """Return the spec that a merged table describes; raises Fault."""
+    """Build a spec from a merged table. Raises Fault."""
     table: SpecTable = convert(merged, SpecTable, "")
     if table.build not in BUILDS:
         raise Fault("build", f"there is no build {table.build[:SHOWN_MAX]!r}; {alternatives(table.build, BUILDS)}")
-    if table.symbols.coin[:3] == table.symbols.debt[:3]:  # a decoder tells symbols apart by these three bytes first
+    if table.symbols.coin[:3] == table.symbols.debt[:3]:  # a decoder first compares these three bytes
         raise Fault("symbols.debt", "expected a symbol that differs from symbols.coin in its first three letters")
     if table.symbols.vests in (table.symbols.coin, table.symbols.debt):
-        raise Fault("symbols.vests", "expected a symbol of its own")
+        raise Fault("symbols.vests", "expected a symbol that differs from symbols.coin and symbols.debt")
     for index, plugin in enumerate(table.plugins):
         if plugin not in KNOWN:
             raise Fault(f"plugins[{index}]", f"there is no plugin {plugin[:SHOWN_MAX]}; {alternatives(plugin, KNOWN)}")
@@ -390,28 +388,28 @@ def build_spec(merged: Table) -> ChainSpec:
 
 
 def build_constants(table: SpecTable) -> BuildConstants:
-    """Return the constants of the build, with those that the spec changes."""
+    """Return the constants of the build with the spec's changes."""
     changed = {key: constant(key, value) for key, value in table.constants.items()}
     made: BuildConstants = convert({**asdict(BUILDS[table.build]), **changed}, BuildConstants, "constants")
     return made
 
 
 def constant(key: str, value: Any) -> Any:
-    """Return a constant's value; times are written as TOML dates, the version as text."""
+    """Return the value of a constant. In files, times are TOML dates and the version is text."""
     if isinstance(value, datetime):
         return int((value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp())
     if key == "COIN_BLOCKCHAIN_VERSION" and isinstance(value, str):
         try:
             return version_from_text(value)
         except ChainError:
-            raise Fault(f"constants.{key}", 'expected a version, as "0.24.0"') from None
+            raise Fault(f"constants.{key}", 'expected a version, for example "0.24.0"') from None
     if key.endswith("_TIME") and type(value) is not int:
-        raise Fault(f"constants.{key}", "expected a date and time, as 2026-01-01T00:00:00Z")
+        raise Fault(f"constants.{key}", "expected a date and time, for example 2026-01-01T00:00:00Z")
     return value
 
 
 def build_genesis(table: SpecTable, secrets: list[bytes]) -> Genesis:
-    """Return the state before block 1 as the spec describes it; raises Fault."""
+    """Build the state before block 1. Raises Fault."""
     given = table.genesis
     if given.witness_key is None and not secrets:
         raise Fault("witness_keys", "expected a private key, since genesis.witness_key is not given either")
@@ -431,7 +429,7 @@ def build_genesis(table: SpecTable, secrets: list[bytes]) -> Genesis:
 
 
 def build_accounts(table: SpecTable, index: int) -> Iterator[GenesisAccount]:
-    """Yield the accounts of one `[[genesis.accounts]]`; raises Fault."""
+    """Yield the accounts of one `[[genesis.accounts]]`. Raises Fault."""
     given = table.genesis.accounts[index]
     place = f"genesis.accounts[{index}]"
     if satoshis(given.vesting) % constants.COIN_BLOCKCHAIN_PRECISION:
@@ -462,7 +460,7 @@ def satoshis(amount: str) -> int:
 
 
 def secret(text: str, key: str) -> bytes:
-    """Return the secret key of a WIF text; raises Fault."""
+    """Parse a private key in WIF. Raises Fault."""
     try:
         data = keys.secret_from_wif(text)
     except ChainError:
@@ -473,7 +471,7 @@ def secret(text: str, key: str) -> bytes:
 
 
 def public_key(text: str, table: SpecTable, key: str) -> bytes:
-    """Return the public key of a text, which starts with the chain's prefix; raises Fault."""
+    """Parse a public key with the chain's prefix. Raises Fault."""
     try:
         return keys.public_key_from_text(text, table.key_prefix)
     except ChainError:
@@ -484,7 +482,7 @@ def public_key(text: str, table: SpecTable, key: str) -> bytes:
 
 
 def check_names(spec: ChainSpec, given: list[AccountsTable]) -> None:
-    """Refuse account names that are invalid, taken, or on the lists whose accounts hardforks 9 and 23 replace or empty."""
+    """Raise Fault for account names that are invalid, taken, or among the accounts that hardforks 9 and 23 replace or empty."""
     if not is_valid_account_name(spec.genesis.witness):
         raise Fault("genesis.witness", "expected a valid account name")
     reserved = {constants.COIN_MINER_ACCOUNT, constants.COIN_NULL_ACCOUNT, constants.COIN_TEMP_ACCOUNT, spec.genesis.witness, spec.treasury}
@@ -508,12 +506,12 @@ def check_names(spec: ChainSpec, given: list[AccountsTable]) -> None:
 
 
 def some_of(names: list[str]) -> str:
-    """Return names in words, no more than can be read."""
+    """Join names, at most NAMES_SHOWN_MAX."""
     return ", ".join(names[:NAMES_SHOWN_MAX]) + (f" and {len(names) - NAMES_SHOWN_MAX:,} more" if len(names) > NAMES_SHOWN_MAX else "")
 
 
 def check_numbers(spec: ChainSpec) -> None:
-    """Refuse supplies beyond the chain's bounds, and a hardfork that the build doesn't have."""
+    """Raise Fault for supplies over the chain's limit, and for a hardfork that the build doesn't have."""
     sbd = spec.constants.COIN_SBD_INIT_SUPPLY + spec.genesis_printed_sbd
     for asset, supply in (("COIN", spec.genesis_supply), ("SBD", sbd)):
         if supply > constants.COIN_MAX_SHARE_SUPPLY:

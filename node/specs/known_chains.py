@@ -1,11 +1,11 @@
-"""The chains that a client may have signed for by mistake, with their ids and symbols: data for explanations of refusals."""
+"""Ids and symbols of chains that a client can have signed for by mistake, for explanations of refusals."""
 
 from functools import cache
 
 from node.specs.builder import Table, merge, read_layers, spec_names, spec_path
 from rpc.explain.case import KnownChain
 
-# Public chains of the family that no file of `genesis/` describes; libraries have these ids built in.
+# Public chains of the family without a file in `genesis/`. Libraries have these ids built in.
 PUBLIC = (
     ("Hive", "beeab0de" + 56 * "0", "HIVE", "HBD", "VESTS"),
     ("Hive with the chain id of Steem", 64 * "0", "HIVE", "HBD", "VESTS"),
@@ -19,7 +19,7 @@ PUBLIC = (
 
 @cache
 def known_chains() -> tuple[KnownChain, ...]:
-    """Return the chains of `genesis/` and the public ones. It reads the files when a refusal is explained for the first time."""
+    """Return the chains of `genesis/` and the public ones. The first call reads the files."""
     named = ((name, read(name)) for name in spec_names())
     ours = [
         (name, table["chain_id"], table["symbols"]["coin"], table["symbols"]["debt"], table["symbols"]["vests"]) for name, table in named
@@ -28,7 +28,7 @@ def known_chains() -> tuple[KnownChain, ...]:
 
 
 def read(name: str) -> Table:
-    """Return the tables of a spec with those that it builds on; nothing is checked or computed, since it may be slow to."""
+    """Return the merged tables of a spec, without the slow checks and computations of `load_spec`."""
     merged: Table = {}
     for _, table in reversed(read_layers(spec_path(name))):
         merged = merge(merged, table)

@@ -1,4 +1,4 @@
-"""What a node has enabled: the plugins and optional groups of methods of its chain spec, as the command line changes them."""
+"""Selection of the enabled plugins and optional method groups, from the chain spec and the command line."""
 
 from collections.abc import Iterable
 
@@ -10,11 +10,11 @@ from state.protocol.spec import ChainSpec
 
 PAGE = "docs/options/chain.md"
 KNOWN = (*PLUGINS, *[group.name for group in OPTIONAL_GROUPS])
-"""All names that a chain spec, `--enable` and `--disable` may hold; plugins in the order in which they are installed."""
+"""All names that a chain spec, `--enable` and `--disable` accept. Plugins are in the order of installation."""
 
 
 def chosen_plugins(spec: ChainSpec, enable: Iterable[str] = (), disable: Iterable[str] = ()) -> tuple[str, ...]:
-    """Return the names that are enabled, in the order of KNOWN. Raises NodeError for unknown ones."""
+    """Return the enabled names, in the order of KNOWN. Raises NodeError for unknown ones."""
     enabled, disabled = set(enable), set(disable)
     for name in (*spec.plugins, *sorted(enabled), *sorted(disabled)):
         if name not in KNOWN:

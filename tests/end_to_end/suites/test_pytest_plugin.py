@@ -272,7 +272,7 @@ def test_a_node_that_ends_at_once_shows_its_log(project: Project) -> None:
     ran = project.run()
     assert outcomes(ran.stdout) == {"error": 1}
     assert "has ended with status" in ran.stdout
-    assert "no such chain" in ran.stdout
+    assert "neither a chain nor the path" in ran.stdout
 
 
 def test_settings_choose_chain_and_blocks(project: Project) -> None:

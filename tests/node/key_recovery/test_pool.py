@@ -118,7 +118,7 @@ def test_a_process_that_fails_is_given_up(
     assert answered == [way == "answers twice", False]
     assert made.give(records(1)) is None
     assert process.poll() is not None
-    assert [record.message for record in caplog.records] == ["a process that recovers keys is given up, the node does its work"]
+    assert [record.message for record in caplog.records] == ["a process that recovers keys was killed, the node recovers them itself"]
 
 
 def test_the_others_go_on(opened: Callable[..., Pool]) -> None:
