@@ -1,7 +1,7 @@
 """WebSocket callbacks of nodes before version 0.20, and the login that their clients start with.
 
 Notices are `{"method": "notice", "params": [callback, [value]]}`. `callback` is a number that the client has chosen, and values have
-the format of condenser_api. The clients of those nodes also `call` APIs by number: see `dispatch.NUMBERED_GROUPS`.
+the format of condenser_api. The clients of those nodes also `call` APIs by number: see `method_names.NUMBERED_GROUPS`.
 """
 
 from typing import Annotated

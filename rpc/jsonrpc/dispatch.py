@@ -5,7 +5,6 @@ A call runs from reading the state to the encoded reply without a checkpoint, so
 
 import time
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable
-from difflib import get_close_matches
 from functools import lru_cache, partial
 from typing import Any
 
@@ -44,7 +43,7 @@ from rpc.json.reader import read_json, read_json_in_steps, values_size
 from rpc.jsonrpc.allowance import Allowances, refusal_units
 from rpc.jsonrpc.fair_queue import FairLimiter
 from rpc.jsonrpc.memory import MemoryLimiter, MemoryReservation, Overloaded
-from rpc.jsonrpc.method_names import Path, called, not_found
+from rpc.jsonrpc.method_names import NUMBERED_GROUPS, Path, called, closest_names, grouped, not_found
 from rpc.jsonrpc.prefetch import BATCH_MIN, MEMBERS_MAX, BroadcastPrefetcher
 from rpc.jsonrpc.scheduler import ReadGate, ReplyScheduler, Stopwatch, Value
 from rpc.log import Log
@@ -69,12 +68,9 @@ PREPARED_AGAIN_MAX = 100
 REQUEST_LOGGED_MAX = 2000
 NAME_GUESSED_MAX = 64
 NAME_POINTS_MAX = 2
-GUESSES_MAX, GUESSES_KEPT_MAX = 3, 1024
+GUESSES_KEPT_MAX = 1024
 NOTHING_SENT = "send a JSON-RPC request by POST; /health shows the state of the node, and / the explorer unless it is off"
 NO_SESSION = "this needs a WebSocket"
-# API numbers of older nodes, and the groups that now contain their methods. Clients of older nodes look up other numbers by
-# `get_api_by_name`.
-NUMBERED_GROUPS = {"0": "condenser_api", "1": "login_api", "2": "condenser_api"}
 
 Reply = bytes | Awaitable[bytes]
 # Whether a caller has local rights, and whether it has a session.
@@ -171,13 +167,13 @@ class Service:
         self._served, self._named = served, {bound.name: bound for bound in served.values()}
         # The methods visible to a caller, by whether it has local rights, and whether it has a session.
         self._groups = {
-            (local, in_session): _groups(
-                b for b in served.values() if (local or not b.method.loopback_only) and (in_session or not b.needs_session)
+            (local, in_session): grouped(
+                b.name for b in served.values() if (local or not b.method.loopback_only) and (in_session or not b.needs_session)
             )
             for local in (False, True)
             for in_session in (False, True)
         }
-        self._guesses = lru_cache(GUESSES_KEPT_MAX)(self._guess)
+        self._guesses = lru_cache(GUESSES_KEPT_MAX)(lambda path, rights: closest_names(path, self._groups[rights]))
 
     # -------------------------------------------------------------- for the methods of jsonrpc
 
@@ -593,27 +589,6 @@ class Service:
         if closest:
             said["data"]["closest"] = closest
         return _error(request_id, said)
-
-    def _guess(self, path: Path, rights: Rights) -> list[str]:
-        """Return suggestions for an unknown name: the same method in other groups, and similar names."""
-        groups = self._groups[rights]
-        group, method = path[0], path[-1]
-        names = [f"{other}.{method}" for other in sorted(groups) if method in groups[other]]
-        if group in groups:
-            names += [f"{group}.{close}" for close in get_close_matches(method, sorted(groups[group]), GUESSES_MAX)]
-        else:
-            every = [f"{other}.{name}" for other in sorted(groups) for name in sorted(groups[other])]
-            names += get_close_matches(".".join(path), every, GUESSES_MAX)
-        return list(dict.fromkeys(names))[:GUESSES_MAX]
-
-
-def _groups(served: Iterable[BoundMethod]) -> dict[str, set[str]]:
-    """Return the method names of each group."""
-    out: dict[str, set[str]] = {}
-    for bound in served:
-        group, _, name = bound.method.name.partition(".")
-        out.setdefault(group, set()).add(name)
-    return out
 
 
 def _result(request_id: int | str | None, result: Any) -> bytes:

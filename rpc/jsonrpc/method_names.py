@@ -1,9 +1,16 @@
-"""Method names in requests: their parts, and the refusals of unknown names."""
+"""Method names in requests: their parts, and the refusals of unknown names with suggestions."""
 
+from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import Any
 
 from state.protocol.errors import Refused, require
 from state.protocol.values.convert import to_text
+
+# API numbers of older nodes, and the groups that now contain their methods. Clients of older nodes look up other numbers by
+# `get_api_by_name`.
+NUMBERED_GROUPS = {"0": "condenser_api", "1": "login_api", "2": "condenser_api"}
+GUESSES_MAX = 3
 
 Path = tuple[str, ...]
 
@@ -23,3 +30,24 @@ def not_found(path: Path, groups: dict[str, set[str]]) -> Refused:
     if group not in groups:
         return Refused("Could not find API ${api}", condition="api_itr != _registered_apis.end()", api=group)
     return Refused("Could not find method ${method}", condition="method_itr != api_itr->second.end()", method=method)
+
+
+def grouped(names: Iterable[str]) -> dict[str, set[str]]:
+    """Return the method names of each group."""
+    out: dict[str, set[str]] = {}
+    for full in names:
+        group, _, name = full.partition(".")
+        out.setdefault(group, set()).add(name)
+    return out
+
+
+def closest_names(path: Path, groups: dict[str, set[str]]) -> list[str]:
+    """Return suggestions for an unknown name: the same method in other groups, and similar names."""
+    group, method = path[0], path[-1]
+    names = [f"{other}.{method}" for other in sorted(groups) if method in groups[other]]
+    if group in groups:
+        names += [f"{group}.{close}" for close in get_close_matches(method, sorted(groups[group]), GUESSES_MAX)]
+    else:
+        every = [f"{other}.{name}" for other in sorted(groups) for name in sorted(groups[other])]
+        names += get_close_matches(".".join(path), every, GUESSES_MAX)
+    return list(dict.fromkeys(names))[:GUESSES_MAX]
