@@ -49,7 +49,7 @@ class DevChain(Protocol):
     def snapshot_in_steps(self) -> Generator[None, None, int]:
         """Take a dev snapshot and return its id. The chain must not change between the steps (`Processor.in_steps`)."""
 
-    def revert(self, moment_id: int) -> None:
+    def revert(self, snapshot_id: int) -> None:
         """Restore the chain to a dev snapshot. Later ones are dropped."""
 
     def reset(self) -> None:

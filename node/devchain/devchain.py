@@ -227,18 +227,18 @@ class DevChain:
     def snapshot_in_steps(self) -> Generator[None, None, int]:
         """Take a dev snapshot in steps and return its id. The chain must not change between the steps. Raises Refused."""
         self.savepoints.require_room()
-        settled, size = self._settings(), 0 if self.edit_log is None else self.edit_log.size
+        settings, size = self._settings(), 0 if self.edit_log is None else self.edit_log.size
         savepoint = yield from self.chain.savepoint_in_steps()
-        return self.savepoints.add(DevSavepoint(savepoint, settled, size))
+        return self.savepoints.add(DevSavepoint(savepoint, settings, size))
 
-    def revert(self, moment_id: int) -> None:
+    def revert(self, snapshot_id: int) -> None:
         """Restore a dev snapshot. It can be restored again; later ones are dropped. Raises Refused.
 
         The clock's offset, the block mode, the next block's time and the impersonated accounts are restored with it.
         """
-        savepoint = self.savepoints.find(moment_id)
+        savepoint = self.savepoints.find(snapshot_id)
         self._return_to(savepoint.savepoint, savepoint.edits_size)
-        self.savepoints.drop_after(moment_id)
+        self.savepoints.drop_after(snapshot_id)
         self.apply_settings(savepoint.settings, self.clock.behind_ms)
 
     def reset(self) -> None:
@@ -277,8 +277,8 @@ class DevChain:
         for listener in self.on_returned:
             listener()
         with refusing("the dump can be read"):
-            settled = load(self.chain, Path(path), self.disk, self._read_settings)
-        self.apply_settings(settled)
+            settings = load(self.chain, Path(path), self.disk, self._read_settings)
+        self.apply_settings(settings)
         self.clock.advance_to(self.chain.state.head_time * 1000)
 
     def _read_settings(self, data: bytes) -> DevSettings:
@@ -300,13 +300,13 @@ class DevChain:
         """Return the settings for another process: the clock offset includes corrections for jumps of this machine's clock."""
         return replace(self._settings(), offset_ms=self.clock.ahead_ms)
 
-    def apply_settings(self, settled: DevSettings, behind_ms: int = 0) -> None:
+    def apply_settings(self, settings: DevSettings, behind_ms: int = 0) -> None:
         """Apply the settings of a savepoint, a dump or another process. `behind_ms` is the clock's correction for the machine's clock."""
-        self.clock.set_offset(settled.offset_ms, behind_ms)
-        self.next_block_time = settled.next_block_time
+        self.clock.set_offset(settings.offset_ms, behind_ms)
+        self.next_block_time = settings.next_block_time
         # Not by `chain.impersonate`, which refuses missing accounts: the block that created one may be undone.
-        self.chain.state.impersonated.set(settled.impersonated, settled.is_everyone_impersonated)
-        self._set_mode(settled.mode if self.is_producing else self.mode)
+        self.chain.state.impersonated.set(settings.impersonated, settings.is_everyone_impersonated)
+        self._set_mode(settings.mode if self.is_producing else self.mode)
 
     def _set_mode(self, mode: BlockMode) -> None:
         self.mode = mode

@@ -202,10 +202,10 @@ class Producer:
         devchain = self._devchain
         make = devchain.make_block
         if devchain.mode.is_by_slots and devchain.next_block_time is None:
-            turn = self.next_block((self._clock() + ROUNDING_MILLISECONDS) // 1000)
-            if isinstance(turn, SlotOutcome):
-                return turn
-            make = partial(devchain.chain.generate_block, turn.when, turn.witness, turn.secret, self._skip)
+            scheduled = self.next_block((self._clock() + ROUNDING_MILLISECONDS) // 1000)
+            if isinstance(scheduled, SlotOutcome):
+                return scheduled
+            make = partial(devchain.chain.generate_block, scheduled.when, scheduled.witness, scheduled.secret, self._skip)
         # Blocks missed during a pause are not made up for.
         self._due = max(self._due + devchain.mode.seconds, trio.current_time())
         try:

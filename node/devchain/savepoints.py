@@ -24,14 +24,14 @@ class DevSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 def read_settings(data: bytes, machine_ms: int) -> DevSettings:
     """Parse and check the settings in a dump, which can come from anyone. `machine_ms` is the machine's time. Raises ValueError."""
     try:
-        settled = msgspec.json.decode(data, type=DevSettings)
+        settings = msgspec.json.decode(data, type=DevSettings)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise ValueError(f"its settings are malformed: {error}") from None
-    if not is_possible(settled.mode):
+    if not is_possible(settings.mode):
         raise ValueError("its block mode is impossible")
-    if not 0 <= machine_ms + settled.offset_ms <= TIME_MAX * 1000 or not 0 <= (settled.next_block_time or 0) <= TIME_MAX:
+    if not 0 <= machine_ms + settings.offset_ms <= TIME_MAX * 1000 or not 0 <= (settings.next_block_time or 0) <= TIME_MAX:
         raise ValueError("its time doesn't fit into 32 bits")
-    return settled
+    return settings
 
 
 class DevSavepoint(Struct, frozen=True):
@@ -66,17 +66,17 @@ class SavepointStore:
         self._savepoints[self._last] = savepoint
         return self._last
 
-    def find(self, moment_id: int) -> DevSavepoint:
+    def find(self, snapshot_id: int) -> DevSavepoint:
         """Return the dev snapshot with an id, or refuse."""
-        savepoint = self._savepoints.get(moment_id)
+        savepoint = self._savepoints.get(snapshot_id)
         if savepoint is None:
             kept = ", ".join(map(str, self._savepoints)) or "none"
-            raise Refused("there is no snapshot ${id}; existing ones: ${kept}", condition="snapshot != nullptr", id=moment_id, kept=kept)
+            raise Refused("there is no snapshot ${id}; existing ones: ${kept}", condition="snapshot != nullptr", id=snapshot_id, kept=kept)
         return savepoint
 
-    def drop_after(self, moment_id: int) -> None:
+    def drop_after(self, snapshot_id: int) -> None:
         """Drop the dev snapshots taken after one."""
-        self._savepoints = {kept: savepoint for kept, savepoint in self._savepoints.items() if kept <= moment_id}
+        self._savepoints = {kept: savepoint for kept, savepoint in self._savepoints.items() if kept <= snapshot_id}
 
     def drop_all(self) -> None:
         """Drop all dev snapshots; ids start at 1 again."""

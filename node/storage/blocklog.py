@@ -70,7 +70,7 @@ class BlockLog:
                 raise NodeError(f"{self.path} is in use by another node; stop that one, or use another folder")
             if self._log.read(len(ZERO_ID), 0).strip(b"\0"):
                 # Block 1 begins with the id of no block.
-                raise FileError(f"{self.path} is no block log; put a good copy in its place, or use another folder")
+                raise FileError(f"{self.path} is not a block log; put a good copy in its place, or use another folder")
             self._index = self._opened(INDEX_NAME)
             self._open(is_marked=is_marked)
         except BaseException:
@@ -240,7 +240,7 @@ class BlockLog:
             return
         mark = newest_mark(read_whole(self._disk, self._folder / MARK_NAME))
         if mark is not None and mark.number:
-            raise FileError(f"{self.path} is missing: the folder knows of {mark.number} blocks; put it back, or use another folder")
+            raise FileError(f"{self.path} is missing: the folder's mark names {mark.number} blocks; put it back, or use another folder")
 
     def _open(self, *, is_marked: bool) -> None:
         """Find the good blocks, cut off the remains of an interrupted write, and make the side files agree."""

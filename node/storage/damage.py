@@ -153,7 +153,7 @@ def damage(log: File, wire: Wire, path: Path, kept: "array[int] | None", mark: S
     """Return the error for a log that doesn't agree with its mark, with the position of the first damage."""
     found = good_part(log, wire, kept)
     good, end, size = len(found), found.end, log.size()
-    known = f"the folder knows of {mark.number}, the last one with the id {mark.id}"
+    known = f"the folder's mark names {mark.number} blocks, the last with the id {mark.id}"
     if good >= mark.number:
         # Each block is valid by itself. Either the log is of another chain or branch, or a bit differs that no later block confirms,
         # for example in the signature of the last block. The id shows both.
