@@ -89,7 +89,7 @@ class DevApi:
         return self.call("dev_api.mine", {"count": count})
 
     def advance(self, seconds: int, leap: str = "") -> Any:
-        """Move the chain's time forward, make a block there, and return it. The skipped slots are `missed` or `produced` (`leap`)."""
+        """Move the chain's time forward and make a block there. Skipped slots are `missed` or `produced` (`leap`). Return the new head."""
         return self.call("dev_api.advance_time", {"seconds": seconds, "leap": leap})
 
     def set_block_mode(self, mode: str) -> None:

@@ -41,7 +41,7 @@ class Damaged(FileError):
 def way_out(folder: Path, good: int) -> str:
     """Return advice for a damaged log whose first `good` blocks are whole."""
     kept = f"blocks 1 to {good}" if good else "no block"
-    repair = f"`bin/coind blocks repair {folder} --accept-loss` goes on with {kept}, and keeps a copy of what is there now"
+    repair = f"`bin/coind blocks repair {folder} --accept-loss` goes on with {kept} after copying the log"
     return f"put a good copy in its place, or look at it by `bin/coind blocks check {folder}`; {repair}"
 
 
