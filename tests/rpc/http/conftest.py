@@ -7,7 +7,7 @@ from rpc.http.asgi_app import serve
 
 @pytest.fixture(params=[True, False], ids=["lanes", "hypercorn"])
 def lanes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
-    """Whether servers have lanes: a test that uses this runs with them, and with hypercorn alone."""
+    """Whether servers have the fast path: a test with this fixture runs with it, and with hypercorn alone."""
     assert serve.__kwdefaults__ is not None
     monkeypatch.setitem(serve.__kwdefaults__, "has_lanes", request.param)
     return bool(request.param)

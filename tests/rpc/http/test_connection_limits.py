@@ -1,4 +1,4 @@
-"""What each client address may hold, and who gives way."""
+"""Limits of each client address, and evictions."""
 
 from collections.abc import Iterator
 
@@ -20,21 +20,21 @@ REMOTE = "192.0.2.{}"
 
 
 class Door:
-    """Guests, and who was cut."""
+    """A limiter, and the evicted connections."""
 
     def __init__(self, bounds: ConnectionLimits) -> None:
         self.limiter = ConnectionLimiter(bounds)
         self.cut: list[ClientUsage] = []
 
     def enter(self, host: str) -> ClientUsage:
-        """A connection that is let in."""
+        """Register a connection."""
         usage = self.limiter.register(host, lambda: self.cut.append(entered))
         assert usage is not None
         entered = usage
         return usage
 
     def enter_some(self, host: str, count: int) -> list[ClientUsage]:
-        """Several of them."""
+        """Register `count` connections."""
         return [self.enter(host) for _ in range(count)]
 
 

@@ -17,7 +17,7 @@ SILENT_SECONDS_MAX = 3
 
 
 class Hall:
-    """A lobby with its guests, and who was let in with which words."""
+    """Idle connections with their limiter, and the started connections with their first bytes."""
 
     def __init__(self, connections: int = 100) -> None:
         self.limiter = ConnectionLimiter(limits_for(connections))
@@ -28,7 +28,7 @@ class Hall:
         )
 
     def connect(self, host: str = "192.0.2.1", said: bytes = b"") -> socket.socket:
-        """Let a connection of a client come in, with what it has said before; returns the client's side."""
+        """Connect a client that has already sent `said`. Return the client's socket."""
         here, there = socket.socketpair()
         there.sendall(said)
         self.idle_connections.add(here, (host, 1))
@@ -37,7 +37,7 @@ class Hall:
 
 @asynccontextmanager
 async def hall(connections: int = 100) -> AsyncIterator[Hall]:
-    """A lobby that runs."""
+    """Running idle connections."""
     made = Hall(connections)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(made.idle_connections.run)

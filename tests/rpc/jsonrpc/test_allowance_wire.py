@@ -28,7 +28,7 @@ Send = Callable[[int, str, str], Awaitable[Any]]
 
 
 async def over_http(port: int, address: str, body: str, verb: str = "POST") -> Any:
-    """In the lane of calls, or by another verb behind hypercorn."""
+    """On the fast path, or by another verb through hypercorn."""
     return json.loads((await ask(port, verb, "/", body.encode(), {"x-forwarded-for": address}))[2])
 
 

@@ -1,4 +1,4 @@
-"""What requests may hold, whose connection gives way to them, and that batches and waiting calls count."""
+"""Memory limits of requests: usage, eviction, batches and waiting calls."""
 
 import json
 import sys

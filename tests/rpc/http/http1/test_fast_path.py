@@ -1,4 +1,4 @@
-"""Calls in their lane: answered in the connection's own task, in order, and handed over where the lane ends."""
+"""The fast path answers calls in the connection's task and in order, and hands everything else over to hypercorn."""
 
 import json
 from collections.abc import AsyncIterator

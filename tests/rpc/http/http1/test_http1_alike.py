@@ -1,6 +1,6 @@
-"""Whatever a client sends, a connection with lanes answers like one of hypercorn alone, however the bytes are cut into pieces.
+"""The fast path answers all input like hypercorn alone, however the bytes are split into pieces.
 
-`STREAMS=10000 bin/test tests/rpc/http/http1/test_http1_alike.py` tries as many streams as one likes.
+`STREAMS=10000 bin/test tests/rpc/http/http1/test_http1_alike.py` tries that many streams.
 """
 
 import os

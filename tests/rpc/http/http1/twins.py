@@ -1,4 +1,4 @@
-"""The same bytes on two connections, of which one has lanes and the other hypercorn alone: what each gets, and whether it stays open."""
+"""Sends the same bytes to two connections, with the fast path and with hypercorn alone: the replies, and whether each stays open."""
 
 import re
 import socket

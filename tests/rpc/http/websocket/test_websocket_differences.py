@@ -1,11 +1,11 @@
-"""The lane of WebSockets against hypercorn, which served them before: streams of frames and handshakes from seeds, most of them unusual,
-many of them mutated, cut at random, come to the same.
+"""Compares the WebSocket server with hypercorn, which served WebSockets before: seeded streams of frames and handshakes, most of them
+unusual, many mutated, split at random, have the same result.
 
 Run: .venv/bin/python -m tests.rpc.http.websocket.test_websocket_differences [COUNT] [FIRST_SEED]
 
 Allowed are these differences:
-- Whoever breaks a rule of frames gets a frame with the code 1002 or 1007. Hypercorn ended the connection without a word.
-- A message has at most so many bytes. Hypercorn counted the letters of texts.
+- A client that violates the protocol gets a close frame with the code 1002 or 1007. Hypercorn ended the connection silently.
+- The size limit of a message counts bytes. Hypercorn counted the characters of texts.
 - A request for a WebSocket by HTTP/1.2 to 1.9 is refused (400). Hypercorn asked for no key there, and accepted it with the status 200.
 """
 
