@@ -222,7 +222,7 @@ def test_it_is_for_chains_made_for_tests_only() -> None:
     api = ApiChain("steem-mainnet", plugins=())
     answer = api.answer(b'{"jsonrpc":"2.0","id":1,"method":"dev_api.mine"}')
     assert b"Could not find API dev_api" in answer
-    assert b"made for tests" in answer
+    assert b"is for test chains" in answer
     assert b"dev_api" not in api.answer(b'{"jsonrpc":"2.0","id":1,"method":"jsonrpc.get_methods"}')
 
 
