@@ -167,7 +167,7 @@ class AnyOf(Struct, frozen=True):
 
 
 class Argument(Struct, Generic[Value], frozen=True):
-    """How an annotation is read on one chain, in one form."""
+    """Conversion of JSON to the type of an annotation, on one chain and in one JSON form."""
 
     read: Callable[[Any], Value]
     """Converts from JSON. Raises ChainError, for objects BadArgument, if it refuses the value."""
