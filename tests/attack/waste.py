@@ -1,4 +1,5 @@
 """Work without end: eight clients without local rights, each from an address of its own, send what costs much and is refused, or just not.
+And memory: 200 of them send batches with large answers, or bodies without an end.
 
 Meanwhile transfers of an ordinary client get into blocks, /health answers, and the node shows and names who is limited.
 """
@@ -7,12 +8,14 @@ import http.client
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import count as numbers
 from itertools import repeat
@@ -30,6 +33,8 @@ from tests.conftest import ROOT
 from tests.helpers.nodes import DEV
 
 CONNECTIONS = 8
+# Of those that hold memory, from as many addresses.
+HOLDING_CONNECTIONS, BODY_SIZE = 200, 4_000_000
 HEALTH_SECONDS_MAX, BLOCKS_MAX, MEMORY_KB_MAX = 0.25, 2, 512_000
 NAMED_MAX = CONNECTIONS * 2  # lines of the log in a minute
 ASK_SECONDS = 0.05
@@ -146,7 +151,8 @@ REFUSED: dict[str, tuple[Callable[[], Any], bool]] = {
     "verify_signatures": (verifying, True),
     "integers": (integers, False),
 }
-WAYS = (*REFUSED, ACCEPTED)
+BATCHES, BODIES = "batches with large answers", "bodies without an end"
+WAYS = (*REFUSED, ACCEPTED, BATCHES, BODIES)
 
 
 def body_of(client: Client, name: str) -> bytes:
@@ -284,7 +290,7 @@ def attack(port: int, name: str) -> None:
     node = Node.__new__(Node)
     node.host, node.port = "127.0.0.1", port
     others = [account for account in OWN_WITNESSES if account != ORDINARY]
-    same = repeat(b"" if name == ACCEPTED else body_of(Client(node), name))
+    same = repeat(body_of(Client(node), name) if name in REFUSED else json.dumps([request("jsonrpc.get_methods", {})] * 3346).encode())
 
     def send_for_ever(number: int) -> None:
         is_first = True
@@ -303,8 +309,24 @@ def attack(port: int, name: str) -> None:
             except (OSError, http.client.HTTPException):
                 line.close()
 
-    for number in range(CONNECTIONS):
-        threading.Thread(target=send_for_ever, args=(number,)).start()
+    def hold_for_ever(number: int) -> None:
+        """Send a batch, or all of a body but its last byte, and wait for what comes."""
+        body = b" " * (BODY_SIZE - 1) if name == BODIES else next(same)
+        size = BODY_SIZE if name == BODIES else len(body)
+        head = f"POST / HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 10.0.1.{number}\r\nConnection: close\r\nContent-Length: {size}\r\n\r\n"
+        is_first = True
+        while True:
+            with suppress(OSError), socket.create_connection((node.host, node.port)) as line:
+                line.sendall(head.encode() + body)
+                if is_first and number < CONNECTIONS:
+                    os.write(1, b".")
+                    is_first = False
+                while line.recv(1 << 16):
+                    pass
+
+    is_holding = name in (BATCHES, BODIES)
+    for number in range(HOLDING_CONNECTIONS if is_holding else CONNECTIONS):
+        threading.Thread(target=hold_for_ever if is_holding else send_for_ever, args=(number,)).start()
 
 
 if __name__ == "__main__":
