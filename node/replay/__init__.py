@@ -1,1 +1,1 @@
-"""Replays of a chain from a file, whole or by ranges in parallel."""
+"""Replays of a chain from a file, in one process or in parallel by ranges."""

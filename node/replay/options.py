@@ -1,4 +1,4 @@
-"""Reads what the command line says of a replay: moments of a chain, checkpoints, and which options fit together."""
+"""Parses and checks options of a replay: positions in a chain, checkpoints, and combinations of options."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -12,14 +12,14 @@ _CHECKPOINT = re.compile(r"([0-9]{1,10}):([0-9a-fA-F]{40})", re.ASCII)
 
 
 def read_point(text: str) -> BlockPoint:
-    """Return the moment that `N` or `N:T` names. Raises NodeError."""
+    """Parse a position, `N` or `N:T`. Raises NodeError."""
     if (point := BlockPoint.parse(text)) is None:
-        raise NodeError(f"--until {text} is no place in a chain; expected N, a block, or N:T, inside block N after T transactions")
+        raise NodeError(f"--until {text} is not a position in a chain. Expected N for a block, or N:T for T transactions of block N.")
     return point
 
 
 def read_checkpoints(texts: Iterable[str]) -> dict[int, bytes]:
-    """Return the ids of checkpoints, each given as `N:ID`, by number. Raises NodeError."""
+    """Parse checkpoints, each `N:ID`. Return the ids by number. Raises NodeError."""
     ids: dict[int, bytes] = {}
     for text in texts:
         found = _CHECKPOINT.fullmatch(text)
@@ -27,19 +27,19 @@ def read_checkpoints(texts: Iterable[str]) -> dict[int, bytes]:
             raise NodeError(f"--checkpoint {text}: expected N:ID, the number of a block and its id in 40 hex digits")
         number, block_id = int(found[1]), bytes.fromhex(found[2])
         if block_number(block_id) != number:
-            raise NodeError(f"--checkpoint {text}: this is the id of a block {block_number(block_id)}, as its first 8 digits say")
+            raise NodeError(f"--checkpoint {text}: this id belongs to block {block_number(block_id)}. Check the number or the id.")
         if ids.setdefault(number, block_id) != block_id:
-            raise NodeError(f"--checkpoint {text}: there is another one for block {number}")
+            raise NodeError(f"--checkpoint {text}: another checkpoint has a different id for block {number}")
     return ids
 
 
 def require_together(alone: Mapping[str, object], parallel: str | None, snapshots: Path | None) -> None:
-    """Raise NodeError for options that contradict each other; `alone` are those that --parallel doesn't take, with their values."""
+    """Raise NodeError for contradictory options. `alone` has the options that exclude --parallel, with their values."""
     if parallel is not None:
         if given := [name for name, value in alone.items() if value]:
-            raise NodeError(f"--parallel checks the whole file and keeps nothing: leave out {' and '.join(given)}")
+            raise NodeError(f"--parallel verifies the whole file and stores nothing. Omit {' and '.join(given)}.")
         if snapshots is None:
-            raise NodeError("--parallel needs snapshots at which its ranges begin: name their folder with --snapshots")
+            raise NodeError("--parallel needs snapshots for its ranges. Give their folder by --snapshots.")
     if alone["--from"] and alone["--data"]:
-        how = "install the snapshot in it first: coind snapshot load FILE --data DIR"
-        raise NodeError(f"--from and --data contradict each other, since a data folder has its blocks from the first one on; {how}")
+        how = "Install the snapshot first: coind snapshot load FILE --data DIR"
+        raise NodeError(f"--from and --data contradict each other, since a data folder has all its blocks from the first one on. {how}")

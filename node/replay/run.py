@@ -1,4 +1,4 @@
-"""A replay from its beginning (genesis, a snapshot, or what a data folder has) to its result, and what is kept and served of it."""
+"""A replay: applies the blocks of a file from genesis, a snapshot or a data folder on, and saves and serves the result."""
 
 import sys
 from functools import partial
@@ -37,18 +37,18 @@ _log = Log("replay")
 
 
 class Replay(Struct, frozen=True, kw_only=True):
-    """The blocks that are replayed, from where to where, and what is checked and kept."""
+    """Settings of a replay: its blocks, its start and end, checks and snapshots."""
 
-    source: Path  # as `open_source` takes it
+    source: Path  # for `open_source`
     until: BlockPoint | None = None
     skip: int = Skip.NOTHING
-    start: Path | None = None  # the snapshot that it begins at; None: genesis, or what the data folder has
-    checkpoints: dict[int, bytes] = {}  # the ids that blocks must have, by number
-    snapshots: Path | None = None  # the folder where all snapshots are kept; None: those of the data folder, as a node keeps them
+    start: Path | None = None  # the snapshot to start from; None: genesis, or the state of the data folder
+    checkpoints: dict[int, bytes] = {}  # required ids of blocks, by number
+    snapshots: Path | None = None  # the folder that retains all snapshots; None: the data folder, which retains the newest as a node does
 
 
 def replay_file(settings: Settings, task: Replay) -> int:
-    """Replay blocks; then answer requests if the settings have an address. Returns the status of the process."""
+    """Replay blocks, then serve the chain if the settings have an address. Return the exit status of the process."""
     return run_to_end(partial(_replay_file, settings, task))
 
 
@@ -73,7 +73,7 @@ async def _replay_file(settings: Settings, task: Replay) -> int:
 
 
 async def replay_on(context: NodeContext, folder: DataFolder | None, task: Replay) -> bool:
-    """Apply the blocks that follow the head of a site's chain, and show the result; returns whether it got to the end."""
+    """Apply the blocks after the head, and print the result. Return whether the replay reached its end."""
     chain, settings = context.chain, context.settings
     require_ahead(chain, task)
     blocks = await opened(context, task)
@@ -95,42 +95,42 @@ async def replay_on(context: NodeContext, folder: DataFolder | None, task: Repla
             chain.on_head_change.remove(writing)
         show_result(chain, progress)
     if is_done:
-        # A program that failed writes nothing, and its end is all that a pipe shows.
+        # A pipe only shows the end of the writing program, not its failure.
         if blocks.is_pipe and not progress.blocks:
-            raise NodeError(f"{task.source}: no blocks came; what writes them may have failed")
+            raise NodeError(f"{task.source}: no blocks. Check the program that writes them.")
         require_reached(chain, task)
     return is_done
 
 
-# ------------------------------------------------------------------ beginnings
+# ------------------------------------------------------------------ the start
 
 
 def with_plugins_of(path: Path, settings: Settings) -> Settings:
-    """Return settings with those of their plugins whose data a snapshot has."""
+    """Return settings without the plugins whose data a snapshot lacks."""
     snapshot = Snapshot(path, settings.disk)
     snapshot.close()
-    # Groups of methods are among the names, too; they have no data.
+    # Some names are groups of methods, which have no data.
     plugins = tuple(name for name in settings.plugins if name not in PLUGINS or name in snapshot.head.plugins)
     if left := [name for name in settings.plugins if name not in plugins]:
-        _log.warning("the snapshot lacks the data of plugins, whose methods are left out", plugins=" ".join(left))
+        _log.warning("plugins disabled, since the snapshot lacks their data", plugins=" ".join(left))
     return replace(settings, plugins=plugins)
 
 
 def start_at(chain: Chain, task: Replay) -> None:
-    """Put a chain at genesis where the snapshot of a task was taken; blocks before it are found in the source, if that is a log."""
+    """Load the snapshot of a task into a chain at genesis. A source that is a block log serves the blocks before it."""
     assert task.start is not None
     head = load_snapshot(chain, task.start, SystemDisk(), OlderBlocks(task.source, chain.state.wire).find).finish()
     expected = task.checkpoints.get(head.number)
     if expected is not None and expected.hex() != head.block_id:
-        raise BlockRefused(head.number, f"is {head.block_id} in {task.start}, and the checkpoint says {expected.hex()}")
+        raise BlockRefused(head.number, f"is {head.block_id} in {task.start}, but the checkpoint requires {expected.hex()}")
 
 
 def require_ahead(chain: Chain, task: Replay) -> None:
-    """Raise NodeError when the end of a replay comes before its beginning."""
+    """Raise NodeError if the end of a replay is before its start."""
     head = chain.state.props.head_block_number
     if task.until is not None and task.until.whole_blocks < head:
         place = f"the snapshot {task.start}" if task.start is not None else "the data folder"
-        raise NodeError(f"--until {task.until} comes before block {head}, with which {place} begins; begin earlier")
+        raise NodeError(f"--until {task.until} is before block {head}, the head of {place}. Start from an earlier state.")
 
 
 async def opened(context: NodeContext, task: Replay) -> BlockSource:
@@ -138,25 +138,25 @@ async def opened(context: NodeContext, task: Replay) -> BlockSource:
     chain = context.chain
     head = chain.state.props.head_block_number
     try:
-        # Whoever writes into a pipe may take any time.
+        # In a thread, since the writer of a pipe can take any time.
         return await trio.to_thread.run_sync(open_source, task.source, chain.state.wire, head + 1, abandon_on_cancel=True)
-    except FileError as error:  # no damage, but no such file, or not one of blocks
+    except FileError as error:  # a missing file, or one without blocks
         raise NodeError(str(error) + ("" if head else known_chain(task.source, 1, context.settings.spec.name))) from None
 
 
 def warn_of_edits(settings: Settings, source: Path) -> None:
-    """Warn of changes by hand in a data folder, which a replay of its blocks doesn't make."""
+    """Log a warning for state edits in a data folder, which a replay of its blocks doesn't apply."""
     edits = (source if source.is_dir() else source.parent) / EDITS_NAME
     if source != STANDARD_INPUT and settings.disk.exists(edits):
-        what = "a chain with changes by hand, or impersonated accounts, isn't replayed from its blocks alone"
-        _log.warning(f"{edits} is left out: {what}; start a node in the folder to have its state (coind run --data)")
+        what = "the blocks alone don't lead to a state with edits or impersonated accounts"
+        _log.warning(f"{edits} is ignored: {what}. For this state, start a node in the folder (coind run --data).")
 
 
-# ------------------------------------------------------------------ on the way
+# ------------------------------------------------------------------ saving
 
 
 def new_saver(context: NodeContext, task: Replay) -> SnapshotSaver:
-    """Return what saves snapshots at the same blocks in every replay: all of them in a folder that the task names, or as a node does."""
+    """Return the saver of snapshots. It retains all of them in the task's folder, else those of the data folder as a node does."""
     settings = context.settings
     folder = task.snapshots or (None if settings.data is None else folder_of(settings.data))
     if folder is None:
@@ -167,7 +167,7 @@ def new_saver(context: NodeContext, task: Replay) -> SnapshotSaver:
 
 
 def write(folder: DataFolder, context: NodeContext, change: HeadChange) -> None:
-    """Write blocks that have been applied into a data folder."""
+    """Write applied blocks to a data folder."""
     try:
         folder.log.switch(change.popped, change.applied)
         if change.applied[-1].number % BLOCKS_BETWEEN_SYNCS == 0:
@@ -177,7 +177,7 @@ def write(folder: DataFolder, context: NodeContext, change: HeadChange) -> None:
 
 
 def explained(error: BlockRefused, context: NodeContext, task: Replay, blocks: BlockSource) -> BlockRefused:
-    """Return the refusal of a block, with the chain that the first blocks are of, where that may be why."""
+    """Return the refusal of a block, with the chain of the first blocks if that can be the cause."""
     if task.start is not None or error.number in task.checkpoints or (context.settings.data is not None and blocks.position == 0):
         return error
     return BlockRefused(error.number, error.reason + advice(task.source, error.number, context.settings.spec.name))
@@ -187,16 +187,16 @@ def explained(error: BlockRefused, context: NodeContext, task: Replay, blocks: B
 
 
 def require_reached(chain: Chain, task: Replay) -> None:
-    """Raise NodeError when the blocks have ended before the end that was named; warn of checkpoints that weren't met."""
+    """Raise NodeError if the blocks end before `--until`. Log a warning for checkpoints that the replay didn't pass."""
     head, until = chain.state.props.head_block_number, task.until
     if until is not None and head < until.block and (until.transactions is None or chain.pending_position is None):
         raise NodeError(f"--until {until} is beyond the end: the blocks end with block {head}")
     if missed := [number for number in task.checkpoints if number > head or number < chain.started_at]:
-        _log.warning("checkpoints were not met", blocks=" ".join(map(str, sorted(missed))), head_block_number=head)
+        _log.warning("checkpoints not passed", blocks=" ".join(map(str, sorted(missed))), head_block_number=head)
 
 
 def show_result(chain: Chain, progress: Progress) -> None:
-    """Print the head that a replay has reached, its speed, and the digest of the state."""
+    """Print the head after a replay, its speed, and the digest of the state."""
     props = chain.state.props
     done = f"{progress.blocks:,} blocks, {progress.transactions:,} transactions in {progress.seconds:.3f} s"
     inside = "" if chain.pending_position is None else f", in block {props.head_block_number + 1} after transaction {len(chain.pending)}"

@@ -23,7 +23,7 @@ WRONG = {
     "run --port 0 --ready-file FILE": "this file exists and is not a node's. Use another name.",
     "run --http 192.0.2.1:8090": "can't listen on .... Choose another address.",
     "show chain --url http://127.0.0.1:1": "no node answers at ...",
-    f"replay {BLOCKS} --chain steem-testnet --until later": "is no place in a chain; expected N, a block, or N:T",
+    f"replay {BLOCKS} --chain steem-testnet --until later": "is not a position in a chain. Expected N for a block, or N:T",
     f"replay {BLOCKS} --chain steem-testnet --until 1000 --verify none": "is beyond the end: the blocks end with block ...",
     f"replay {BLOCKS} --chain steem-testnet --checkpoint 5": "expected N:ID, the number of a block and its id in 40 hex digits",
     f"export {BLOCKS} --to FILE --blocks 5": "is not a range. Expected FIRST:END, for example 1M:2M, 1M: or :2M.",

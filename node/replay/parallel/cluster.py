@@ -1,6 +1,6 @@
-"""Verifies ranges as tasks of a Ray cluster. A task whose worker has died is tried again by Ray, elsewhere if need be.
+"""Verifies ranges as tasks of a Ray cluster. Ray retries a task whose worker died, on another machine if necessary.
 
-Workers need this program and its libraries, and the blocks and snapshots under the same paths as here (a shared folder).
+Workers need coind with its libraries, and the blocks and snapshots at the same paths as here (a shared folder).
 """
 
 from typing import Any
@@ -16,9 +16,9 @@ POLL_SECONDS = 0.5
 
 
 def verify_on_ray(ranges: list[Range], address: str, progress: RangeProgress) -> None:
-    """Verify ranges on the cluster at `ray://HOST:PORT`, or with `ray:N` on one that is started here for it with N workers.
+    """Verify ranges on the cluster at `ray://HOST:PORT`, or for `ray:N` on a temporary local cluster with N workers.
 
-    Raises NodeError when there is none at the address.
+    Raises NodeError if no cluster answers.
     """
     ray = load_extra("ray", "ray", what="--parallel ray://")
     connect(ray, address)
@@ -29,7 +29,7 @@ def verify_on_ray(ranges: list[Range], address: str, progress: RangeProgress) ->
 
 
 def connect(ray: Any, address: str) -> None:
-    """Connect to a cluster, or start one."""
+    """Connect to a cluster, or start a local one. Raises NodeError."""
     environment = {} if IS_INSTALLED else {"env_vars": {"PYTHONPATH": own_environment()["PYTHONPATH"]}}
     try:
         if address.startswith("ray://"):
@@ -48,7 +48,7 @@ def connect(ray: Any, address: str) -> None:
 
 
 def run(ray: Any, ranges: list[Range], progress: RangeProgress) -> None:
-    """Give every range to the cluster, and put what comes back on the board."""
+    """Run all ranges on the cluster, and report their progress and results."""
     reached = ray.remote(num_cpus=0)(ProgressActor).remote()
     task = ray.remote(num_cpus=1, max_retries=RETRIES)(verify)
     waiting = {task.remote(part, place, reached): place for place, part in enumerate(ranges)}
@@ -59,26 +59,26 @@ def run(ray: Any, ranges: list[Range], progress: RangeProgress) -> None:
             try:
                 progress.end(place, ray.get(reference))
             except (ray.exceptions.RayError, ray.exceptions.RayTaskError) as error:
-                progress.end(place, RangeResult(failure=f"its task has failed: {str(error).strip().splitlines()[-1]}"))
+                progress.end(place, RangeResult(failure=f"its task failed: {str(error).strip().splitlines()[-1]}"))
         for place, number in ray.get(reached.get.remote()).items():
             progress.reach(place, number)
 
 
 class ProgressActor:
-    """An actor that holds how far each range has come."""
+    """Ray actor with the current block of each range."""
 
     def __init__(self) -> None:
         self._at: dict[int, int] = {}
 
     def put(self, place: int, number: int) -> None:
-        """Note the block that a range has come to."""
+        """Set the current block of a range."""
         self._at[place] = number
 
     def get(self) -> dict[int, int]:
-        """Return the blocks of all ranges that have begun."""
+        """Return the current blocks of all started ranges."""
         return self._at
 
 
 def verify(part: Range, place: int, reached: Any) -> RangeResult:
-    """Verify a range in a worker."""
+    """Verify a range in a Ray worker."""
     return verify_range(part, lambda number: reached.put.remote(place, number))

@@ -1,4 +1,4 @@
-"""`coind replay --parallel`: the ranges of a file, where they are verified, and the result of all of them."""
+"""`coind replay --parallel`: verifies the ranges of a file, in local processes or on a cluster, and prints the results."""
 
 import re
 import time
@@ -20,13 +20,13 @@ _LOCAL, _RAY = re.compile("[0-9]{1,3}", re.ASCII), re.compile(r"ray://[^/\s]+:[0
 
 
 def verify_in_parallel(source: Path, chain: str, snapshots: Path, where: str, *, is_trusted: bool) -> int:
-    """Verify blocks by the ranges between the snapshots of a folder; `where` is a number of processes, or a Ray cluster.
+    """Verify the ranges of blocks between the snapshots of a folder. `where` is a number of processes, or a Ray cluster.
 
-    Raises StateError when a range leads to another state than the next snapshot has, FileError when a block of one can't be applied.
+    Raises StateError if a range leads to another state than that of the next snapshot, FileError if a block can't be applied.
     """
     is_local = _LOCAL.fullmatch(where) is not None and 0 < int(where) <= PROCESSES_MAX
     if not is_local and not _RAY.fullmatch(where):
-        raise NodeError(f"--parallel {where}: expected a number of processes up to {PROCESSES_MAX}, ray://HOST:PORT, or ray:N")
+        raise NodeError(f"--parallel {where}: expected a number of processes up to {PROCESSES_MAX}, ray://HOST:PORT or ray:N")
     progress = RangeProgress(ranges_of(source, chain, snapshots, is_trusted=is_trusted))
     begun = time.monotonic()
     try:
@@ -45,7 +45,7 @@ def verify_in_parallel(source: Path, chain: str, snapshots: Path, where: str, *,
 
 
 async def _verify_locally(processes: int, progress: RangeProgress) -> int:
-    """Verify ranges until all are done or a signal comes, which ends their processes as well."""
+    """Verify ranges until all are done. A signal ends their processes."""
     stop = trio.Event()
     async with stopped_by_signals(stop), cancelled_by(stop):
         await verify_locally(progress.ranges, processes, progress)
@@ -53,7 +53,7 @@ async def _verify_locally(processes: int, progress: RangeProgress) -> int:
 
 
 def show(progress: RangeProgress, seconds: float) -> int:
-    """Print the outcome of each range, and of all together, as a replay prints it. Raises NodeError when one of them is wrong."""
+    """Print the result of each range, and the total as a replay does. Raises NodeError if a range failed."""
     outcomes = [progress.outcomes[place] for place in range(len(progress.ranges))]
     for place, (part, outcome) in enumerate(zip(progress.ranges, outcomes, strict=True), 1):
         say(f"range {place}: {part}: {outcome.failure or f'{outcome.digest}, {outcome.blocks:,} blocks in {outcome.seconds:.1f} s'}")
@@ -69,8 +69,8 @@ def show(progress: RangeProgress, seconds: float) -> int:
 
 
 def failure(wrong: list[tuple[int, RangeResult]]) -> NodeError:
-    """Return the error of the ranges that are wrong: the first of those that lead to another state, else the first of all."""
+    """Return the error of the first failed range that leads to another state, else of the first failed range."""
     place, outcome = next(((place, each) for place, each in wrong if each.is_state), wrong[0])
-    more = f"; {len(wrong) - 1} more ranges are wrong" if len(wrong) > 1 else ""
+    more = f". {len(wrong) - 1} more ranges failed." if len(wrong) > 1 else ""
     kind = StateError if outcome.is_state else FileError
     return kind(f"range {place}, after block {outcome.number}: {outcome.failure}{more}")

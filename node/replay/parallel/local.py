@@ -1,4 +1,4 @@
-"""Verifies ranges in processes of this machine, so many at a time. A process that ends without an outcome is tried once more."""
+"""Verifies ranges in local processes, at most `processes` at a time. A process that ends without a result is retried once."""
 
 import subprocess
 import sys
@@ -16,7 +16,7 @@ ATTEMPTS = 2
 
 
 async def verify_locally(ranges: list[Range], processes: int, progress: RangeProgress) -> None:
-    """Verify ranges, and put how far each has come, and its outcome, on the board."""
+    """Verify ranges, and report their progress and results."""
     limit = trio.CapacityLimiter(processes)
     async with trio.open_nursery() as nursery:
         for place, part in enumerate(ranges):
@@ -33,13 +33,13 @@ async def _verify(place: int, part: Range, progress: RangeProgress, limit: trio.
                 progress.end(place, found)
                 return
             ended = found
-        progress.end(place, RangeResult(failure=f"its process has ended {ATTEMPTS} times without an outcome, with status {ended}"))
+        progress.end(place, RangeResult(failure=f"its process ended {ATTEMPTS} times without a result, the last time with status {ended}"))
     finally:
         limit.release_on_behalf_of(place)
 
 
 async def _run(place: int, part: Range, progress: RangeProgress) -> RangeResult | int:
-    """Return the outcome of a range, or the status of a process that has ended without one."""
+    """Run a process for a range. Return the result, or the exit status of a process without one."""
     outcome: RangeResult | None = None
     async with trio.open_nursery() as nursery:
         command = [sys.executable, "-P", "-m", "node.replay.parallel.worker"]
@@ -61,7 +61,7 @@ async def _run(place: int, part: Range, progress: RangeProgress) -> RangeResult 
 
 
 async def lines(stream: trio.abc.ReceiveStream) -> AsyncIterator[bytes]:
-    """Yield the lines of a stream; what is behind the last one is left out."""
+    """Yield the complete lines of a stream."""
     left = b""
     async for part in stream:
         *whole, left = (left + part).split(b"\n")

@@ -1,7 +1,6 @@
-"""The ranges of a chain between its snapshots, and how one of them is verified. It must not know where that happens.
+"""Ranges of a chain between its snapshots, and the verification of one range.
 
-Nothing but values crosses to a worker: paths, names and numbers. What a snapshot says of its own state isn't believed either: its digest
-is computed when its range begins.
+Workers receive only plain values: paths, names and numbers. A snapshot's digest isn't trusted, so it is computed at the start of its range.
 """
 
 import os
@@ -27,11 +26,11 @@ from state.chain.genesis import new_state
 from state.chain.skip import TRUSTED, Skip
 
 Report = Callable[[int], object]
-"""Takes the number of the block that a range has come to."""
+"""Called with the current block number of a range."""
 
 
 class RangeBoundary(Struct, frozen=True):
-    """A snapshot between two ranges: its file, and the block and the state that it claims."""
+    """A snapshot between two ranges: its file, and the block and the digest in its header."""
 
     path: str
     number: int
@@ -40,24 +39,24 @@ class RangeBoundary(Struct, frozen=True):
 
 
 class Range(Struct, frozen=True, kw_only=True):
-    """Blocks that are verified together: from genesis or a snapshot on, to the next snapshot or the end of the blocks."""
+    """Blocks from genesis or a snapshot up to the next snapshot or the last block, verified by one task."""
 
     source: str
     chain: str  # the name of the spec, or its file
     begin: RangeBoundary | None = None
     end: RangeBoundary | None = None
-    is_trusted: bool = False  # signatures and authorities are left out
+    is_trusted: bool = False  # skip signatures and authorities
 
     def __str__(self) -> str:
-        """Return its blocks in words."""
+        """Return the range of blocks as text."""
         first = 1 if self.begin is None else self.begin.number + 1
         return f"blocks {first:,} to {f'{self.end.number:,}' if self.end else 'the end'}"
 
 
 class RangeResult(Struct, frozen=True, kw_only=True):
-    """How a range has ended: its last block and the digest there; `failure` is why it isn't right, empty if it is.
+    """Result of a range: its last block and the digest there. `failure` is the reason of a failure, "" for success.
 
-    `is_state`: the blocks could be applied, and lead to another state than the snapshot has.
+    `is_state` means that the blocks were applied, but led to another state than the snapshot's.
     """
 
     number: int = 0
@@ -71,19 +70,19 @@ class RangeResult(Struct, frozen=True, kw_only=True):
 
 
 def ranges_of(source: Path, chain: str, snapshots: Path, *, is_trusted: bool) -> list[Range]:
-    """Return the ranges between the snapshots of a folder, in their order; paths are made absolute. Raises NodeError."""
+    """Return the ranges between the snapshots of a folder in order, with absolute paths. Raises NodeError."""
     if source == STANDARD_INPUT:
-        raise NodeError("--parallel reads the blocks in several processes: name a file or a folder in place of -")
+        raise NodeError("--parallel reads the blocks in several processes. Give a file or a folder instead of -.")
     marks = [boundary_of(path.resolve()) for path in reversed(paths(snapshots, SystemDisk()))]
     if not marks:
-        raise NodeError(f"{snapshots}: no snapshots; make some: coind replay FILE --snapshots {snapshots} --snapshot-every N")
+        raise NodeError(f"{snapshots}: no snapshots. Make some: coind replay FILE --snapshots {snapshots} --snapshot-every N")
     chain = str(Path(chain).resolve()) if chain.endswith(".toml") else chain
     part = partial(Range, source=str(source.resolve()), chain=chain, is_trusted=is_trusted)
     return [part(begin=begin, end=end) for begin, end in zip([None, *marks], [*marks, None], strict=True)]
 
 
 def boundary_of(path: Path) -> RangeBoundary:
-    """Return what a snapshot says of itself. Raises SnapshotError."""
+    """Return the boundary at a snapshot. Raises SnapshotError."""
     snapshot = Snapshot(path, SystemDisk())
     snapshot.close()
     head = snapshot.head
@@ -91,7 +90,7 @@ def boundary_of(path: Path) -> RangeBoundary:
 
 
 def verify_range(part: Range, report: Report) -> RangeResult:
-    """Replay the blocks of a range, and compare what they lead to; whatever is wrong is in the outcome."""
+    """Replay the blocks of a range and compare the state. Failures are returned in the result."""
     chain = Chain(new_state(load_spec(part.chain)))
     begun = time.monotonic()
     try:
@@ -116,10 +115,10 @@ def verify_range(part: Range, report: Report) -> RangeResult:
 
 
 def begin_at(chain: Chain, part: Range, mark: RangeBoundary) -> str:
-    """Put a chain where a range begins; returns what is wrong with the snapshot, "" if nothing is. Raises NodeError."""
+    """Load the snapshot at the start of a range. Return the reason if its digest is wrong, else "". Raises NodeError."""
     load(chain, Path(mark.path), SystemDisk(), OlderBlocks(Path(part.source), chain.state.wire).find).finish()
     digest = state_digest(chain.state)
-    return "" if digest == mark.digest else f"the state in {mark.path} has the digest {digest}, and it says {mark.digest}"
+    return "" if digest == mark.digest else f"the state in {mark.path} has the digest {digest}, not {mark.digest} as it claims"
 
 
 async def apply_blocks(chain: Chain, part: Range, report: Report) -> Progress:
@@ -127,7 +126,9 @@ async def apply_blocks(chain: Chain, part: Range, report: Report) -> Progress:
     try:
         blocks = open_source(Path(part.source), chain.state.wire, chain.state.props.head_block_number + 1)
     except FileError as error:
-        raise NodeError(f"{error}; the path must lead to the same blocks on every machine of the cluster ({os.uname().nodename})") from None
+        raise NodeError(
+            f"{error}. The path must lead to the same blocks on every machine of the cluster ({os.uname().nodename})."
+        ) from None
     progress = Progress(blocks.size, blocks.last, report=report)
     skip = TRUSTED & ~Skip.MERKLE_CHECK if part.is_trusted else Skip.NOTHING
     await replay(ChainCursor(chain, blocks, skip_flags=skip, signed=(1,)), progress, until=None if part.end is None else part.end.number)
@@ -136,11 +137,11 @@ async def apply_blocks(chain: Chain, part: Range, report: Report) -> Progress:
 
 
 def difference(end: RangeBoundary, number: int, block_id: str, digest: str) -> str:
-    """Return what a snapshot has another block or another state than a replay has led to; "" if it has the same."""
+    """Return the difference between a snapshot and the state after a replay, or ""."""
     if number < end.number:
         return f"the blocks end with block {number}, before that of {end.path}"
     if block_id != end.block_id:
-        return f"block {number} is {block_id}, and {end.path} was taken at {end.block_id}"
+        return f"block {number} is {block_id}, but {end.path} was taken at {end.block_id}"
     if digest != end.digest:
-        return f"the blocks lead to the state {digest}, and {end.path} has {end.digest}"
+        return f"the blocks lead to the state {digest}, but {end.path} has {end.digest}"
     return ""

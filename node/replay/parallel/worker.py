@@ -1,4 +1,4 @@
-"""A process that verifies one range: it reads it as JSON from stdin, and writes lines of JSON: numbers of blocks, then the outcome."""
+"""Process that verifies one range. It reads the range as JSON from stdin, and writes lines of JSON: block numbers, then the result."""
 
 import sys
 
@@ -8,13 +8,13 @@ from node.replay.parallel.ranges import Range, RangeResult, verify_range
 
 
 def main() -> None:
-    """Verify the range that stdin names."""
+    """Verify the range from stdin."""
     part = msgspec.json.decode(sys.stdin.buffer.read(), type=Range)
     write(verify_range(part, write))
 
 
 def write(value: int | RangeResult) -> None:
-    """Write a line."""
+    """Write a value as a line of JSON to stdout."""
     sys.stdout.buffer.write(msgspec.json.encode(value) + b"\n")
     sys.stdout.buffer.flush()
 

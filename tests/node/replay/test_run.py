@@ -192,7 +192,7 @@ def test_the_standard_input_and_folders(tmp_path: Path, result: Result, blocks: 
         ran = subprocess.run(command, stdin=file, capture_output=True, cwd=ROOT, check=True, text=True)
     assert f"state digest: {whole[1]}" in ran.stdout
     nothing = subprocess.run(command, input="", capture_output=True, cwd=ROOT, check=False, text=True)
-    assert (nothing.returncode, nothing.stderr) == (Status.REFUSED, "coind: -: no blocks came; what writes them may have failed\n")
+    assert (nothing.returncode, nothing.stderr) == (Status.REFUSED, "coind: -: no blocks. Check the program that writes them.\n")
 
 
 def test_a_signal_ends_a_replay_that_waits_for_blocks() -> None:

@@ -133,7 +133,7 @@ def test_a_signal_ends_all_processes(folder: Path, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(RangeProgress, "begin", begin)
     assert verify_in_parallel(LOG, CHAIN, folder, "1", is_trusted=True) == Status.INTERRUPTED
-    assert capsys.readouterr().out.startswith("0 of 3 ranges done; ")
+    assert capsys.readouterr().out.startswith("0 of 3 ranges done, ")
     assert len(started) == 1
     with pytest.raises(ProcessLookupError):
         os.kill(started[0], 0)
@@ -153,7 +153,7 @@ class Killer(RangeProgress):
             os.kill(process, signal.SIGKILL)
 
 
-@pytest.mark.parametrize(("times", "said"), [(1, ""), (2, "its process has ended 2 times without an outcome, with status -9")])
+@pytest.mark.parametrize(("times", "said"), [(1, ""), (2, "its process ended 2 times without a result, the last time with status -9")])
 def test_a_killed_process_is_tried_again(folder: Path, times: int, said: str) -> None:
     progress = Killer(ranges_of(LOG, CHAIN, folder, is_trusted=True)[:2], times)
     trio.run(verify_locally, progress.ranges, 2, progress)
