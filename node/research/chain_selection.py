@@ -1,4 +1,4 @@
-"""Which chain blocks are of: the data folder says it, or the first blocks do, which a chain that somebody names must not contradict."""
+"""Selects the chain of a source: the caller's choice, else the data folder's mark, else the known chain that accepts the first blocks."""
 
 from itertools import islice
 from pathlib import Path
@@ -14,13 +14,13 @@ from node.storage.datafolder import FolderMark, read_chain
 from state.protocol.spec import ChainSpec
 from state.protocol.transaction import Wire
 
-ANY = "steem-mainnet"  # by which it shows whether a file is one of blocks at all
+ANY = "steem-mainnet"  # for checking whether a file contains blocks at all
 
 
 def chosen_chain(path: Path, chain: str | Path | ChainSpec | None) -> ChainSpec:
-    """Return the spec of a chain by its name or the path of its file; without one, that of the blocks at a path.
+    """Return the spec with the name or path `chain`, or without one the spec of the blocks at `path`.
 
-    Raises UnknownChain, also for a chain that the blocks contradict, and UnreadableBlocks where the blocks are to say it.
+    Raises UnknownChain, also if the blocks belong to another chain, and UnreadableBlocks if they are needed and can't be read.
     """
     if chain is None and not path.exists() and path != STANDARD_INPUT:
         raise UnreadableBlocks(f"{path}: No such file or folder")
@@ -35,7 +35,7 @@ def chosen_chain(path: Path, chain: str | Path | ChainSpec | None) -> ChainSpec:
 
 
 def chain_of(path: Path) -> str:
-    """Return the name of the chain that the blocks at a path are of. Raises UnknownChain, and NodeError for a damaged folder."""
+    """Return the name of the chain of the blocks at a path. Raises UnknownChain, and NodeError for a damaged folder."""
     marked = mark_at(path)
     if marked is not None and marked.name in spec_names():
         return marked.name
@@ -44,24 +44,24 @@ def chain_of(path: Path) -> str:
             open_source(path, Wire(load_spec(ANY))).close()
     found = chains_of(path, 1, "")
     if len(found) > 1:
-        # Signatures of transactions tell chains apart whose witnesses have the same keys.
+        # Chains with the same witness keys differ in the signatures of transactions.
         found = chains_of(path, deciding_block(path, load_spec(found[0])), "") or found
     if len(found) == 1:
         return found[0]
-    which = f"{' and '.join(found)} both take the first ones" if found else f"known chains are {', '.join(spec_names())}"
-    raise UnknownChain(f"{path}: name the chain of these blocks; {which}")
+    which = f"{' and '.join(found)} both accept the first blocks" if found else f"The known chains are {', '.join(spec_names())}"
+    raise UnknownChain(f"{path}: the chain of these blocks is unknown. {which}")
 
 
 def require_fitting(path: Path, spec: ChainSpec) -> None:
-    """Raise UnknownChain for a chain other than that of the folder, or one that refuses the first blocks where a known chain takes them.
+    """Raise UnknownChain if the folder has another chain, or if the spec refuses first blocks that a known chain accepts.
 
-    Of a pipe nothing is known before it is read.
+    A pipe is not checked, since it can't be read twice.
     """
     if is_pipe(path) or not path.exists():
         return
     try:
         marked = mark_at(path)
-    except NodeError:  # who reads the blocks doesn't need it
+    except NodeError:  # reading the blocks doesn't need the mark
         marked = None
     if marked is not None:
         found = [] if marked.chain_id == spec.chain_id.hex() else [marked.name]
@@ -69,11 +69,11 @@ def require_fitting(path: Path, spec: ChainSpec) -> None:
         number = deciding_block(path, spec)
         found = [] if not number or takes(spec, path, number) else chains_of(path, number, spec.name)
     if found:
-        raise UnknownChain(f"{path}: the blocks are of the chain {' or '.join(found)}, not of {spec.name}")
+        raise UnknownChain(f"{path}: the blocks belong to the chain {' or '.join(found)}, not to {spec.name}")
 
 
 def mark_at(path: Path) -> FolderMark | None:
-    """Return what the data folder that the blocks at a path are in says of its chain. Raises NodeError for a damaged one."""
+    """Return the chain mark of the data folder of a path, or None. Raises NodeError for a damaged folder."""
     folder = path.parent if path.name == LOG_NAME and path.is_file() else path
     try:
         return read_chain(SYSTEM, folder) if folder.is_dir() else None
@@ -82,7 +82,7 @@ def mark_at(path: Path) -> FolderMark | None:
 
 
 def deciding_block(path: Path, spec: ChainSpec) -> int:
-    """Return the number of the first block with a transaction, of the last of FIRST_BLOCKS without; 0 where block 1 isn't there."""
+    """Return the number of the first block with a transaction among FIRST_BLOCKS, else of the last of them, or 0 without block 1."""
     number = 0
     try:
         source = open_source(path, Wire(spec))
@@ -95,6 +95,6 @@ def deciding_block(path: Path, spec: ChainSpec) -> int:
                     break
         finally:
             source.close()
-    except FileError:  # another chain may be able to read it
+    except FileError:  # possibly readable with another chain's spec
         number += 1
     return number

@@ -1,4 +1,4 @@
-"""The errors of the library for scripts and notebooks: plain exceptions, all of one base class. Nothing here knows a command line."""
+"""Errors of the library for scripts and notebooks, with one base class."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,19 +9,19 @@ from node.snapshots.file import SnapshotError
 
 
 class DataError(Exception):
-    """The base of all errors of the library; the text says why, and what to do where that isn't plain."""
+    """Base class of all errors of the library. The text gives the reason, and what to do if that isn't obvious."""
 
 
 class UnreadableBlocks(DataError):
-    """A file of blocks can't be opened, or can't be read any further."""
+    """A file of blocks can't be opened or read."""
 
 
 class UnknownChain(DataError):
-    """No chain spec fits: there is none of that name, it is wrong, or the blocks don't say which chain they are of."""
+    """No chain spec fits: its name is unknown, it doesn't match the blocks, or the blocks don't determine it."""
 
 
 class RefusedBlock(DataError):
-    """A block can't be applied: its `number`, and the `reason` in the chain's spelling."""
+    """A block can't be applied, with its `number` and the `reason` in the chain's spelling."""
 
     def __init__(self, number: int, reason: str) -> None:
         super().__init__(f"block {number}: {reason}")
@@ -29,7 +29,7 @@ class RefusedBlock(DataError):
 
 
 class InvalidPosition(DataError, ValueError):
-    """A moment of a chain isn't one: a number below 0, or more transactions than the block has."""
+    """An invalid position in a chain: a number below 0, or more transactions than the block has."""
 
 
 class BeyondEnd(DataError, LookupError):
@@ -41,20 +41,20 @@ class BeyondEnd(DataError, LookupError):
 
 
 class NotThere(DataError, LookupError):
-    """There is no table, index or row of that name or key."""
+    """There is no table, index or row with this name or key."""
 
 
 class CallRefused(DataError, RefusedCall):
-    """A method of the API refused a call: `code`, `message` and `data` are those of the JSON-RPC error."""
+    """A method of the API refused a call. `code`, `message` and `data` are those of the JSON-RPC error."""
 
 
 class MissingLibrary(DataError, ImportError):
-    """A library that only some users need isn't installed."""
+    """An optional library isn't installed."""
 
 
 @contextmanager
 def as_data_errors() -> Iterator[None]:
-    """Raise the errors of the node as those of the library."""
+    """Convert errors of the node to errors of the library."""
     try:
         yield
     except (FileError, DiskError, SnapshotError) as error:

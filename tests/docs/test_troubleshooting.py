@@ -29,7 +29,7 @@ WRONG = {
     f"export {BLOCKS} --to FILE --blocks 5": "is not a range. Expected FIRST:END, for example 1M:2M, 1M: or :2M.",
     f"report {BLOCKS} --to no/such/file": ": there is no folder ...",
     "sql tests select --csv --json": "--csv and --json exclude each other. Give one of them.",
-    "sql tests select": "has no ...; name the folder of an export",
+    "sql tests select": "has no .... Give the folder of an export",
 }
 
 

@@ -1,6 +1,6 @@
-"""Collects operations and blocks as they are applied, and fills columns with them. It knows no file.
+"""Collects operations and blocks as they are applied, and converts them to columns.
 
-Operations of transactions are read from the block after it was applied; virtual ones come from a listener, which is called before each.
+Operations of transactions are read from each applied block. Virtual operations come from a listener that is called before each one.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,10 +17,10 @@ from state.protocol.transaction import ZERO_ID, SignedBlock
 from state.tables import State
 
 BLOCKS = "blocks"
-# The columns that all operations begin with; the first four are the order of the rows.
+# The first columns of all operations. Rows are ordered by the first four.
 KEYS = pa.schema([("block", INT64), ("trx", INT64), ("op", INT64), ("virtual_op", INT64), ("time", TIME), ("trx_id", TEXT)])
 ORDER = 4
-# So many rows of all kinds wait before columns are filled with them, those of rare kinds for longer; blocks up to a size in bytes.
+# Rows are converted once this many wait in total and at least RARE_ROWS of their kind, or once their blocks exceed WAITING_BYTES.
 WAITING_ROWS, RARE_ROWS, WAITING_BYTES = 8192, 1024, 4 << 20
 
 Row = tuple[Operation, int, int, int, int, int, str | None]
@@ -29,7 +29,7 @@ Filled = tuple[str, list[Any]]
 
 
 class Dataset(Struct, frozen=True):
-    """What is exported under one name: the folder in front of its chunks, the name of its file without ending, its columns, its order."""
+    """Files exported under one name: their folder, file name without suffix, columns, and number of sort columns."""
 
     folder: str
     file: str
@@ -38,7 +38,7 @@ class Dataset(Struct, frozen=True):
 
 
 class ColumnBuffer:
-    """The operations and blocks that wait to become columns. `wanted` are kinds of operations and `blocks`; None for everything."""
+    """Buffer of operations and blocks that become columns. `wanted` has kinds of operations and `blocks`, or None for everything."""
 
     def __init__(self, state: State, schemas: ArrowSchemas, wanted: set[str] | None) -> None:
         classes = operations_of_chain(state.spec)
@@ -54,27 +54,27 @@ class ColumnBuffer:
 
     @property
     def needs_state(self) -> bool:
-        """Whether blocks must be applied: virtual operations are in no block."""
+        """Whether blocks must be applied, since virtual operations are not in blocks."""
         return bool(self._virtual)
 
     def datasets(self) -> Iterator[Dataset]:
-        """Yield what is exported."""
+        """Yield the exported datasets."""
         for name, columns in self._columns.items():
             yield Dataset(f"operations/kind={name}", name, columns.schema, ORDER)
         if self.has_blocks:
             yield Dataset(BLOCKS, BLOCKS, self._block_columns.schema, 1)
 
     def watch(self) -> None:
-        """Take virtual operations from now on, as blocks are applied."""
+        """Start to collect virtual operations of applied blocks."""
         self._listeners.before_block.append(self._begin)
         self._listeners.watch_operations(self._hear)
 
     def _begin(self, _state: State, block: SignedBlock) -> None:
-        """Note the time of a block, which its virtual operations have."""
+        """Store the time of a block for its virtual operations."""
         self._time = block.timestamp * MILLISECONDS
 
     def _hear(self, state: State, operation: Operation) -> None:
-        """Before an operation is applied: take it if it is a virtual one."""
+        """Collect an operation before it is applied, if it is virtual."""
         take = self._virtual.get(type(operation))
         if take is not None:
             here = self._here
@@ -83,7 +83,7 @@ class ColumnBuffer:
             self._waiting += 1
 
     def take(self, block: SignedBlock) -> None:
-        """After a block was applied: take it and its operations."""
+        """Collect an applied block and its operations."""
         number, time, ordinary = block.number, block.timestamp * MILLISECONDS, self._ordinary
         for place, trx in enumerate(block.transactions):
             trx_id = trx.id.hex()
@@ -98,13 +98,13 @@ class ColumnBuffer:
         self._size += block.size
 
     def filled(self, *, whole: bool = False) -> Iterator[Filled]:
-        """Yield the columns of the kinds of which enough waits, `whole` of all; what is yielded waits no more."""
+        """Yield and remove the columns of kinds with enough rows, or with `whole` of all kinds."""
         if not whole and self._waiting < WAITING_ROWS and self._size < WAITING_BYTES:
             return
         least = 1 if whole or self._size >= WAITING_BYTES else RARE_ROWS
         for name, rows in self._rows.items():
             if len(rows) >= least:
-                # Faster than zip(*rows), which takes all rows as arguments.
+                # Faster than zip(*rows), which passes all rows as arguments.
                 keys = [array_of([row[place] for row in rows], field) for place, field in enumerate(KEYS, 1)]
                 yield name, keys + self._columns[name].arrays([row[0] for row in rows])
                 rows.clear()
@@ -116,14 +116,14 @@ class ColumnBuffer:
 
 
 class OperationColumns(Struct, frozen=True):
-    """The columns of a kind of operation: the keys, and its own ones."""
+    """Columns of a kind of operation: the keys and its fields."""
 
     schema: Any
     arrays: Callable[[Any], list[Any]]
 
 
 def operation_columns(schemas: ArrowSchemas, cls: type[Operation]) -> OperationColumns:
-    """Return the columns of a class of operations; a field that is named like a key has the kind's name in front."""
+    """Return the columns of a class of operations. A field with the name of a key gets the kind's name as prefix."""
     own = schemas.of(cls)
     kind = schemas.codecs.spec.spell(cls.NAME)
     fields = [pa.field(f"{kind}_{field.name}", field.type) if field.name in KEYS.names else field for field in own.schema]

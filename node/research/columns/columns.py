@@ -1,21 +1,21 @@
-"""The columns of declared types: which ones a field becomes, of which Arrow type, and functions that fill them with values.
+"""Columns of declared types: the columns of each field with their Arrow types, and functions that fill them.
 
-Everything follows from the kinds of the fields. The functions are generated as straight-line code, once per type and chain: one list
-comprehension for each column. It knows no file.
+They are derived from the kinds of the fields. The functions are generated once per type and chain, with a list comprehension for each
+column.
 
 | kind of a field | columns |
 |---|---|
-| text, account name | string; bytes that are no UTF-8 become U+FFFD, as in JSON |
+| text, account name | string; bytes that aren't UTF-8 become U+FFFD, as in JSON |
 | integer | int32 up to 16 bits or signed with 32, int64 up to 32 bits or signed with 64, decimal(20, 0) unsigned with 64; text with 128 |
 | bool | bool |
 | time | timestamp in milliseconds, UTC |
-| asset | `amount` int64 in the smallest unit, and `amount_symbol`: the letters of the chain's own, the NAI of user tokens |
+| asset | `amount` int64 in the smallest unit, and `amount_symbol`: the name of a symbol of the chain, the NAI of a user token |
 | price | `rate_base`, `rate_base_symbol`, `rate_quote`, `rate_quote_symbol` |
 | symbol, key, hash, bytes, version, enumeration | string: letters or NAI, text with the chain's prefix, hex, hex, `0.23.0`, name |
 | list, set | list; of assets: of structs with amount and symbol |
 | map | map |
-| declared type, as an authority | struct |
-| one of several types, as extensions | string: JSON as the API shows it |
+| declared type, for example an authority | struct |
+| one of several types, for example extensions | string: JSON in the API's form |
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -68,7 +68,7 @@ AMOUNT, AMOUNT_SYMBOL = "{0}.amount", "symbol({0}.symbol)"
 
 
 class ColumnPart(Struct, frozen=True):
-    """A column of a field: what its name ends with, its type, and the expression of its value, with `{0}` for the value of the field."""
+    """A column of a field: the suffix of its name, its type, and the expression of its value, with `{0}` for the value of the field."""
 
     suffix: str
     type: Any
@@ -77,7 +77,7 @@ class ColumnPart(Struct, frozen=True):
 
 
 class Record(Kind):
-    """The kind of a field that holds an object of the program's own: its fields by name, attribute and kind."""
+    """Kind of a field with an internal object: its fields by name, attribute and kind."""
 
     def __init__(self, *fields: tuple[str, str, Any]) -> None:
         self.fields = fields
@@ -88,7 +88,7 @@ class Record(Kind):
 
 
 class JsonColumn(Kind):
-    """The kind of a field that only JSON can hold, made by a function."""
+    """Kind of a field that only JSON can represent, encoded by a function."""
 
     def __init__(self, shown: Callable[[Any], Any]) -> None:
         self.shown = shown
@@ -109,9 +109,9 @@ class Columns(Struct, frozen=True):
 
 
 class ArrowSchemas:
-    """The columns of all declared types of a chain.
+    """Columns of all declared types of a chain.
 
-    With `is_flat`, lists, maps and structs become JSON text in the API's form, for formats that have no nested values.
+    With `is_flat`, lists, maps and structs become JSON text in the API's form, for formats without nested values.
     """
 
     def __init__(self, spec: ChainSpec, *, is_flat: bool = False) -> None:
@@ -120,7 +120,7 @@ class ArrowSchemas:
         self._made: dict[type, Columns] = {}
 
     def symbol_text(self, symbol: int) -> str:
-        """Return the letters of a symbol of the chain, or the NAI of a user token."""
+        """Return the name of a symbol of the chain, or the NAI of a user token."""
         return self.codecs.symbols.letters.get(symbol) or nai_text(symbol)
 
     def of(self, cls: type) -> Columns:
@@ -133,7 +133,7 @@ class ArrowSchemas:
         return self._made[cls]
 
     def columns(self, fields: Iterable[tuple[str, str, Any]]) -> Columns:
-        """Return the columns of fields, each given by its name, the expression of its value in an object `v`, and its kind."""
+        """Return the columns of fields, each given by its name, the expression of its value for an object `v`, and its kind."""
         lines, lists, schema = [], [], []
         for number, (title, expression, kind) in enumerate(fields):
             parts = self.parts(kind)
@@ -147,7 +147,7 @@ class ArrowSchemas:
         return Columns(pa.schema(schema), compiled("lists", ["values"], lines, dict(self._names)))
 
     def parts(self, kind: Any) -> list[ColumnPart]:
-        """Return the columns of a kind of field; JSON where nothing else holds all of its values."""
+        """Return the columns of a kind of field. A kind that no Arrow type can represent becomes JSON."""
         kind = kind_of(kind)
         found = parts_of(kind, self)
         if found is None or (self.is_flat and any(part.is_nested for part in found)):
@@ -156,7 +156,7 @@ class ArrowSchemas:
         return found
 
     def member(self, kind: Any) -> tuple[Any, str]:
-        """Return type and expression of a member of a list or a map; an asset is a struct of amount and symbol."""
+        """Return type and expression of a member of a list or a map. An asset is a struct of amount and symbol."""
         parts = self.parts(kind)
         if len(parts) == 1:
             return parts[0].type, parts[0].value
@@ -164,7 +164,7 @@ class ArrowSchemas:
         return pa.struct(fields), f"({', '.join(part.value for part in parts)})"
 
     def struct(self, members: Iterable[tuple[str, str, Any]]) -> ColumnPart:
-        """Return the column of a struct, filled with tuples; its members are given by name, attribute and kind."""
+        """Return the column of a struct, filled with tuples. Its members are given by name, attribute and kind."""
         fields, values = [], []
         for name, attribute, kind in members:
             for part in self.parts(kind):
@@ -173,7 +173,7 @@ class ArrowSchemas:
         return ColumnPart("", pa.struct(fields), f"({', '.join(values)},)", is_nested=True)
 
     def bound(self, value: Any) -> str:
-        """Return the name by which the generated code finds an object."""
+        """Return the name of an object in the generated code."""
         name = f"o{len(self._names)}"
         self._names[name] = value
         return name
@@ -181,8 +181,8 @@ class ArrowSchemas:
 
 @singledispatch
 def parts_of(kind: object, schemas: ArrowSchemas) -> list[ColumnPart] | None:
-    """Return the columns of a kind or a declared class; None where only JSON can hold all of its values."""
-    # A kind that only changes the condenser's form of another one.
+    """Return the columns of a kind or a declared class, or None if only JSON can represent its values."""
+    # Some kinds only change the condenser's form of another one.
     element = getattr(kind, "element", None)
     return None if element is None else parts_of(kind_of(element), schemas)
 
@@ -269,7 +269,7 @@ def _text(kind: Kind, schemas: ArrowSchemas) -> list[ColumnPart]:
 
 @parts_of.register
 def _many(kind: Many, schemas: ArrowSchemas) -> list[ColumnPart] | None:
-    """A list whose members only JSON can hold is JSON as a whole."""
+    """Return the columns of a list, or None if only JSON can represent its members."""
     if parts_of(kind_of(kind.element), schemas) is None:
         return None
     of, value = schemas.member(kind.element)
@@ -288,12 +288,12 @@ BENEFICIARIES = next(field.kind for field in wire_fields(CommentPayoutBeneficiar
 
 
 def beneficiaries(extensions: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return who shares in a comment's reward, as the extensions of comment_options say."""
+    """Return the beneficiaries of a comment's reward from the extensions of comment_options."""
     return next((each.beneficiaries for each in extensions if type(each) is CommentPayoutBeneficiaries), ())
 
 
 def members(cls: type) -> list[tuple[str, str, Any]]:
-    """Return the fields of a declared type by name in JSON, attribute and kind; those of a record may lie elsewhere in what it shows."""
+    """Return the fields of a declared type by JSON name, attribute path and kind."""
     found = []
     for field in wire_fields(cls):
         attribute, kind = field.name, field.kind
@@ -305,34 +305,34 @@ def members(cls: type) -> list[tuple[str, str, Any]]:
 
 
 def inner(part: ColumnPart, attribute: str) -> str:
-    """Return the expression of a column of an attribute; without one, of the object itself."""
+    """Return the expression of a column of an attribute, or without one of the object itself."""
     return part.value.format(f"{{0}}.{attribute}" if attribute else AS_IT_IS)
 
 
 def optional(part: ColumnPart) -> ColumnPart:
-    """Return the column of a field that may be unset: null then."""
+    """Return the column of an optional field, which is null if unset."""
     value = part.value if part.value == AS_IT_IS else f"(None if {{0}} is None else {part.value})"
     return ColumnPart(part.suffix, part.type, value, part.is_nested)
 
 
 def int_type(bits: int, signed: bool) -> Any:
-    """Return the smallest type, of those that all readers take, that holds an integer."""
+    """Return the smallest type for an integer among those that all readers support."""
     if bits == 64:
         return INT64 if signed else UINT64
     return INT64 if bits == 32 and not signed else INT32
 
 
 def array_of(values: Sequence[Any], field: Any) -> Any:
-    """Return the values of a column as an Arrow array; texts with bytes that were no UTF-8 have U+FFFD there."""
+    """Return the values of a column as an Arrow array. Bytes that aren't UTF-8 become U+FFFD."""
     try:
         return pa.array(values, field.type)
     except UnicodeEncodeError:
         return pa.array(scrubbed(values), field.type)
     except (OverflowError, pa.ArrowException) as error:
-        error.add_note(f"while the column {field.name}, {field.type}, was filled")
+        error.add_note(f"while filling the column {field.name}, {field.type}")
         raise
 
 
 def operations_of_chain(spec: ChainSpec) -> dict[str, type[Operation]]:
-    """Return the classes of all operations that a chain has by their names there, virtual ones last."""
+    """Return the classes of all operations of a chain by their names, virtual ones last."""
     return {spec.spell(cls.NAME): cls for cls in by_wire_tag(spec.smt).values()}

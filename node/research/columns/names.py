@@ -1,4 +1,4 @@
-"""The names of the tables of a state, and of the fields of their rows, for exports, questions and scripts. It knows no Arrow."""
+"""Public names of a state's tables and of their fields, for exports, queries and scripts."""
 
 from typing import Any
 
@@ -7,21 +7,21 @@ from state.protocol.spec import ChainSpec
 from state.store import Table
 from state.tables import State
 
-# Names for tables whose own would say too little.
+# Names for tables whose own names are ambiguous.
 NAMES = {"market_history/buckets": "market_buckets"}
-HELPER = "/_"  # a plugin's own helper, or the table of another one
+HELPER = "/_"  # a plugin's helper, or a reference to another plugin's table
 
 
 def table_name(name: str) -> str:
-    """Return the name of a table by the one that `tables_of` gives it: that of a plugin in front, as `follow_follows`."""
+    """Return the public name of a table from its name in `tables_of`, with the plugin as prefix, for example `follow_follows`."""
     return NAMES.get(name, name.replace("/", "_"))
 
 
 def names_of(state: State) -> dict[str, Table[Any]]:
-    """Return the tables of a state by their names."""
+    """Return the tables of a state by their public names."""
     return {table_name(name): table for name, table in tables_of(state) if HELPER not in name}
 
 
 def field_name(spec: ChainSpec, name: str) -> str:
-    """Return the name of a field of a row as the chain's clients know it: `total_vesting_fund_steem`, and `from`."""
+    """Return the name of a field in the chain's spelling, for example `total_vesting_fund_steem`, or `from` for `from_`."""
     return spec.spell(name.rstrip("_"))

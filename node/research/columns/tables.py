@@ -1,7 +1,6 @@
-"""The rows of the tables of a state, those of plugins included, as Arrow batches.
+"""Rows of a state's tables, including those of plugins, as Arrow batches.
 
-The columns follow from the kinds that the API's records have for the fields of a row; of a field that no record shows, from its
-annotation. A row's id comes first. It knows no file.
+The kinds of the fields come from the API's records, or from the annotation for fields that no record has. A row's id is the first column.
 """
 
 import types
@@ -34,7 +33,7 @@ BATCH_ROWS = 4096
 ID = "id"
 INTEGER, KEY, UNSIGNED, WIDE = Int(64, signed=True), Key(), Int(64), Wide()
 
-# What is wider than a signed integer with 64 bits, and amounts that the API shows as plain numbers.
+# Fields wider than a signed integer of 64 bits, and amounts that the API returns as plain numbers.
 KINDS: dict[type, dict[str, Kind]] = {
     globals.GlobalProperties: {"total_pow": UNSIGNED, "max_virtual_bandwidth": WIDE},
     witnesses.Witness: {"virtual_last_update": WIDE, "virtual_position": WIDE, "virtual_scheduled_time": WIDE},
@@ -47,7 +46,7 @@ KINDS: dict[type, dict[str, Kind]] = {
 
 
 def plugins_for(spec: ChainSpec, wanted: set[str]) -> tuple[str, ...]:
-    """Return the plugins that a state needs to have these tables. Raises NodeError for a table that no state has."""
+    """Return the plugins that a state needs for these tables. Raises NodeError for an unknown table."""
     needed: set[str] = set()
     bare = names_of(new_state(spec))
     if left := wanted - bare.keys():
@@ -58,7 +57,7 @@ def plugins_for(spec: ChainSpec, wanted: set[str]) -> tuple[str, ...]:
             if name not in owned:
                 raise NodeError(f"there is no table {name}; {alternatives(name, [*bare, *owned])}")
             needed.add(owned[name])
-    # A plugin reads what the ones that it uses have, where they are on.
+    # A plugin also reads the tables of the plugins that it uses.
     for name in reversed(PLUGINS):
         if name in needed:
             needed |= {used.name for used in PLUGINS[name].uses}
@@ -66,7 +65,7 @@ def plugins_for(spec: ChainSpec, wanted: set[str]) -> tuple[str, ...]:
 
 
 class TableRows:
-    """The rows of one table of a state, in the order of their ids, as Arrow batches."""
+    """Rows of one table of a state, ordered by id, as Arrow batches."""
 
     def __init__(self, state: State, table: Table[Any], schemas: ArrowSchemas) -> None:
         self._table, self._columns = table, row_columns(state, type(table), schemas)
@@ -77,7 +76,7 @@ class TableRows:
         return self._columns.schema
 
     def arrays(self) -> Iterator[list[Any]]:
-        """Yield the columns of some rows after the other. The state must not change meanwhile."""
+        """Yield the columns of up to BATCH_ROWS rows at a time. The state must not change meanwhile."""
         rows = iter(self._table)
         while some := list(islice(rows, BATCH_ROWS)):
             yield self._columns.arrays(some)
@@ -93,7 +92,7 @@ class TableRows:
 
 
 def rows_of(state: State, name: str, *, is_flat: bool = False) -> TableRows:
-    """Return the rows of a table by its name. Raises NodeError where the state has none of this name."""
+    """Return the rows of a table by its name. Raises NodeError for an unknown table."""
     tables = names_of(state)
     if name not in tables:
         raise NodeError(f"there is no table {name}; {alternatives(name, tables)}")
@@ -121,12 +120,12 @@ def row_class(table: type[Table[Any]]) -> type[Row]:
 
 
 def is_fitting(kind: Any, hint: Any) -> bool:
-    """Return whether a kind can be that of a field: a record may show a name where the row has an id."""
+    """Whether a kind fits a field. Not if a record has a name where the row has an id."""
     return not (isinstance(kind, String) and hint is not str)
 
 
 def kind_of_annotation(state: State, name: str, hint: Any) -> Any:
-    """Return the kind of a field of the program's own by its annotation."""
+    """Return the kind of an internal field from its annotation."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType) and len(arguments) == 2 and type(None) in arguments:
         return Maybe(kind_of_annotation(state, name, next(each for each in arguments if each is not type(None))))

@@ -1,1 +1,1 @@
-"""The export of a chain into files for other programs: operations, blocks and rows of tables, by kind and range of blocks."""
+"""Exports of a chain to files: operations, blocks and rows of tables, by kind and range of blocks."""

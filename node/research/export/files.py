@@ -1,6 +1,6 @@
-"""Writes the columns of one chunk into one file, in one of the formats. It knows neither chain nor folder.
+"""Writes the columns of one chunk to a file, in one of the formats.
 
-The bytes depend on nothing but the columns and where they are cut into groups of rows.
+The bytes depend only on the columns and their division into row groups.
 """
 
 import hashlib
@@ -17,22 +17,22 @@ import pyarrow.parquet as pq
 Format = Literal["parquet", "csv", "jsonl"]
 
 ZSTD_LEVEL = 3
-# A group of rows is what a reader takes at once, and what is held in memory until it is written.
+# Limits of a row group, which is buffered in memory and later read as a unit.
 GROUP_ROWS, GROUP_BYTES = 1 << 16, 8 << 20
 
 
 class ChunkFile:
-    """A file that is being written: `add` columns, then `close`; `rows` is how many it has."""
+    """A file being written: `add` columns, then `close`. `rows` is its number of rows."""
 
     def __init__(self, path: Path, schema: Any, form: Format, order: int) -> None:
-        """Open a new file; its first `order` columns are those that its rows are in the order of."""
+        """Open a new file. Its rows are sorted by the first `order` columns."""
         self.path, self.schema, self.rows = path, schema, 0
         self._waiting: list[Any] = []
         self._waiting_rows = self._waiting_bytes = 0
         self._write, self._close = WRITERS[form](path, schema, order)
 
     def add(self, arrays: list[Any]) -> None:
-        """Add rows, given as columns; they are written when there are enough for a group."""
+        """Add rows as columns, and write them once they fill a row group."""
         batch = pa.RecordBatch.from_arrays(arrays, schema=self.schema)
         self.rows += batch.num_rows
         self._waiting.append(batch)
@@ -47,7 +47,7 @@ class ChunkFile:
         self._waiting, self._waiting_rows, self._waiting_bytes = [], 0, 0
 
     def close(self) -> tuple[int, str]:
-        """Write what is left; return the size in bytes and the SHA-256 in hex, once the file survives a loss of power."""
+        """Write the remaining rows and sync the file. Return its size in bytes and its SHA-256 in hex."""
         self._flush()
         self._close()
         with self.path.open("rb") as file:
@@ -56,7 +56,7 @@ class ChunkFile:
             return os.fstat(file.fileno()).st_size, digest
 
     def abandon(self) -> None:
-        """Close it as it is: it isn't needed any more."""
+        """Close an unneeded file without writing the remaining rows."""
         self._close()
 
 
@@ -65,7 +65,7 @@ Close = Callable[[], None]
 
 
 def parquet(path: Path, schema: Any, order: int) -> tuple[Write, Close]:
-    """Write Parquet, each table as a group of rows."""
+    """Write Parquet, each table as a row group."""
     writer = pq.ParquetWriter(
         path,
         schema,
@@ -77,13 +77,13 @@ def parquet(path: Path, schema: Any, order: int) -> tuple[Write, Close]:
 
 
 def csv(path: Path, schema: Any, order: int) -> tuple[Write, Close]:
-    """Write CSV with a line of names; a null is empty without quotes, a text has quotes where it needs them, as RFC 4180 says."""
+    """Write CSV (RFC 4180) with a header line. Nulls are empty without quotes. Texts have quotes if necessary."""
     writer = pyarrow.csv.CSVWriter(path, schema)
     return writer.write_table, writer.close
 
 
 def jsonl(path: Path, schema: Any, order: int) -> tuple[Write, Close]:
-    """Write a JSON object in each line; nulls are left out, times are as 2020-12-01T00:00:00Z, decimals and maps as text and object."""
+    """Write a JSON object per line, without nulls. Times are 2020-12-01T00:00:00Z, decimals are texts, maps are objects."""
     file: BinaryIO = path.open("wb")
     encode = msgspec.json.Encoder(decimal_format="string").encode_lines
 

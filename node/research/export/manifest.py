@@ -1,6 +1,6 @@
-"""`manifest.json` of an export: of which chain it is, made with which options, and its chunks with their rows and SHA-256.
+"""`manifest.json` of an export: its chain, options, and chunks with their numbers of rows and SHA-256.
 
-It is the last thing that is written of a range of blocks: what it doesn't name isn't there.
+It is written last for each range of blocks, so a chunk that it doesn't list is not part of the export.
 """
 
 from pathlib import Path
@@ -16,7 +16,7 @@ from state.protocol.values.integers import WORD32
 NAME = "manifest.json"
 FORMAT = 1
 
-# A manifest may come from anywhere: what it names must be names of an export, and no other place of the disk.
+# A manifest is untrusted, so its paths must have the form of an export's and can't lead outside of it.
 NAMED = "[a-z0-9_]+"
 DATASET = f"(?:blocks|operations/kind={NAMED}|tables/table={NAMED})"
 CHUNK = f"^{DATASET}/(?:blocks|at)=[0-9]{{10}}/{NAMED}\\.(?:parquet|csv|jsonl)\\Z"
@@ -31,14 +31,14 @@ Type = Annotated[str, Meta(max_length=TYPE_LETTERS_MAX)]
 
 
 class Program(Struct):
-    """The versions of what made an export."""
+    """Versions of the programs that wrote an export."""
 
     coind: str
     pyarrow: str
 
 
 class ChainOf(Struct):
-    """The chain of an export; `symbols` are the letters of its COIN, SBD and VESTS."""
+    """Chain of an export. `symbols` are its names of COIN, SBD and VESTS."""
 
     name: str
     chain_id: str
@@ -46,7 +46,7 @@ class ChainOf(Struct):
 
 
 class Options(Struct):
-    """The options that the bytes of the chunks depend on. `only` is None for everything; `tables` has blocks between, 0 at the end only."""
+    """Options that determine the chunks. `only` is None for everything. `tables` has intervals in blocks, 0 for only at the end."""
 
     format: str
     chunk_blocks: int
@@ -65,14 +65,14 @@ class Chunk(Struct):
 
     @property
     def dataset(self) -> str:
-        """The folder of the dataset that it belongs to."""
+        """The folder of its dataset."""
         return self.path.rsplit("/", 2)[0]
 
 
 class Range(Struct):
-    """The chunks of a range of blocks, named by the number that it begins with; `first` and `last` are the blocks that it holds.
+    """Chunks of a range of blocks. `blocks` is the nominal start of the range, `first` and `last` are its exported blocks.
 
-    `is_end` is whether an export ended with it, so that it has the rows of all tables after its last block.
+    `is_end` means that an export ended with it, so it has the rows of all tables after its last block.
     """
 
     blocks: Number
@@ -84,7 +84,7 @@ class Range(Struct):
 
 
 class Manifest(Struct):
-    """All that is known of an export. `schema` has the types of the columns of each dataset: `blocks`, `operations/kind=vote`, ..."""
+    """Description of an export. `schema` has the column types of each dataset: `blocks`, `operations/kind=vote`, ..."""
 
     format: int
     program: Program
@@ -95,7 +95,7 @@ class Manifest(Struct):
 
 
 def load(folder: Path, disk: Disk) -> Manifest | None:
-    """Return the manifest of a folder, None where there is none. Raises NodeError for one that can't be read."""
+    """Return the manifest of a folder, or None. Raises NodeError for an unreadable or invalid one."""
     path = folder / NAME
     try:
         data = read_whole(disk, path)
@@ -106,11 +106,11 @@ def load(folder: Path, disk: Disk) -> Manifest | None:
     except OSError as error:
         raise NodeError(f"{path}: {error.strerror}") from None
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise NodeError(f"{path} is no manifest of an export: {error}; name another folder with --to") from None
+        raise NodeError(f"{path} is not the manifest of an export: {error}. Give another folder by --to.") from None
 
 
 def require_declared(manifest: Manifest) -> None:
-    """Raise ValidationError for a chunk of a dataset that has no columns."""
+    """Raise ValidationError for a chunk whose dataset isn't in the schema."""
     for each in manifest.ranges:
         for chunk in each.chunks:
             if chunk.dataset not in manifest.schema:
@@ -118,7 +118,7 @@ def require_declared(manifest: Manifest) -> None:
 
 
 def save(folder: Path, manifest: Manifest, disk: Disk) -> None:
-    """Write the manifest in one step; it survives a loss of power then. Raises DiskError."""
+    """Write the manifest atomically and sync it. Raises DiskError."""
     try:
         with written_whole(disk, folder / NAME) as file:
             file.write(msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n", 0)
@@ -127,36 +127,36 @@ def save(folder: Path, manifest: Manifest, disk: Disk) -> None:
 
 
 def disk_failed(folder: Path, error: OSError) -> DiskError:
-    """Return what an export ends with when the disk fails."""
-    return DiskError(f"{folder}: {error.strerror or error}; make room or repair it, and export again: it goes on")
+    """Return the error of an export after a failure of the disk."""
+    return DiskError(f"{folder}: {error.strerror or error}. Free some space or repair the disk, and export again to resume.")
 
 
 def require_same(folder: Path, found: Manifest, wanted: Manifest) -> None:
-    """Refuse to go on with an export that was made of another chain, with other options, or by a program with other columns."""
+    """Raise NodeError for an existing export of another chain, with other options, or with other columns."""
     if found.format != FORMAT:
-        raise NodeError(f"{folder} was exported in format {found.format}, and this program writes {FORMAT}; name another folder with --to")
+        raise NodeError(f"{folder} was exported in format {found.format}, but this version writes {FORMAT}. Give another folder by --to.")
     if found.chain != wanted.chain:
         raise NodeError(
-            f"{folder} holds an export of the chain {found.chain.name} ({found.chain.chain_id}), not of {wanted.chain.name}"
-            f" ({wanted.chain.chain_id}); name its chain with --chain, or another folder with --to"
+            f"{folder} has an export of the chain {found.chain.name} ({found.chain.chain_id}), not of {wanted.chain.name}"
+            f" ({wanted.chain.chain_id}). Give its chain by --chain, or another folder by --to."
         )
     for field in Options.__struct_fields__:
         before, now = getattr(found.options, field), getattr(wanted.options, field)
         if before != now:
             raise NodeError(
-                f"{folder} was exported with {text_of(field, before)}, not with {text_of(field, now)};"
-                " give the same options, or name another folder with --to"
+                f"{folder} was exported with {text_of(field, before)}, not with {text_of(field, now)}."
+                " Give the same options, or another folder by --to."
             )
     if found.schema != wanted.schema:
         differing = sorted(name for name in {*found.schema, *wanted.schema} if found.schema.get(name) != wanted.schema.get(name))
         raise NodeError(
-            f"{folder} was exported by coind {found.program.coind} with other columns of {', '.join(differing)};"
-            " name another folder with --to"
+            f"{folder} was exported by coind {found.program.coind} with other columns of {', '.join(differing)}."
+            " Give another folder by --to."
         )
 
 
 def text_of(field: str, value: Any) -> str:
-    """Return an option as it is typed."""
+    """Return an option as typed on the command line."""
     match field:
         case "format":
             return f"--format {value}"

@@ -1,7 +1,6 @@
-"""Writes the chunks of one range of blocks: aside first, then all of them are given their names, and the manifest names them last.
+"""Writes the chunks of one range of blocks to a temporary folder, then renames all of them. The manifest lists them last.
 
-What a kill interrupts is done again from the beginning of the range. Files are written by a thread, as that is done without the
-interpreter's lock.
+After a kill, the export restarts at the beginning of the range. A thread writes the files, since writing releases the interpreter's lock.
 """
 
 import shutil
@@ -15,20 +14,20 @@ from node.research.export.files import ChunkFile, Format
 from node.research.export.manifest import Chunk, disk_failed
 from node.storage.disk import Disk
 
-ASIDE = ".part"  # the folder in which chunks are written
+ASIDE = ".part"  # the temporary folder for chunks
 NUMBER_DIGITS = 10
-WRITES_WAITING_MAX = 8  # groups of columns that the thread has not written yet
+WRITES_WAITING_MAX = 8  # batches of columns queued for the thread
 
 Result = TypeVar("Result")
 
 
 def place_of(dataset: Dataset, form: Format, key: str, number: int) -> str:
-    """Return the path of a chunk in the folder, as `operations/kind=vote/blocks=0000100000/vote.parquet`."""
+    """Return the path of a chunk in the folder, for example `operations/kind=vote/blocks=0000100000/vote.parquet`."""
     return f"{dataset.folder}/{key}={number:0{NUMBER_DIGITS}}/{dataset.file}.{form}"
 
 
 class RangeWriter:
-    """The chunks that are being written, and the thread that does it. Raises DiskError where the disk fails, maybe at a later call."""
+    """Writer of the current chunks, with its thread. Raises DiskError if the disk fails, possibly at a later call."""
 
     def __init__(self, folder: Path, form: Format, disk: Disk) -> None:
         self._folder, self._form, self._disk = folder, form, disk
@@ -37,22 +36,22 @@ class RangeWriter:
         self._files: dict[str, ChunkFile] = {}
 
     def add(self, place: str, dataset: Dataset, arrays: list[Any]) -> None:
-        """Add columns to the chunk of this path; waits while too much isn't written yet."""
+        """Add columns to the chunk of this path. Blocks while more than WRITES_WAITING_MAX writes are queued."""
         self._written.append(self._thread.submit(self._add, place, dataset, arrays))
         while len(self._written) > WRITES_WAITING_MAX:
             self._wait_written(self._written.pop(0))
 
     def finish(self) -> list[Chunk]:
-        """Give all chunks their names, for good; returns them in the order of their paths."""
+        """Move all chunks to their paths and sync them. Return them ordered by path."""
         while self._written:
             self._wait_written(self._written.pop(0))
         return self._wait_written(self._thread.submit(self._finish))
 
     def close(self) -> None:
-        """End the thread, and remove what is left aside."""
+        """Stop the thread, and remove temporary files."""
         self._thread.shutdown(cancel_futures=True)
         for file in self._files.values():
-            with suppress(Exception):  # it is removed as it is
+            with suppress(Exception):  # The file is removed anyway.
                 file.abandon()
         clear(self._folder)
 
@@ -92,5 +91,5 @@ class RangeWriter:
 
 
 def clear(folder: Path) -> None:
-    """Remove what an export that was interrupted has left aside."""
+    """Remove the temporary files of an interrupted export."""
     shutil.rmtree(folder / ASIDE, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Exports a chain: applies its blocks, collects what they did, and writes it range by range. It goes on where an earlier run stopped."""
+"""Exports a chain: applies its blocks, collects their effects, and writes them range by range. It resumes an earlier run."""
 
 import fcntl
 import os
@@ -39,14 +39,14 @@ from state.protocol.transaction import SignedBlock
 from state.protocol.values.symbols import SYMBOL_NAMES
 
 TOPS = ("operations", "blocks", "tables")  # the folders of an export
-# The folder of snapshots, from which an export that goes on starts; without one all blocks are applied again. A trusting replay of a
-# minute isn't worth the disk.
+# The folder of snapshots for resuming an export; without one, all blocks are applied again. Shorter intervals than
+# SECONDS_BETWEEN_SNAPSHOTS aren't worth the disk space.
 SNAPSHOTS = ".snapshots"
 SECONDS_BETWEEN_SNAPSHOTS = 300.0
 
 
 class ExportOptions(Struct, frozen=True, kw_only=True):
-    """What is exported, from where, to where. `last` is the last block, None for all there are; `only` is None for everything."""
+    """Options of an export. `last` is the last block, None for all. `only` is None for everything."""
 
     spec: ChainSpec
     source: Path
@@ -63,7 +63,7 @@ class ExportOptions(Struct, frozen=True, kw_only=True):
 
 
 class Export:
-    """One run of an export. Setting `stop` ends it in order, with the ranges that are whole by then."""
+    """One run of an export. Setting `stop` ends it gracefully, with the ranges that are complete by then."""
 
     def __init__(self, wanted: ExportOptions) -> None:
         self.wanted = wanted
@@ -82,7 +82,7 @@ class Export:
         self.manifest = self._found() or self._new_manifest()
 
     def _found(self) -> Manifest | None:
-        """Return the manifest of what is there, without the ranges whose files aren't."""
+        """Return the manifest of the existing export without incomplete ranges, or None."""
         found = manifests.load(self.wanted.to, self.wanted.disk)
         if found is None:
             self._require_ours()
@@ -92,16 +92,16 @@ class Export:
         return found
 
     def _require_ours(self) -> None:
-        """Refuse a folder without manifest that has folders named as those of an export: what lies in them would be removed."""
+        """Raise NodeError for a folder without a manifest but with folders of an export, whose files would be removed."""
         for top in TOPS:
             if (self.wanted.to / top).exists():
                 raise NodeError(
-                    f"{self.wanted.to} has {top} and no {manifests.NAME}, so that it isn't known whose they are;"
-                    " remove them, or name another folder with --to"
+                    f"{self.wanted.to} has {top} but no {manifests.NAME}, so the origin of its files is unknown."
+                    " Remove them, or give another folder by --to."
                 )
 
     def _whole(self, ranges: list[Range]) -> Iterator[Range]:
-        """Yield the ranges from the first one on that follow each other and whose files are there, in their size."""
+        """Yield the leading ranges that are contiguous and whose files exist with the recorded sizes."""
         for place, each in enumerate(ranges):
             if place and each.first != ranges[place - 1].last + 1:
                 return
@@ -122,23 +122,23 @@ class Export:
             [],
         )
 
-    # -------------------------------------------------------------- what is to be done
+    # -------------------------------------------------------------- the plan
 
     @property
     def needs_state(self) -> bool:
-        """Whether blocks must be applied; without, they are only read, where nobody wants them checked."""
+        """Whether blocks must be applied. Otherwise they are only read, if no check is requested."""
         return self.collector.needs_state or bool(self.wanted.tables) or self.wanted.skip != TRUSTED
 
     def end_of_range(self, number: int) -> int:
-        """Return the last block of the range that a block belongs to, as far as it is wanted."""
+        """Return the last requested block of a block's range."""
         size = self.wanted.chunk_blocks
         end = number // size * size + size - 1
         return end if self.wanted.last is None else min(end, self.wanted.last)
 
     def begin(self, last: int) -> int:
-        """Return the first block that is to be exported, and forget the range that it belongs to, where an export ended before its end.
+        """Return the first block to export. If an export ended inside its range, drop that range from the manifest.
 
-        `last` is the last block of the source, 0 where that isn't known.
+        `last` is the last block of the source, 0 if unknown.
         """
         ranges = self.manifest.ranges
         if not ranges:
@@ -150,14 +150,14 @@ class Export:
         return newest.last + 1
 
     def plan(self) -> Iterator[str]:
-        """Yield what would be done, in lines."""
+        """Yield the plan as lines of text."""
         source = self._source(1)
         source.close()
         last = source.last
         self._require_first(last)
         begin = self.begin(last)
         for each in self.manifest.ranges:
-            yield f"blocks {each.first:,} to {each.last:,}: there, {len(each.chunks)} files"
+            yield f"blocks {each.first:,} to {each.last:,}: done, {len(each.chunks)} files"
         end = last if self.wanted.last is None else min(last, self.wanted.last)
         if not last:
             yield f"from block {begin:,} on: to do, up to the end of {self.wanted.source}"
@@ -167,10 +167,10 @@ class Export:
             begin = stop + 1
 
     def summary(self) -> str:
-        """Return what is exported by now, in a line."""
+        """Return a summary of the export in one line."""
         ranges = self.manifest.ranges
         if not ranges:
-            return "no range of blocks is exported yet"
+            return "no blocks exported yet"
         chunks = [chunk for each in ranges for chunk in each.chunks]
         rows, size = sum(chunk.rows for chunk in chunks), sum(chunk.bytes for chunk in chunks)
         return f"blocks {ranges[0].first:,} to {ranges[-1].last:,}: {rows:,} rows in {len(chunks):,} files, {size:,} bytes"
@@ -178,12 +178,12 @@ class Export:
     # -------------------------------------------------------------- the work
 
     async def run(self) -> bool:
-        """Export what is missing; returns whether it is all there, False when `stop` was set."""
+        """Export the missing blocks. Return whether the export is complete, False after `stop` was set."""
         wanted = self.wanted
         try:
             wanted.disk.make_folder(wanted.to)
         except OSError as error:
-            raise NodeError(f"--to {wanted.to}: {error.strerror}; name another folder") from None
+            raise NodeError(f"--to {wanted.to}: {error.strerror}. Give another folder.") from None
         with locked(wanted.to):
             clear(wanted.to)
             source = self._source(1)
@@ -204,7 +204,7 @@ class Export:
                 is_done = await self._write(source, started, begin, writer, saver)
                 await saver.finish()
                 if is_done and not self.manifest.ranges:
-                    raise NodeError(f"{source.path} holds no block that is wanted; see what writes it, and --blocks")
+                    raise NodeError(f"{source.path} has no block of the range. Check the program that writes it, and --blocks.")
                 return is_done
             except BlockRefused as error:
                 raise BlockRefused(error.number, error.reason + advice(wanted.source, error.number, wanted.spec.name)) from None
@@ -215,33 +215,33 @@ class Export:
     def _source(self, first: int) -> BlockSource:
         try:
             return open_source(self.wanted.source, self.chain.state.wire, first)
-        except FileError as error:  # no damage, but no such file, or not one of blocks
+        except FileError as error:  # a missing file, or one without blocks
             raise NodeError(str(error)) from None
 
     def _require_first(self, last: int) -> None:
         if 0 < last < self.wanted.first:
-            raise NodeError(f"{self.wanted.source} has no block {self.wanted.first:,}: its last one is {last:,}; name others with --blocks")
+            raise NodeError(f"{self.wanted.source} has no block {self.wanted.first:,}, its last one is {last:,}. Change --blocks.")
 
     def _start(self, begin: int) -> int:
-        """Start from a snapshot where an export goes on; returns its block, 0 at genesis."""
+        """Load the snapshot for resuming an export. Return its block number, 0 at genesis."""
         if not self.manifest.ranges:
             return 0
         found = resume(self.chain, self.wanted.to / SNAPSHOTS, self.wanted.disk, None, latest=begin - 1)
         return 0 if found is None else found.finish().number
 
     async def _write(self, source: BlockSource, started: int, begin: int, writer: RangeWriter, saver: SnapshotSaver) -> bool:
-        """Export the blocks from `begin` on, after those that the chain has `started` from; returns whether that was all."""
+        """Export the blocks from `begin` on, with a chain at block `started`. Return whether the export is complete."""
         wanted, collector, last = self.wanted, self.collector, self.wanted.last or sys.maxsize
         done = self.manifest.ranges[-1] if self.manifest.ranges else None
-        # Blocks that are exported were checked then. The signature of block 1 shows whose chain it is.
+        # Exported blocks were already checked. The signature of block 1 identifies the chain.
         trusted = 0 if done is None else done.last
         cursor = ChainCursor(self.chain, source, skip_flags=wanted.skip, signed=(1,), trusted=trusted, workers=wanted.workers)
         first, number = begin, 0
-        newest: SignedBlock | None = None  # of the range that isn't committed
+        newest: SignedBlock | None = None  # of the uncommitted range
         async with aclosing(paced(cursor, stop=self.stop)) as blocks:
             async for block in blocks:
                 number = block.number
-                if number <= started:  # of a pipe, which is read from its start
+                if number <= started:  # A pipe is read from its start.
                     continue
                 if newest is not None and newest.number == self.end_of_range(newest.number):
                     await self._commit(writer, first, newest, saver)
@@ -270,23 +270,23 @@ class Export:
     def _require_id(self, block: SignedBlock, done: Range) -> None:
         if block.id.hex() != done.last_id:
             raise NodeError(
-                f"{self.wanted.to} was exported from other blocks than {self.wanted.source} has: block {done.last} is {done.last_id} there,"
-                f" and {block.id.hex()} here; name another folder with --to"
+                f"{self.wanted.to} was exported from other blocks than those of {self.wanted.source}: block {done.last} is {done.last_id}"
+                f" there, but {block.id.hex()} here. Give another folder by --to."
             )
 
     def _add(self, writer: RangeWriter, first: int, *, is_whole: bool = False) -> None:
-        """Give the columns of what was collected to the writer."""
+        """Pass the collected columns to the writer."""
         start = self._start_of(first)
         for name, arrays in self.collector.filled(whole=is_whole):
             dataset = self.datasets[name]
             writer.add(place_of(dataset, self.wanted.form, "blocks", start), dataset, arrays)
 
     def _due(self, number: int) -> set[str]:
-        """Return the tables whose rows are exported after a block, wherever the export ends."""
+        """Return the tables that are due after a block because of their intervals."""
         return {name for name, every in self.wanted.tables.items() if every and not number % every}
 
     def _add_tables(self, writer: RangeWriter, number: int, names: Iterable[str]) -> None:
-        """Give the rows of tables after a block to the writer."""
+        """Pass the rows of tables after a block to the writer."""
         for name in names:
             dataset = self.tables[name]
             place = place_of(dataset, self.wanted.form, "at", number)
@@ -294,16 +294,16 @@ class Export:
                 writer.add(place, dataset, arrays)
 
     def _start_of(self, number: int) -> int:
-        """Return the number that the range of a block is named by."""
+        """Return the nominal start of a block's range."""
         return number // self.wanted.chunk_blocks * self.wanted.chunk_blocks
 
     async def _commit(self, writer: RangeWriter, first: int, block: SignedBlock, saver: SnapshotSaver, *, is_end: bool = False) -> None:
-        """Make the chunks of a range, up to its last block, part of the export; all tables are, where it is the end."""
+        """Commit the chunks of a range up to its last block to the export, at the end with all tables."""
         disk, to = self.wanted.disk, self.wanted.to
         self._add(writer, first, is_whole=True)
         if is_end:
             self._add_tables(writer, block.number, self.wanted.tables.keys() - self._due(block.number))
-        # A range that is written once more must not be named while its files are replaced.
+        # While the files of a range are replaced, the manifest must not list it.
         manifests.save(to, self.manifest, disk)
         chunks = writer.finish()
         if not self._is_swept:
@@ -320,7 +320,7 @@ class Export:
 
 
 def has_size(path: Path, size: int) -> bool:
-    """Return whether there is a file of this size."""
+    """Whether there is a file of this size."""
     try:
         return path.stat().st_size == size
     except OSError:
@@ -328,7 +328,7 @@ def has_size(path: Path, size: int) -> bool:
 
 
 def require_kinds(spec: ChainSpec, only: tuple[str, ...] | None) -> None:
-    """Refuse a name that is no kind of operation of the chain."""
+    """Raise NodeError for a name that is not a kind of operation of the chain."""
     known = [*operations_of_chain(spec), BLOCKS]
     for name in only or ():
         if name not in known:
@@ -336,7 +336,7 @@ def require_kinds(spec: ChainSpec, only: tuple[str, ...] | None) -> None:
 
 
 def sweep(folder: Path, form: Format, named: set[str]) -> None:
-    """Remove the chunks that a manifest doesn't name any more, as those of the end of a chain that has more blocks now."""
+    """Remove chunks that are no longer in the manifest, for example of the former end of a chain that has grown."""
     for top in TOPS:
         for path in sorted((folder / top).rglob(f"*.{form}")):
             if path.relative_to(folder).as_posix() not in named:
@@ -347,19 +347,19 @@ def sweep(folder: Path, form: Format, named: set[str]) -> None:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Keep other exports out of a folder. Raises NodeError when one is at work there."""
+    """Lock a folder against other exports. Raises NodeError if another export has locked it."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
     except BlockingIOError:
-        raise NodeError(f"{folder}: another export writes there; wait for its end, or name another folder with --to") from None
+        raise NodeError(f"{folder}: another export is writing there. Wait for its end, or give another folder by --to.") from None
     finally:
         os.close(descriptor)
 
 
 async def export(wanted: ExportOptions) -> int:
-    """Run an export until it is done or a signal stops it; returns the status of the process."""
+    """Run an export until it is done or a signal stops it. Return the exit status of the process."""
     site = Export(wanted)
     is_done = False
     async with stopped_by_signals(site.stop):

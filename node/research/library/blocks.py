@@ -1,4 +1,4 @@
-"""The blocks of a file, with their transactions and operations, for scripts and notebooks. It knows no state."""
+"""Blocks of a file, with their transactions and operations, for scripts and notebooks."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -18,11 +18,11 @@ Json = Any
 
 
 class Operation:
-    """An operation, or a virtual one, and its place: `block`, `trx`, `op`, `virtual_op`, in the order of which operations are.
+    """An operation, virtual or not, with its position `block`, `trx`, `op`, `virtual_op`, by which operations are ordered.
 
-    `kind` is its name, as `transfer`. `value` is the operation itself, whose fields are attributes (`value.from_`, `value.amount.amount`);
-    `operation["from"]` reads a field by its name in JSON. `virtual_op` is 0 for operations of transactions; `trx` is 4294967295 for
-    virtual ones that no transaction has caused.
+    `kind` is its name, for example `transfer`. `value` is the operation itself, with its fields as attributes (`value.from_`,
+    `value.amount.amount`). `operation["from"]` reads a field by its name in JSON. `virtual_op` is 0 for operations of transactions. `trx`
+    is 4294967295 for virtual operations that no transaction caused.
     """
 
     __slots__ = ("_seconds", "_trx_id", "_wire", "block", "op", "trx", "value", "virtual_op")
@@ -40,7 +40,7 @@ class Operation:
 
     @property
     def trx_id(self) -> str | None:
-        """The id of the transaction, in hex; None where none has caused it."""
+        """The id of the transaction, in hex, or None if no transaction caused it."""
         return None if self._trx_id == ZERO_ID else self._trx_id.hex()
 
     @property
@@ -50,12 +50,12 @@ class Operation:
 
     @property
     def is_virtual(self) -> bool:
-        """Whether the chain did this by itself, so that it is in no transaction."""
+        """Whether the operation is virtual: emitted by the chain, and not in a transaction."""
         return bool(self.value.VIRTUAL)
 
     @property
     def place(self) -> tuple[int, int, int, int]:
-        """The coordinates: block, transaction in it, operation in that, number of the virtual operation."""
+        """The position: block, transaction in it, operation in that, number of the virtual operation."""
         return self.block, self.trx, self.op, self.virtual_op
 
     def __getitem__(self, name: str) -> Any:
@@ -66,7 +66,7 @@ class Operation:
         raise KeyError(name)
 
     def json(self, *, legacy: bool = False) -> Json:
-        """Return it in the form of database_api, `legacy`: of condenser_api."""
+        """Return the operation as JSON in the form of database_api, with `legacy` of condenser_api."""
         dump = self._wire.codecs.dumper(OPERATION, legacy)
         assert dump is not None
         return dump(self.value)
@@ -83,7 +83,7 @@ class Transaction:
 
     @property
     def value(self) -> SignedTransaction:
-        """The transaction as the program holds it."""
+        """The internal transaction object."""
         return self._block.transactions[self.number]
 
     @property
@@ -93,12 +93,12 @@ class Transaction:
 
     @property
     def expiration(self) -> datetime:
-        """When it could enter no block any more."""
+        """The time of expiration, in UTC."""
         return moment(self.value.expiration)
 
     @property
     def operations(self) -> tuple[Operation, ...]:
-        """The operations, in their order."""
+        """The operations, in order."""
         trx, block = self.value, self._block
         return tuple(
             Operation(self._wire, operation, (block.number, self.number, index, 0), block.timestamp, trx.id)
@@ -106,7 +106,7 @@ class Transaction:
         )
 
     def json(self, *, legacy: bool = False) -> Json:
-        """Return it in the form of database_api, `legacy`: of condenser_api."""
+        """Return the transaction as JSON in the form of database_api, with `legacy` of condenser_api."""
         return self._wire.transaction_to_json(self.value, legacy)
 
     def __repr__(self) -> str:
@@ -121,7 +121,7 @@ class Block:
 
     @property
     def number(self) -> int:
-        """The number; the first block has 1."""
+        """The number. The first block has number 1."""
         return self.value.number
 
     @property
@@ -131,7 +131,7 @@ class Block:
 
     @property
     def previous(self) -> str:
-        """The id of the block before, in hex."""
+        """The id of the previous block, in hex."""
         return self.value.previous.hex()
 
     @property
@@ -141,7 +141,7 @@ class Block:
 
     @property
     def witness(self) -> str:
-        """The account that has made it."""
+        """The account of the witness."""
         return self.value.witness
 
     @property
@@ -151,16 +151,16 @@ class Block:
 
     @property
     def transactions(self) -> tuple[Transaction, ...]:
-        """The transactions, in their order."""
+        """The transactions, in order."""
         return tuple(Transaction(self._wire, self.value, number) for number in range(len(self.value.transactions)))
 
     @property
     def operations(self) -> Iterator[Operation]:
-        """The operations of all transactions, in their order."""
+        """The operations of all transactions, in order."""
         return (operation for trx in self.transactions for operation in trx.operations)
 
     def json(self, *, legacy: bool = False) -> Json:
-        """Return it in the form of database_api, without the members that the API adds; `legacy`: of condenser_api."""
+        """Return the block as JSON in the form of database_api, without members added by the API, with `legacy` of condenser_api."""
         return self._wire.block_to_json(self.value, legacy)
 
     def __repr__(self) -> str:
@@ -168,9 +168,9 @@ class Block:
 
 
 class Blocks:
-    """The blocks of a source, in their order. It is iterated once; `with` closes its file, as the end of the iteration does.
+    """Blocks of a source, in order. It can be iterated once. `with` or the end of the iteration closes the file.
 
-    `last` is the number of the last block, 0 where that can't be found without reading everything; `chain` is the chain's name.
+    `last` is the number of the last block, 0 if finding it would need reading the whole source. `chain` is the chain's name.
     """
 
     def __init__(self, source: BlockSource, wire: Wire, last: int | None) -> None:
@@ -205,10 +205,10 @@ class Blocks:
 
 
 def open_blocks(path: str | Path, chain: str | Path | ChainSpec | None = None, *, first: int = 1, last: int | None = None) -> Blocks:
-    """Open blocks `first` to `last` of a file: a block log or JSON lines, plain, gzip or zstd; a folder of such files; a data folder; "-".
+    """Open blocks `first` to `last` of a block log or JSON lines (plain, gzip or zstd), a folder of such files, a data folder, or "-".
 
-    `chain` is the name of a chain, the path of a chain spec, or a spec; without one it is found out by the first block. Nothing of the
-    blocks is checked. Raises UnreadableBlocks, also while they are iterated, and UnknownChain.
+    `chain` is the name of a chain, the path of a chain spec, or a spec. By default the first blocks determine it. The blocks are not
+    checked. Raises UnreadableBlocks, also during the iteration, and UnknownChain.
     """
     wire = Wire(chosen_chain(Path(path), chain))
     with as_data_errors():
@@ -216,5 +216,5 @@ def open_blocks(path: str | Path, chain: str | Path | ChainSpec | None = None, *
 
 
 def moment(seconds: int) -> datetime:
-    """Return a time of the chain, in seconds since 1970, as a datetime in UTC."""
+    """Convert seconds since 1970 to a datetime in UTC."""
     return datetime.fromtimestamp(seconds, UTC)

@@ -1,4 +1,4 @@
-"""The state of a chain at a block, or inside of one, for scripts and notebooks: its tables, and what its API answers there."""
+"""State of a chain at or inside a block, for scripts and notebooks: its tables, and calls of its API."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -21,15 +21,15 @@ from state.chain.chain import Chain
 from state.chain.digest import state_digest
 from state.protocol.spec import ChainSpec
 
-# What a method may work on that is asked for the state of a chain, and nothing else.
+# The context that a method can use if it only reads the state.
 ASKED = frozenset({"state", "chain", "wire", "spec", "show", "service"})
 
 
 class ChainState:
-    """A chain as it was at one moment: `number`, `id` and `time` of its head, `tables`, `call`. Nothing can be changed in it.
+    """Read-only chain at one position: `number`, `id` and `time` of its head, `tables`, `call`.
 
-    Inside of a block (`transactions` isn't None) the head is the block before, and so many transactions of the block are applied.
-    `with` closes the files that blocks are read from; tables stay.
+    Inside a block (`transactions` isn't None) the head is the block before, and `transactions` transactions of the block are applied.
+    `with` closes the files of blocks. Tables remain usable.
     """
 
     def __init__(self, cursor: DataCursor) -> None:
@@ -59,28 +59,28 @@ class ChainState:
 
     @property
     def transactions(self) -> int | None:
-        """How many transactions of the block after the head are applied; None between blocks."""
+        """The number of applied transactions of the block after the head, None between blocks."""
         return None if self._chain.pending_position is None else len(self._chain.pending)
 
     @property
     def digest(self) -> str:
-        """The digest of the state, as `coind replay` prints it: who has the same one has the same state."""
+        """The digest of the state, as in `coind replay`. Equal states have equal digests."""
         return state_digest(self._chain.state)
 
     def block(self, number: int) -> Block:
-        """Return a block up to the head. Raises BeyondEnd, also for an older one that isn't kept (docs/library.md)."""
+        """Return a block up to the head. Raises BeyondEnd, also for an older block that isn't retained (docs/library.md)."""
         found = self._chain.block_by_number(number) if number > 0 else None
         if found is None:
             raise BeyondEnd(number, self.number)
         return Block(self._chain.state.wire, found)
 
     def call(self, method: str, params: Any = ()) -> Any:
-        """Return what a method of the API answers at this moment, as `call("condenser_api.get_accounts", [["alice"]])`.
+        """Call a method of the API at this position, for example `call("condenser_api.get_accounts", [["alice"]])`.
 
-        `params` is a list, or a dict by name. Methods that change the chain or show the node aren't there. Raises CallRefused.
+        `params` is a list, or a dict by name. Methods that change the chain or need a node are not available. Raises CallRefused.
         """
         if (known := METHODS.get(method)) is not None and not is_asking(known):
-            raise CallRefused(method, {"code": DISPATCH_ERROR, "message": "it changes the chain, or shows a node that runs"})
+            raise CallRefused(method, {"code": DISPATCH_ERROR, "message": "it changes the chain, or needs a running node"})
         if self._service is None:
             self._service = new_service(self._chain, self._plugins)
         try:
@@ -104,7 +104,7 @@ class ChainState:
 
 
 class ChainAt(ChainState):
-    """A chain at a block, or inside of one, as `chain_at` returns it."""
+    """A chain at or inside a block, from `chain_at`."""
 
 
 def chain_at(
@@ -115,17 +115,17 @@ def chain_at(
     plugins: Iterable[str] | None = None,
     is_checked: bool = False,
 ) -> ChainAt:
-    """Return a chain as it was after block `at`, 0 for genesis; "100:2" for after the first two transactions of block 100.
+    """Return a chain after block `at` (0: at genesis), or for "100:2" after the first two transactions of block 100.
 
-    `path` and `chain` are as for `open_blocks`; of a data folder the newest snapshot before is taken. `plugins` are the names of plugins
-    in place of those of the chain's spec: their tables and methods are there. With `is_checked` signatures and authorities are checked
-    as well, which is most of the work and leads to the same state. Raises BeyondEnd, RefusedBlock, UnreadableBlocks, UnknownChain and
+    `path` and `chain` are as in `open_blocks`. A data folder's newest snapshot before `at` is used. `plugins` are names of plugins that
+    replace those of the chain's spec and add their tables and methods. With `is_checked`, signatures and authorities are also checked,
+    which is most of the work and leads to the same state. Raises BeyondEnd, RefusedBlock, UnreadableBlocks, UnknownChain and
     InvalidPosition.
     """
     # True is an int.
     point = None if isinstance(at, bool) else BlockPoint.parse(str(at))
     if point is None:
-        raise InvalidPosition(f'{at!r}: expected the number of a block, or "100:2" for after two transactions of block 100')
+        raise InvalidPosition(f'{at!r}: expected a block number, or, for example, "100:2" for two transactions of block 100')
     before, count = point.whole_blocks, point.transactions
     spec = chosen_chain(Path(path), chain)
     cursor = DataCursor(Path(path), spec, plugins, latest=before, is_checked=is_checked, has_all=True)
@@ -144,7 +144,7 @@ def chain_at(
 
 
 def new_service(chain: Chain, plugins: tuple[str, ...]) -> Service:
-    """Return a service of the methods that only ask for the state of a chain; its clock is that of the head block."""
+    """Return a service of the methods that only read the state of a chain. Its clock is the time of the head block."""
     return Service(
         [each for each in METHODS.values() if is_asking(each)],
         wire=chain.state.wire,
@@ -157,5 +157,5 @@ def new_service(chain: Chain, plugins: tuple[str, ...]) -> Service:
 
 
 def is_asking(method: Method) -> bool:
-    """Return whether a method only asks for the state of the chain."""
+    """Whether a method only reads the state of the chain."""
     return not (method.waits or method.loopback_only) and ASKED.issuperset(method.context)

@@ -1,4 +1,4 @@
-"""A chain that is led through the blocks of a source, from genesis or from a snapshot, with the errors of the library."""
+"""Cursor that applies the blocks of a source to a chain, from genesis or a snapshot on, with the errors of the library."""
 
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -23,10 +23,10 @@ from state.protocol.transaction import SignedBlock
 
 
 class DataCursor:
-    """A chain, and the blocks of a source that come after its head.
+    """A chain, and the blocks of a source after its head.
 
-    The chain is at genesis or, of a data folder with snapshots, at the newest one that isn't after block `latest`. With `has_all` the
-    blocks that are applied can be read again later: from a block log where they are in one, else from memory.
+    The chain starts at genesis, or at the newest snapshot of a data folder up to block `latest`. With `has_all`, applied blocks can be
+    read again: from the block log if the source is one, else from memory.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class DataCursor:
     ) -> None:
         self.path = path
         with as_data_errors():
-            # Given ones stand in place of the spec's.
+            # Given plugins replace those of the spec.
             self.plugins = chosen_plugins(spec) if plugins is None else chosen_plugins(spec, plugins, set(spec.plugins) - set(plugins))
         self.chain = chain = Chain(new_state(spec, partial(enable, names=self.plugins)))
         require_unedited(path)
@@ -51,20 +51,20 @@ class DataCursor:
         self._cursor = ChainCursor(chain, source, skip_flags=Skip.NOTHING if is_checked else TRUST_OWN, signed=(1,))
 
     def blocks(self) -> Iterator[SignedBlock]:
-        """Yield the blocks that come after the head; each must be applied before the next. Raises UnreadableBlocks."""
+        """Yield the blocks after the head. Each must be applied before the next. Raises UnreadableBlocks."""
         with as_data_errors():
-            # Not `yield from`, which would end the reading with whoever stops asking.
+            # Not `yield from`, which would close the source when this generator is closed.
             for block in self._cursor.blocks:  # noqa: UP028
                 yield block
 
     def apply(self, block: SignedBlock, transactions: int | None = None) -> None:
-        """Apply the block that follows the head, or only its first `transactions`. Raises RefusedBlock."""
+        """Apply the block after the head, or only its first `transactions`. Raises RefusedBlock."""
         try:
             self._cursor.apply(block, transactions)
         except BlockRefused as error:
             name = self.chain.state.spec.name
             found = chains_of(self.path, error.number, name)
-            more = f"; the blocks are of the chain {' or '.join(found)}, not of {name}" if found else ""
+            more = f". The blocks belong to the chain {' or '.join(found)}, not to {name}." if found else ""
             raise RefusedBlock(error.number, error.reason + more) from error
 
     def lead_to(self, number: int) -> None:
@@ -80,23 +80,23 @@ class DataCursor:
             raise BeyondEnd(number, props.head_block_number)
 
     def following(self) -> SignedBlock:
-        """Return the block that follows the head. Raises BeyondEnd."""
+        """Return the block after the head. Raises BeyondEnd."""
         for block in self.blocks():
             return block
         head = self.chain.state.props.head_block_number
         raise BeyondEnd(head + 1, head)
 
     def stop(self) -> None:
-        """Close the source; older blocks can be read on."""
+        """Close the source. Older blocks can still be read."""
         self._cursor.close()
 
     def close(self) -> None:
-        """Close all files; the chain stays."""
+        """Close all files. The chain remains usable."""
         self.stop()
         self._older.close()
 
 
 def require_unedited(path: Path) -> None:
-    """Raise DataError for a data folder whose chain was changed by hand, which its blocks don't show."""
+    """Raise DataError for a data folder with state edits, which are not in its blocks."""
     if path.is_dir() and (path / EDITS_NAME).exists():
-        raise DataError(f"{path}: the chain was changed by hand, and its blocks alone don't lead to its state; ask a node in the folder")
+        raise DataError(f"{path}: the chain has state edits, so its blocks alone don't lead to its state. Start a node in the folder.")

@@ -1,4 +1,4 @@
-"""Leads a chain through its blocks for a script: each with its operations, virtual ones included, and the rows that it has changed."""
+"""Replays a chain for a script, block by block, with the operations (including virtual ones) and the row changes of each block."""
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
@@ -29,10 +29,10 @@ spelled_name = cache(field_name)
 
 
 class Change(Struct, frozen=True):
-    """What a block has done to a row: the `table` by name, the row's `id` there, and its values before and after, by name.
+    """Effect of a block on a row: the name of its `table`, its `id`, and values by field name before and after the block.
 
-    Of a changed row these are the fields that differ; of a created row `before` is empty and `after` has all fields, of a removed one it
-    is the other way round.
+    For a changed row, the values are the fields that differ. For a created row, `before` is empty and `after` has all fields. For a
+    removed row, `before` has all fields and `after` is empty.
     """
 
     table: str
@@ -43,7 +43,7 @@ class Change(Struct, frozen=True):
 
 
 class BlockStep(Struct, frozen=True):
-    """A block, and what it has done: all operations in the order in which they were applied, and the rows that are not as before."""
+    """A block with its effects: all operations in the order of application, and the changed rows."""
 
     block: Block
     operations: tuple[Operation, ...]
@@ -51,14 +51,14 @@ class BlockStep(Struct, frozen=True):
 
     @property
     def virtual_operations(self) -> tuple[Operation, ...]:
-        """The virtual operations, in their order."""
+        """The virtual operations, in order."""
         return tuple(each for each in self.operations if each.is_virtual)
 
 
 class Replayed(ChainState):
-    """What `replayed` returns: iterate over it once. Between two steps it is the chain as it is after the block: `tables`, `call`.
+    """Iterable of block steps, from `replayed`. Between two steps, `tables` and `call` show the state after the block.
 
-    `with` closes the file, as the end of the iteration does.
+    It can be iterated once. `with` or the end of the iteration closes the file.
     """
 
     def __init__(self, cursor: DataCursor, first: int, last: int | None, has_changes: bool) -> None:
@@ -72,9 +72,9 @@ class Replayed(ChainState):
             yield BlockStep(Block(wire, block), *self._listening.take())
 
     def collect(self, *kinds: str) -> dict[str, Any]:
-        """Lead the chain to the end, and return the operations of these kinds, in their order, as Arrow tables by kind.
+        """Replay to the end, and return the operations of these kinds, in order, as Arrow tables by kind.
 
-        They have the columns of an export (docs/export.md). Needs pyarrow. Raises NotThere for an unknown kind, and MissingLibrary.
+        The columns are those of an export (docs/export.md). Needs pyarrow. Raises NotThere for an unknown kind, and MissingLibrary.
         """
         arrow = extra("pyarrow", "operations as Arrow")
         from node.research.columns.column_buffer import ColumnBuffer
@@ -99,7 +99,7 @@ class Replayed(ChainState):
         return {kind: arrow.Table.from_batches(some, schemas[kind]) for kind, some in batches.items()}
 
     def _applied(self, watch: Callable[[], None]) -> Iterator[SignedBlock]:
-        """Yield the blocks that are wanted, each once it is applied; `watch` is called before the first."""
+        """Apply and yield the requested blocks. `watch` is called before the first one."""
         with self:
             self._cursor.lead_to(self._first - 1)
             watch()
@@ -109,7 +109,7 @@ class Replayed(ChainState):
 
 
 class BlockRecorder:
-    """Hears the operations of a block as they are applied, and reads what it has changed from the journal before that is cut."""
+    """Records the operations of a block as they are applied, and its row changes from the journal before the journal is truncated."""
 
     def __init__(self, chain: Chain, has_changes: bool) -> None:
         self._chain, self._has_changes = chain, has_changes
@@ -119,14 +119,14 @@ class BlockRecorder:
         self._block = SignedBlock()
 
     def begin(self) -> None:
-        """Listen from now on: first before a block, and last after it."""
+        """Register the listeners: as the first before a block, and as the last after it."""
         listeners = self._chain.state.listeners
         listeners.before_block.insert(0, self._before)
         listeners.watch_operations(self._hear)
         listeners.after_block.append(self._after)
 
     def take(self) -> tuple[tuple[Operation, ...], tuple[Change, ...]]:
-        """Return what was heard of the last block."""
+        """Return the operations and changes of the last block."""
         return tuple(self._operations), self._changes
 
     def _before(self, state: State, block: SignedBlock) -> None:
@@ -145,7 +145,7 @@ class BlockRecorder:
 
 
 def change_of(spec: ChainSpec, change: journal.RowChange) -> Change:
-    """Return a change of a row as scripts see it."""
+    """Convert a row change for scripts."""
     before, after = change.before, change.after
     if change.kind == journal.CREATED:
         before, after = {}, whole(change.row, after)
@@ -156,13 +156,13 @@ def change_of(spec: ChainSpec, change: journal.RowChange) -> Change:
 
 
 def whole(row: Row, values: dict[str, Any]) -> dict[str, Any]:
-    """Return all values of a row, given those that a new row doesn't have by itself."""
+    """Return all values of a row, given those that differ from the defaults of a new row."""
     new = type(row)()
     return {name: values[name] if name in values else getattr(new, name) for name in new.__struct_fields__ if name != ID}
 
 
 def spelled(spec: ChainSpec, values: dict[str, Any]) -> dict[str, Any]:
-    """Return values under the names that a chain's clients know."""
+    """Return values by field names in the chain's spelling."""
     return {spelled_name(spec, name): value for name, value in values.items()}
 
 
@@ -176,11 +176,11 @@ def replayed(
     has_changes: bool = True,
     is_checked: bool = False,
 ) -> Replayed:
-    """Return the blocks `first` to `last` of a source, each a Step: the block, its operations with virtual ones, and changed rows.
+    """Replay the blocks `first` to `last` of a source. Each BlockStep has the block, its operations with virtual ones, and changed rows.
 
-    `path` and `chain` are as for `open_blocks`; blocks before `first` are applied silently, from a snapshot on where there is one.
-    `plugins`, by name, have their tables as well. Without `has_changes` no rows are compared, which is faster.
-    Memory doesn't grow with the number of blocks, but for the state's own. Raises what `chain_at` raises, most of it while it is iterated.
+    `path` and `chain` are as in `open_blocks`. Blocks before `first` are applied without a step, from a snapshot on if there is one.
+    `plugins`, by name, add their tables. Without `has_changes`, rows are not compared, which is faster. Memory doesn't grow with the
+    number of blocks, except for the state. Raises the errors of `chain_at`, most of them during the iteration.
     """
     spec = chosen_chain(Path(path), chain)
     cursor = DataCursor(Path(path), spec, plugins, latest=first - 1, is_checked=is_checked, has_all=False)

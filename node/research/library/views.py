@@ -1,6 +1,6 @@
-"""The tables of a state as scripts read them: by name, by index, row by row, as Arrow and as DataFrames. Nothing here can write.
+"""Read-only tables of a state for scripts: by name, by index, row by row, as Arrow and as DataFrames.
 
-A row is a frozen copy, made when it is read: no value of it leads back into the state.
+A row is a frozen copy, made when it is read, without references into the state.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,10 +23,10 @@ from state.tables import State
 
 
 class RowView(Struct, frozen=True):
-    """The values of a row at the moment when it was read; fields are attributes, as `row.balance`, an underscore after `from_`."""
+    """Copy of a row's values from when it was read. Fields are attributes, for example `row.balance`, or `row.from_` for `from`."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the values by the names that they have in columns: `from`, not `from_`."""
+        """Return the values by column name: `from`, not `from_`."""
         return {name.rstrip("_"): value for name, value in asdict(self).items()}
 
     if TYPE_CHECKING:  # the fields are those of the table
@@ -36,7 +36,7 @@ class RowView(Struct, frozen=True):
 
 @cache
 def view_class(cls: type[Row], spec: ChainSpec) -> type[RowView]:
-    """Return the class of the copies of rows, with the fields as a chain spells them."""
+    """Return the class of row copies, with fields in the chain's spelling."""
     fields = [(spec.spell(name), Any) for name in cls.__struct_fields__]
     made: type[RowView] = defstruct(cls.__name__, fields, bases=(RowView,), frozen=True)  # type: ignore[assignment]
     return made
@@ -53,29 +53,29 @@ class Copies:
         return self._class(*astuple(row))
 
     def maybe(self, row: Row | None) -> RowView | None:
-        """Return a copy of a row, None for None."""
+        """Return a copy of a row, or None for None."""
         return None if row is None else self.one(row)
 
     def each(self, rows: Iterator[Any]) -> Iterator[RowView]:
-        """Yield copies of rows. The chain must not go on meanwhile: then RuntimeError is raised."""
+        """Yield copies of rows. Raises RuntimeError if the chain changes meanwhile."""
         return map(self.one, rows)
 
 
 class UniqueView:
-    """An index that finds one row by its key: `index["alice"]`, `index["alice", "permlink"]`."""
+    """A unique index, which finds a row by its key: `index["alice"]`, `index["alice", "permlink"]`."""
 
     def __init__(self, name: str, fields: tuple[str, ...], index: UniqueIndex[Any] | OrderedIndex[Any], copies: Copies) -> None:
         self.name, self.fields = name, fields
         self._index, self._copies = index, copies
 
     def get(self, *key: Any) -> RowView | None:
-        """Return the row of a key, given part by part, or None."""
+        """Return the row with a key, given as separate parts, or None."""
         if len(key) != len(self.fields):
             raise NotThere(f"{self.name} finds rows by {', '.join(self.fields)}: {len(key)} of {len(self.fields)} were given")
         return self._copies.maybe(self._index.get(*key))
 
     def __getitem__(self, key: Any) -> RowView:
-        """Return the row of a key, a tuple where it has several parts. Raises NotThere."""
+        """Return the row with a key, a tuple if it has several parts. Raises NotThere."""
         row = self.get(*(key if isinstance(key, tuple) else (key,)))
         if row is None:
             raise NotThere(f"{self.name} has no row {key!r}")
@@ -86,17 +86,17 @@ class UniqueView:
 
 
 class OrderedView(UniqueView):
-    """An index that is read in its order; `fields` are those that it reads. Only a unique one finds rows by whole keys.
+    """An ordered index. `fields` are the fields of its key. Only a unique one finds rows by whole keys.
 
-    A prefix is the values of the first parts of the order; for a part that descends its value as it is in the row.
+    A prefix has the values of the first parts of the key, also for descending parts.
     """
 
     _index: OrderedIndex[Any]
 
     def get(self, *key: Any) -> RowView | None:
-        """Return the row of a key, given part by part, or None; of a unique index only."""
+        """Return the row with a key, given as separate parts, or None. Only for a unique index."""
         if self._index.keys is None:
-            raise NotThere(f"{self.name} isn't unique: read it by .equal(...), .starting(...) or .before(...)")
+            raise NotThere(f"{self.name} isn't unique. Use .equal(...), .starting(...) or .before(...).")
         return super().get(*key)
 
     def __len__(self) -> int:
@@ -109,44 +109,44 @@ class OrderedView(UniqueView):
         return self._copies.each(reversed(self._index))
 
     def first(self) -> RowView | None:
-        """Return the first row, None when there is none."""
+        """Return the first row, or None."""
         return self._copies.maybe(self._index.first())
 
     def last(self) -> RowView | None:
-        """Return the last row, None when there is none."""
+        """Return the last row, or None."""
         return self._copies.maybe(self._index.last())
 
     def equal(self, *prefix: Any) -> Iterator[RowView]:
-        """Yield the rows whose key begins with a prefix."""
+        """Yield the rows whose key starts with a prefix."""
         return self._copies.each(self._index.equal(*prefix))
 
     def starting(self, *prefix: Any) -> Iterator[RowView]:
-        """Yield the rows from the first on that isn't below a prefix."""
+        """Yield the rows at or after a prefix."""
         return self._copies.each(self._index.starting(*prefix))
 
     def after(self, *prefix: Any) -> Iterator[RowView]:
-        """Yield the rows from the first on beyond all with a prefix."""
+        """Yield the rows after all rows with a prefix."""
         return self._copies.each(self._index.after(*prefix))
 
     def before(self, *prefix: Any) -> Iterator[RowView]:
-        """Yield the rows below a prefix, backwards."""
+        """Yield the rows before a prefix in reverse order."""
         return self._copies.each(self._index.before(*prefix))
 
     def between(self, start: Any, stop: Any) -> Iterator[RowView]:
-        """Yield the rows from the first on that isn't below one prefix, up to those that aren't below the other one."""
+        """Yield the rows at or after one prefix and before another."""
         first, last = (each if isinstance(each, tuple) else (each,) for each in (start, stop))
         return self._copies.each(rows_between(self._index, first, last))
 
 
 def rows_between(index: OrderedIndex[Any], first: tuple[Any, ...], last: tuple[Any, ...]) -> Iterator[Any]:
-    """Yield the rows of an index from one prefix up to another."""
+    """Yield the rows of an index at or after one prefix and before another."""
     count = index.position(*last) - index.position(*first)
-    for row, _ in zip(index.starting(*first), range(count)):  # noqa: B905 - the second ends it
+    for row, _ in zip(index.starting(*first), range(count)):  # noqa: B905 - the second one is shorter
         yield row
 
 
 class TableView:
-    """A table: its rows by id when it is iterated, by key in `[...]`, and by its indices, as `accounts.by_name`."""
+    """A table. Iterate it by id, read rows by key with `[...]`, or use an index, for example `accounts.by_name`."""
 
     def __init__(self, state: State, name: str, table: Table[Any]) -> None:
         self.name = name
@@ -165,7 +165,7 @@ class TableView:
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """The names of the fields of a row, as attributes."""
+        """The attribute names of a row's fields."""
         return tuple(self._state.spec.spell(name) for name in self._table.ROW.__struct_fields__)
 
     def __len__(self) -> int:
@@ -179,7 +179,7 @@ class TableView:
         return self._copies.maybe(self._table.get(row_id))
 
     def by(self, index: str) -> Any:
-        """Return an index by its name: a UniqueView or an OrderedView. Raises NotThere."""
+        """Return an index by its name, as a UniqueView or an OrderedView. Raises NotThere."""
         if index not in self._indices:
             raise NotThere(f"{self.name} has no index {index}; {alternatives(index, self._indices)}")
         return self._indices[index]
@@ -193,11 +193,11 @@ class TableView:
             raise AttributeError(str(error)) from None
 
     def get(self, *key: Any) -> RowView | None:
-        """Return the row of a key, given part by part, or None: by the first unique index with so many fields."""
+        """Return the row with a key, given as separate parts, or None. Uses the first unique index with as many fields."""
         return self._unique(len(key)).get(*key)
 
     def __getitem__(self, key: Any) -> RowView:
-        """Return the row of a key, a tuple where it has several parts, by the first unique index with so many fields. Raises NotThere."""
+        """Return the row with a key, a tuple if it has several parts. Uses the first unique index with as many fields. Raises NotThere."""
         return self._unique(len(key) if isinstance(key, tuple) else 1)[key]
 
     def __contains__(self, key: Any) -> bool:
@@ -208,22 +208,22 @@ class TableView:
         unique = {name: one.fields for name, one in declared.items() if isinstance(one, Unique) or one.unique}
         found = next((name for name, fields in unique.items() if len(fields) == size), None)
         if found is None:
-            known = "; ".join(f"{name}: {', '.join(fields)}" for name, fields in unique.items()) or "none"
-            raise NotThere(f"{self.name} has no unique index of {size} fields; unique are {known}")
+            known = ", ".join(f"{name} ({', '.join(fields)})" for name, fields in unique.items()) or "none"
+            raise NotThere(f"{self.name} has no unique index of {size} fields. Its unique indices are {known}.")
         return self._indices[found]
 
-    # -------------------------------------------------------------- for other libraries
+    # -------------------------------------------------------------- Arrow and pandas
 
     def batches(self) -> Iterator[Any]:
-        """Yield the rows by id as Arrow record batches. Needs pyarrow; raises MissingLibrary. Columns: docs/export.md."""
+        """Yield the rows by id as Arrow record batches (columns: docs/export.md). Needs pyarrow. Raises MissingLibrary."""
         return iter(self._arrow().batches())
 
     def arrow(self) -> Any:
-        """Return all rows by id as one Arrow table. Needs pyarrow; raises MissingLibrary."""
+        """Return all rows by id as one Arrow table. Needs pyarrow. Raises MissingLibrary."""
         return self._arrow().whole()
 
     def frame(self) -> Any:
-        """Return all rows by id as a pandas DataFrame; integers with gaps are Int64. Needs pyarrow and pandas. Raises MissingLibrary."""
+        """Return all rows by id as a pandas DataFrame. Nullable integers are Int64. Needs pyarrow and pandas. Raises MissingLibrary."""
         return frame_of(self.arrow())
 
     def _arrow(self) -> Any:
@@ -245,7 +245,7 @@ def declarations(cls: type[Table[Any]]) -> Iterator[tuple[str, Unique | Ordered]
 
 
 class Tables(Mapping[str, TableView]):
-    """The tables of a state by name, those of plugins with the plugin's in front."""
+    """Tables of a state by name. Tables of plugins have the plugin's name as prefix."""
 
     def __init__(self, state: State) -> None:
         self._state = state
@@ -270,7 +270,7 @@ class Tables(Mapping[str, TableView]):
 
 
 def extra(module: str, what: str) -> Any:
-    """Return a library that only some users have. Raises MissingLibrary."""
+    """Import an optional library. Raises MissingLibrary."""
     try:
         return load_extra(module, "data", what=what)
     except NodeError as error:
@@ -278,7 +278,7 @@ def extra(module: str, what: str) -> Any:
 
 
 def frame_of(table: Any) -> Any:
-    """Return an Arrow table as a DataFrame. Whole numbers with gaps become Int64, not floats, which would round them."""
+    """Convert an Arrow table to a DataFrame. Nullable integers become Int64, since floats would round them."""
     pandas, arrow = extra("pandas", "a DataFrame"), extra("pyarrow", "a DataFrame")
     whole = {arrow.int32(): pandas.Int32Dtype(), arrow.int64(): pandas.Int64Dtype(), arrow.bool_(): pandas.BooleanDtype()}
     columns = {

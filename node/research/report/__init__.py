@@ -1,1 +1,1 @@
-"""A report of a chain up to a block: one page of HTML that needs no network, with pictures and the numbers behind them."""
+"""Reports of a chain up to a block: one HTML page with charts and their numbers, which works offline."""

@@ -1,4 +1,4 @@
-"""The page of a report: its numbers as tables in HTML, and a script that draws them. All of it is in the file; nothing is loaded."""
+"""HTML page of a report: its numbers as tables, and a script that draws charts. The file is self-contained and loads nothing."""
 
 from base64 import b64encode
 from decimal import Decimal
@@ -17,9 +17,9 @@ HERE = Path(__file__).parent / "web"
 MAIN = PREFIX + "report.js"
 TYPES = {".js": "text/javascript", ".css": "text/css"}
 SHOWN_MAX = 500  # rows of a table in the page
-FROM_ZERO = ("area", "bars")  # what is drawn as an area shows nothing true unless it begins at zero
+FROM_ZERO = ("area", "bars")  # kinds of series that are only true with an axis from zero
 
-# Nothing runs but the script of the page and what it holds, and nothing is loaded.
+# Allows only the page's own script and embedded modules, and loads nothing.
 POLICY = "default-src 'none'; script-src {script} data:; style-src 'unsafe-inline' data:; base-uri 'none'; form-action 'none'"
 PAGE = """<!doctype html>
 <html lang="en">
@@ -63,19 +63,19 @@ def page(title: str, facts: list[tuple[str, str]], parts: list[PictureData], spa
         facts="".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in facts),
         parts="\n".join(part_text(part) for part in parts),
         foot=escape(foot),
-        # No text in it can end the script element.
+        # Escaped, so that no text can end the script element.
         numbers=msgspec.json.encode(drawn).decode().replace("<", "\\u003c"),
         script=script,
     )
 
 
 def is_drawn(part: PictureData) -> bool:
-    """Whether a part has a picture: one number makes none."""
+    """Whether a part has a chart, which needs more than one row."""
     return bool(part.series) and len(part.rows) > 1
 
 
 def part_text(part: PictureData) -> str:
-    """Return a part of the page."""
+    """Return the HTML of a part."""
     picture = part.picture
     if part.missing:
         body = f'<p class="note">Not in this export: {escape(part.missing)}.</p>'
@@ -89,7 +89,7 @@ def part_text(part: PictureData) -> str:
 
 
 def table(part: PictureData) -> str:
-    """Return the numbers of a part as a table, the last SHOWN_MAX of them."""
+    """Return the last SHOWN_MAX rows of a part as an HTML table."""
     head = "".join(f'<th scope="col"{css(part.rows[0][i])}>{escape(title)}</th>' for i, title in enumerate(part.titles))
     rows = ("".join(f"<td{css(value)}>{escape(text_of(value))}</td>" for value in row) for row in part.rows[-SHOWN_MAX:])
     body = "\n".join(f"<tr>{row}</tr>" for row in rows)
@@ -100,19 +100,19 @@ def table(part: PictureData) -> str:
 
 
 def css(value: Any) -> str:
-    """Return the class of a cell."""
+    """Return the class attribute of a cell."""
     return "" if isinstance(value, str) else ' class="number"'
 
 
 def text_of(value: Any) -> str:
-    """Return a value as people read it."""
+    """Return a value as text."""
     if value is None:
         return "–"
     return value if isinstance(value, str) else f"{value:,}" if isinstance(value, int | Decimal) else f"{value:,.6f}"
 
 
 def drawing(part: PictureData, span: Span) -> dict[str, Any]:
-    """Return what the explorer's Chart draws of a part: its properties, with all numbers."""
+    """Return the properties of the explorer's Chart for a part, with all numbers."""
     picture, places = part.picture, {title: i for i, title in enumerate(part.titles)}
     series = []
     for each in part.series:
@@ -136,7 +136,7 @@ def drawing(part: PictureData, span: Span) -> dict[str, Any]:
 
 
 def script_text() -> str:
-    """Return the script: the explorer's chart and what that needs as one module, with the libraries as data."""
+    """Return the script: the explorer's chart and its imports as one module, with the libraries as data URLs."""
     sources = {PREFIX + path.relative_to(ROOT).as_posix(): path.read_text() for path in sorted((ROOT / "app").rglob("*.js"))}
     text = joined({**sources, MAIN: (HERE / "report.js").read_text()}, MAIN)
     for path in sorted((ROOT / "vendor").iterdir()):
@@ -147,16 +147,16 @@ def script_text() -> str:
 
 
 def style_text() -> str:
-    """Return the style sheets: the explorer's, and what a page by itself needs."""
+    """Return the style sheets: the explorer's, and that of a standalone page."""
     sheets = [ROOT / sheet.removeprefix(PREFIX) for sheet in SHEETS]
     return "".join(path.read_text() for path in (*sheets, HERE / "report.css"))
 
 
 def data_url(path: Path) -> str:
-    """Return a file as an address that holds it."""
+    """Return a file as a data URL."""
     return f"data:{TYPES[path.suffix]};base64,{b64encode(path.read_bytes()).decode()}"
 
 
 def hash_of(text: str) -> str:
-    """Return how a policy names an inline script."""
+    """Return the hash of an inline script for the policy."""
     return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"

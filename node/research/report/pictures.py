@@ -1,4 +1,4 @@
-"""What a report shows: each picture declared once, with its question to an export, its columns, and how it is drawn."""
+"""Charts of a report, each declared once with its query, its columns and its form."""
 
 from typing import Literal
 
@@ -8,7 +8,7 @@ Kind = Literal["line", "area", "steps-line", "steps", "bars", "candles"]
 
 
 class Series(Struct, frozen=True):
-    """A line of a picture: its label, the column that it shows (four of them for candles), how, and at which axis."""
+    """A series of a chart: its label, its column (four for candles), its kind and its axis."""
 
     label: str
     columns: tuple[str, ...]
@@ -17,12 +17,12 @@ class Series(Struct, frozen=True):
 
 
 class Picture(Struct, frozen=True, kw_only=True):
-    """A part of a report. `needs` are the views that it asks; the first column of `query` is what runs from left to right.
+    """A part of a report. `needs` are the views of its query. The first column of `query` is the x axis.
 
-    In the query `{at}` stands for the last block, `{width}` for the blocks of a period, `{fund}` for the column of the vesting fund.
-    `titles` are the headings of its columns. Without `series` it is a table alone. `is_by_block` is whether the first column has blocks:
-    the time of each comes beside it. `is_filled` puts zeros where a period has no row. `is_spread` makes columns of the values of the
-    second column, filled from the third.
+    In the query, `{at}` stands for the last block, `{width}` for the blocks per period, `{fund}` for the column of the vesting fund.
+    `titles` are the column headings. Without `series`, the part is only a table. `is_by_block` means that the first column has blocks,
+    so a column with their times is added. `is_filled` adds rows of zeros for periods without a row. `is_spread` pivots the values of the
+    second column to columns, filled from the third.
     """
 
     key: str
@@ -40,7 +40,7 @@ class Picture(Struct, frozen=True, kw_only=True):
 
 
 PERIOD = "((block - 1) // {width}) * {width} + 1"
-# What an account does by itself; the first of those that must sign.
+# Actions of accounts, with the first required signer.
 ACTS = """
     SELECT block, voter AS account FROM vote
     UNION ALL SELECT block, author FROM comment
@@ -59,19 +59,19 @@ PICTURES = (
     Picture(
         key="supply",
         title="Supply and vesting",
-        text="All COIN there is, and how much of it lies in the vesting fund.",
+        text="The supply of COIN, and its share in the vesting fund.",
         needs=("global_properties_at",),
         query="""
             SELECT at_block, coins(current_supply), coins({fund}), percent({fund}, current_supply)
             FROM global_properties_at WHERE at_block <= {at} ORDER BY at_block""",
         titles=("Block", "COIN", "of it vested", "%"),
         series=(Series("COIN", ("COIN",), "steps-line"), Series("Vested", ("of it vested",), "steps-line", "right")),
-        unit="COIN; vested on the right",
+        unit="COIN (vested: right axis)",
     ),
     Picture(
         key="debt",
         title="SBD",
-        text="SBD in circulation, which the chain owes its holders.",
+        text="SBD in circulation, the debt of the chain to their holders.",
         needs=("global_properties_at",),
         query="SELECT at_block, coins(current_sbd_supply) FROM global_properties_at WHERE at_block <= {at} ORDER BY at_block",
         titles=("Block", "SBD"),
@@ -81,7 +81,7 @@ PICTURES = (
     Picture(
         key="operations",
         title="Operations by kind",
-        text="What transactions hold, in each period: the three kinds that are sent most, and all others together.",
+        text="Operations of transactions per period: the three most frequent kinds, and all others together.",
         needs=("operations",),
         query=f"""
             SELECT {PERIOD} AS period, kind, count(*) FROM operations
@@ -89,12 +89,12 @@ PICTURES = (
         titles=("Block",),
         is_spread=True,
         is_filled=True,
-        unit="operations in a period",
+        unit="operations per period",
     ),
     Picture(
         key="active",
         title="Active accounts",
-        text="Accounts that voted, posted, transferred or placed an order in each period. An account is no person.",
+        text="Accounts that voted, posted, transferred or placed an order in each period. A person can have several accounts.",
         needs=("vote", "comment", "transfer", "limit_order_create"),
         query=f"""
             SELECT {PERIOD} AS period, count(DISTINCT account) FROM ({ACTS})
@@ -102,12 +102,12 @@ PICTURES = (
         titles=("Block", "Accounts"),
         series=(Series("Accounts", ("Accounts",), "bars"),),
         is_filled=True,
-        unit="accounts in a period",
+        unit="accounts per period",
     ),
     Picture(
         key="payouts",
         title="Payouts",
-        text="What posts were paid, authors, beneficiaries and curators together, in SBD at the price of the time.",
+        text="Payouts of posts to authors, beneficiaries and curators together, in SBD at the price of the time.",
         needs=("comment_reward",),
         query=f"""
             SELECT {PERIOD} AS period, count(*), coins(sum(payout)) FROM comment_reward
@@ -115,12 +115,12 @@ PICTURES = (
         titles=("Block", "Posts", "SBD"),
         series=(Series("SBD", ("SBD",), "bars"),),
         is_filled=True,
-        unit="SBD in a period",
+        unit="SBD per period",
     ),
     Picture(
         key="distribution",
-        title="Who the payouts went to",
-        text="How much of all payouts the authors who got least have together. Equal parts would be the straight line.",
+        title="Distribution of payouts",
+        text="The share of all payouts of the authors with the lowest payouts. The straight line shows equal payouts.",
         needs=("comment_reward",),
         query="""
             WITH rewards AS (
@@ -153,12 +153,12 @@ PICTURES = (
         titles=("Block", "Blocks", "Missed"),
         series=(Series("Blocks", ("Blocks",), "steps-line"), Series("Missed", ("Missed",), "steps-line", "right")),
         is_filled=True,
-        unit="slots in a period; missed on the right",
+        unit="slots per period (missed: right axis)",
     ),
     Picture(
         key="witnesses",
         title="Witnesses",
-        text="Who made the blocks, the thirty with most of them; and how many slots each has missed since it is one.",
+        text="The thirty witnesses with the most blocks, and all missed slots of each.",
         needs=("blocks", "witnesses_at"),
         query="""
             WITH made AS (SELECT witness, count(*) AS made FROM blocks WHERE block <= {at} GROUP BY witness),
@@ -171,7 +171,7 @@ PICTURES = (
     Picture(
         key="feed",
         title="Price feed",
-        text="What witnesses publish as the price of a COIN: the median of what was published in each period.",
+        text="The price of a COIN: the median of the prices that witnesses published in each period.",
         needs=("feed_publish",),
         query=f"""
             SELECT {PERIOD} AS period, count(*), round(median(CASE WHEN exchange_rate_base_symbol = chain.sbd
@@ -184,7 +184,7 @@ PICTURES = (
     Picture(
         key="trades",
         title="Trades",
-        text="First, highest, lowest and last price of the trades of each period; green where it rose.",
+        text="First, highest, lowest and last price of the trades in each period. Green means that the price rose.",
         needs=("fill_order",),
         query=f"""
             WITH trades AS ({TRADES}), prices AS (
@@ -200,7 +200,7 @@ PICTURES = (
     Picture(
         key="richest",
         title="Richest accounts",
-        text="The twenty accounts with most VESTS. What was delegated counts for its owner.",
+        text="The twenty accounts with the most VESTS. Delegated VESTS count for their owner.",
         needs=("accounts_at",),
         query="""
             WITH newest AS (SELECT * FROM accounts_at WHERE at_block = (SELECT max(at_block) FROM accounts_at WHERE at_block <= {at}))

@@ -1,4 +1,4 @@
-"""Asks an export what a report shows."""
+"""Queries an export for the data of a report."""
 
 from collections import Counter
 from datetime import UTC, datetime
@@ -14,7 +14,7 @@ from node.runtime.errors import NodeError
 PERIODS_MAX = 120
 WIDTHS = [digit * 10**zeros for zeros in range(9) for digit in (1, 2, 5)]  # blocks
 TIME = "Time (UTC)"
-KINDS_SHOWN = 3  # and the others together: there are four colours
+KINDS_SHOWN = 3  # plus one series for the others, since there are four colours
 REST = "others"
 FUND = "total_vesting_fund_"
 
@@ -22,7 +22,7 @@ Row = tuple[Any, ...]
 
 
 class Span(Struct, frozen=True):
-    """The blocks of a report, the times of the first and the last, in seconds since 1970, and the blocks of a period of its pictures."""
+    """Block range of a report, with the times of its first and last block in seconds since 1970, and the blocks per period."""
 
     first: int
     last: int
@@ -32,7 +32,7 @@ class Span(Struct, frozen=True):
 
 
 class PictureData(Struct, frozen=True):
-    """A picture with its numbers; `missing` names what the export doesn't have of it."""
+    """A chart with its numbers. `missing` lists the data that the export lacks."""
 
     picture: Picture
     titles: tuple[str, ...] = ()
@@ -42,20 +42,20 @@ class PictureData(Struct, frozen=True):
 
 
 def span_of(connection: Any, at: int | None) -> Span:
-    """Return what a report is about. Raises NodeError where the export hasn't got that."""
+    """Return the block range of a report. Raises NodeError if the export doesn't have it."""
     query = "SELECT min(block), max(block), CAST(min(epoch(time)) AS BIGINT), CAST(max(epoch(time)) AS BIGINT) FROM blocks"
     first, last, _, _ = connection.execute(query).fetchone()
     if first is None:
-        raise NodeError("the export has no blocks; export without --only, or with blocks among its names")
+        raise NodeError("the export has no blocks. Export without --only, or include blocks in it.")
     if at is not None and not first <= at <= last:
-        raise NodeError(f"--at {at}: the blocks end with {last}, and begin with {first}")
+        raise NodeError(f"--at {at}: expected a block from {first} to {last}")
     first, last, begin, end = connection.execute(f"{query} WHERE block <= {last if at is None else at}").fetchone()
     width = next(width for width in WIDTHS if (last - first) // width < PERIODS_MAX)
     return Span(first, last, begin, end, width)
 
 
 def facts_of(connection: Any, span: Span) -> list[tuple[str, str]]:
-    """Return what stands at the top: pairs of a name and a text."""
+    """Return the facts at the top of a report, as pairs of name and text."""
     blocks, transactions, operations = connection.execute(
         f"SELECT count(*), sum(transactions), sum(operations) FROM blocks WHERE block <= {span.last}"
     ).fetchone()
@@ -71,19 +71,19 @@ def facts_of(connection: Any, span: Span) -> list[tuple[str, str]]:
 
 
 def time_text(seconds: int) -> str:
-    """Return a time as people read it."""
+    """Return a time as text."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
 def answers(connection: Any, manifest: Manifest, span: Span) -> list[PictureData]:
-    """Return all parts of a report with their numbers."""
+    """Return all charts of a report with their numbers."""
     views = {name for (name,) in connection.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall()}
     fund = next((name for name in manifest.schema.get("tables/table=global_properties", {}) if is_fund(name)), "")
     return [_answered(connection, each, views, span, fund) for each in PICTURES]
 
 
 def is_fund(name: str) -> bool:
-    """Whether a column is that of the vesting fund: the brand word is in its name."""
+    """Whether a column is the vesting fund. Its name includes the chain's brand."""
     return name.startswith(FUND) and not name.endswith("_symbol")
 
 
@@ -92,7 +92,7 @@ def _answered(connection: Any, picture: Picture, views: set[str], span: Span, fu
     if absent:
         return PictureData(picture, missing=", ".join(name.removesuffix("_at") for name in absent))
     query = picture.query.format(at=span.last, width=span.width, fund=fund)
-    # By Arrow: DuckDB's own times with a zone need one more library.
+    # Through Arrow, since DuckDB's own conversion of times with a zone needs another library.
     found = connection.sql(query).to_arrow_table()
     rows = list(zip(*(column.to_pylist() for column in found.columns), strict=True))
     titles, series = picture.titles, picture.series
@@ -107,14 +107,14 @@ def _answered(connection: Any, picture: Picture, views: set[str], span: Span, fu
 
 
 def filled(rows: list[Row], span: Span, columns: int) -> list[Row]:
-    """Return rows of periods with zeros for those that have none."""
+    """Return the rows of all periods, with zeros for periods without a row."""
     known = {row[0]: row for row in rows}
     first = (span.first - 1) // span.width * span.width + 1
     return [known.get(period, (period, *(0,) * (columns - 1))) for period in range(first, span.last + 1, span.width)]
 
 
 def timed(connection: Any, rows: list[Row]) -> list[Row]:
-    """Return rows that begin with a block with the time of that block in their second column, None for a block that isn't there."""
+    """Insert the time of the block in each row's first column as its second column, None for an unknown block."""
     numbers = ", ".join(str(row[0]) for row in rows) or "0"
     found = connection.execute(f"SELECT block, CAST(epoch(time) AS BIGINT) FROM blocks WHERE block IN ({numbers})").fetchall()
     times = {number: time_text(seconds) for number, seconds in found}
@@ -122,7 +122,7 @@ def timed(connection: Any, rows: list[Row]) -> list[Row]:
 
 
 def spread(rows: list[Row]) -> tuple[list[str], list[Row]]:
-    """Return rows of (block, name, count) as one row a block, with a column for each of the names that count most, and their titles."""
+    """Pivot rows of (block, name, count) to one row per block. Return the column titles, the most frequent names, and the rows."""
     sums = Counter[str]()
     for _, name, count in rows:
         sums[name] += count
@@ -136,5 +136,5 @@ def spread(rows: list[Row]) -> tuple[list[str], list[Row]]:
 
 
 def number(value: Any) -> float | int | None:
-    """Return a value as a picture needs it."""
+    """Return a value as a number for a chart, or None."""
     return float(value) if isinstance(value, Decimal) else value if isinstance(value, int | float) else None

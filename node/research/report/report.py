@@ -1,4 +1,4 @@
-"""Makes a report of an export, or of blocks, which it exports first."""
+"""Writes a report of an export, or of blocks, which it exports first."""
 
 import gc
 import tempfile
@@ -21,15 +21,15 @@ from state.chain.skip import Skip
 from state.protocol.spec import ChainSpec
 from state.protocol.transaction import Wire
 
-MOMENTS = 200  # after so many blocks of all the supply is looked at
-MOMENTS_EVERY = 10_000  # blocks, where it isn't known how many there are
+MOMENTS = 200  # samples of the supply over all blocks
+MOMENTS_EVERY = 10_000  # the interval of samples in blocks, if the number of blocks is unknown
 CHUNK_BLOCKS = 100_000
 
 
 def report(source: Path, spec: ChainSpec | None, to: Path, *, at: int | None, skip_flags: int = Skip.NOTHING, workers: int = 0) -> int:
-    """Write a report of an export, or of a file or folder of blocks, into a file; returns the status of the process. Raises NodeError.
+    """Write a report of an export, or of a file or folder of blocks. Return the exit status of the process. Raises NodeError.
 
-    `spec` is that of the chain; None is for an export, which names its own.
+    `spec` is the chain's spec. It can be None for an export, whose manifest has the chain.
     """
     with exported(source, spec, to, at, skip_flags, workers) as (folder, status):
         if status:
@@ -48,7 +48,7 @@ def report(source: Path, spec: ChainSpec | None, to: Path, *, at: int | None, sk
         facts,
         parts,
         span,
-        f"Made by coind {VERSION}. Times are UTC; periods of {span.width:,} block{'' if span.width == 1 else 's'}.",
+        f"Made by coind {VERSION}. Times are in UTC. A period has {span.width:,} block{'' if span.width == 1 else 's'}.",
     )
     try:
         with written_whole(SystemDisk(), to) as file:
@@ -60,11 +60,11 @@ def report(source: Path, spec: ChainSpec | None, to: Path, *, at: int | None, sk
 
 @contextmanager
 def exported(source: Path, spec: ChainSpec | None, to: Path, at: int | None, skip_flags: int, workers: int) -> Iterator[tuple[Path, int]]:
-    """Give the folder of an export, and the status of making it; one that was made for this is gone after the context."""
+    """Yield the folder of an export, and the exit status of making it. A temporary export is removed afterwards."""
     if is_export(source):
         found = read_manifest(source).chain
         if spec is not None and spec.chain_id.hex() != found.chain_id:
-            raise NodeError(f"--chain {spec.name}: {source} is of the chain {found.name}")
+            raise NodeError(f"--chain {spec.name}: {source} belongs to the chain {found.name}")
         yield source, 0
         return
     assert spec is not None, "only exports name their chain"
@@ -84,18 +84,18 @@ def exported(source: Path, spec: ChainSpec | None, to: Path, at: int | None, ski
         try:
             status = run_to_end(partial(export, wanted))
         finally:
-            # What an export has frozen isn't looked at by the collector, and DuckDB tells at the end of what it left.
+            # The collector ignores objects frozen by the export, and DuckDB complains at exit about uncollected ones.
             gc.unfreeze()
         yield Path(folder), status
 
 
 def is_export(source: Path) -> bool:
-    """Return whether what is at a path is an export."""
+    """Whether a path is the folder of an export."""
     return (source / NAME).exists()
 
 
 def last_of(source: Path, spec: ChainSpec) -> int:
-    """Return the number of the last block of a file or folder, 0 where that can't be known yet: what a pipe holds is read only once."""
+    """Return the number of the last block of a file or folder. 0 for a pipe, which can be read only once."""
     if source == STANDARD_INPUT or not (source.is_file() or source.is_dir()):
         return 0
     blocks = open_source(source, Wire(spec))
@@ -106,7 +106,7 @@ def last_of(source: Path, spec: ChainSpec) -> int:
 
 
 def folder_of(to: Path) -> Path:
-    """Return the folder in which a file is going to be. Raises NodeError."""
+    """Return the folder for a file. Raises NodeError if it doesn't exist."""
     if not to.parent.is_dir():
         raise NodeError(f"--to {to}: there is no folder {to.parent}")
     return to.parent

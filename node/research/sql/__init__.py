@@ -1,1 +1,1 @@
-"""Questions in SQL to an export: DuckDB with a view for each kind and table, macros, a prompt. Nothing writes into the export."""
+"""SQL queries on an export: DuckDB with a view for each kind and table, macros and a prompt. The export is read-only."""

@@ -1,4 +1,4 @@
-"""Opens an export in DuckDB, closed in: its files can be read and nothing else, and no file can be written."""
+"""Opens an export in a sandboxed DuckDB, which can only read the export's files and can't write any file."""
 
 import os
 import re
@@ -14,9 +14,9 @@ from node.research.sql.views import Source, derived, quoted, sources, view
 from node.runtime.errors import NodeError
 from node.storage.disk import SystemDisk
 
-MEMORY = "50%"  # of what the machine has
+MEMORY = "50%"  # of the machine's memory
 SETTING = re.compile(r"\d+(\.\d+)?\s*(%|[KMGT]i?B)", re.IGNORECASE)
-# Statements that stay in the memory of the session. MULTI is what PIVOT becomes.
+# Statements that only affect the memory of the session. DuckDB rewrites PIVOT to MULTI.
 ALLOWED = {
     "SELECT", "CREATE", "CREATE_FUNC", "DROP", "INSERT", "UPDATE", "DELETE", "ALTER", "TRANSACTION", "ANALYZE", "PRAGMA", "MULTI",
 }  # fmt: skip
@@ -24,9 +24,9 @@ EXPLAIN = re.compile(r"\s*explain\s*(analyze\b|\([^)]*\))?", re.IGNORECASE)
 
 
 def open_export(folder: Path, *, memory: str = MEMORY, threads: int | None = None, temporary: Path | None = None) -> Any:
-    """Return a connection to a DuckDB in memory, with the views and macros of an export. Raises NodeError.
+    """Return a connection to an in-memory DuckDB with the views and macros of an export. Raises NodeError.
 
-    What doesn't fit into `memory` goes into the folder `temporary`; without one, the query fails.
+    Data beyond the limit `memory` is spilled to the folder `temporary`. Without a folder, the query fails.
     """
     manifest = read_manifest(folder)
     found = list(sources(manifest))
@@ -45,7 +45,7 @@ def open_export(folder: Path, *, memory: str = MEMORY, threads: int | None = Non
             connection.execute(macro(each))
         connection.execute("COMMIT")
     except duckdb.Error as error:
-        raise NodeError(f"{folder} can't be read as its {NAME} says: {first_line(error)}; run its export once more") from None
+        raise NodeError(f"{folder} doesn't match its {NAME}: {first_line(error)}. Run its export again.") from None
     close_in(connection, [str(folder / path) for source in found for path in source.paths])
     return connection
 
@@ -54,27 +54,27 @@ def read_manifest(folder: Path) -> Manifest:
     """Return the manifest of an export that SQL can read. Raises NodeError."""
     manifest = load(folder, SystemDisk())
     if manifest is None:
-        raise NodeError(f"{folder} has no {NAME}; name the folder of an export, which bin/coind export makes")
+        raise NodeError(f"{folder} has no {NAME}. Give the folder of an export, made by bin/coind export.")
     if manifest.format != FORMAT:
-        raise NodeError(f"{folder} was exported in format {manifest.format}, and this program reads {FORMAT}; export it again")
+        raise NodeError(f"{folder} was exported in format {manifest.format}, but this version reads {FORMAT}. Export it again.")
     if manifest.options.format != "parquet":
-        raise NodeError(f"{folder} holds {manifest.options.format} files; questions need Parquet: export without --format")
+        raise NodeError(f"{folder} has {manifest.options.format} files, but SQL needs Parquet. Export it without --format.")
     return manifest
 
 
 def require_inside(folder: Path, found: Iterable[Source]) -> None:
-    """Refuse files that are links to places outside of the export's folder."""
+    """Raise NodeError for files that are links to paths outside of the export's folder."""
     for path in {path for source in found for path in source.paths}:
         try:
             is_inside = (folder / path).resolve().is_relative_to(folder)
-        except (OSError, RuntimeError) as error:  # links in a circle
+        except (OSError, RuntimeError) as error:  # RuntimeError: a cycle of links
             raise NodeError(f"{folder / path}: {error}") from None
         if not is_inside:
-            raise NodeError(f"{folder / path} is a link to {(folder / path).resolve()}, outside of the export; put the file itself there")
+            raise NodeError(f"{folder / path} is a link to {(folder / path).resolve()}, outside of the export. Replace it by the file.")
 
 
 def close_in(connection: Any, paths: list[str]) -> None:
-    """Let a connection read these files and no other, and keep it from changing that."""
+    """Allow a connection to read only these files, and lock this setting."""
     listed = ", ".join("'" + path.replace("'", "''") + "'" for path in paths)
     connection.execute(f"SET allowed_paths = [{listed}]")
     connection.execute("SET enable_external_access = false")
@@ -82,7 +82,7 @@ def close_in(connection: Any, paths: list[str]) -> None:
 
 
 def statements(connection: Any, text: str) -> list[Any]:
-    """Return the statements of a text. Raises duckdb.Error for what can't be parsed, NodeError for what isn't done here."""
+    """Parse the statements of a text. Raises duckdb.Error for invalid syntax, NodeError for a disallowed statement."""
     found = connection.extract_statements(text)
     for statement in found:
         require_harmless(connection, statement)
@@ -90,23 +90,23 @@ def statements(connection: Any, text: str) -> list[Any]:
 
 
 def require_harmless(connection: Any, statement: Any) -> None:
-    """Refuse a statement that could write a file: an export is only read."""
+    """Raise NodeError for a statement that could write a file."""
     kind = statement.type.name
     if kind == "EXPLAIN":
         inner = connection.extract_statements(statement.query[EXPLAIN.match(statement.query).end() :])  # type: ignore[union-attr]
         if all(each.type.name == "SELECT" for each in inner):
             return
     if kind not in ALLOWED:
-        raise NodeError(f"{kind} isn't done here: questions only read; for files of what they answer use --csv or --json")
+        raise NodeError(f"{kind} is not allowed, since the export is read-only. To save results, use --csv or --json.")
 
 
 def limit_of(memory: str) -> str:
-    """Return a limit of memory as DuckDB takes it. Raises NodeError."""
+    """Check a memory limit for DuckDB and return it. Raises NodeError."""
     if not SETTING.fullmatch(memory.strip()):
-        raise NodeError(f"--memory {memory!r} is no amount of memory; expected one like 4GB, 500MB or 50%")
+        raise NodeError(f"--memory {memory!r} is not an amount of memory. Expected, for example, 4GB, 500MB or 50%.")
     return memory.strip()
 
 
 def first_line(error: Exception) -> str:
-    """Return what an error of DuckDB says, without the query that it shows."""
+    """Return the message of a DuckDB error without the query."""
     return str(error).partition("\n")[0]

@@ -1,13 +1,13 @@
-"""Functions for questions: each declared once, with its body for DuckDB, and for Spark where that differs.
+"""SQL macros for queries, each declared once with its body for DuckDB, and for Spark if that differs.
 
-Money stays exact: integers in the smallest unit, and decimals where people read it. Only reputations are floating-point, as everywhere.
+Amounts are exact: integers in the smallest unit, or decimals for display. Only reputations are floating-point.
 """
 
 from msgspec import Struct
 
 
 class Macro(Struct, frozen=True):
-    """A function: its parameters with their types, what it returns, its body, what it is for. `spark` is its body there, if it differs."""
+    """A macro: its parameters with their types, return type, help and body. `spark` is the body for Spark if it differs."""
 
     name: str
     parameters: dict[str, str]
@@ -94,5 +94,5 @@ MACROS = (
 
 
 def macro(declared: Macro) -> str:
-    """Return the statement that makes a macro in DuckDB."""
+    """Return the statement that creates a macro in DuckDB."""
     return f"CREATE MACRO {declared.signature} AS {declared.body}"

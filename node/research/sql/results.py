@@ -1,4 +1,4 @@
-"""Answers as people and programs want them: a table on a terminal, aligned text elsewhere, CSV, or JSON."""
+"""Prints query results: a table on a terminal, aligned text elsewhere, CSV or JSON."""
 
 import csv
 import json
@@ -17,7 +17,7 @@ NUMBERS = ("int", "uint", "decimal", "double", "float")
 
 
 def write_answer(reader: Any, form: Form, rows_max: int = ROWS_MAX) -> None:
-    """Print the rows of an Arrow reader. A table shows so many at most, and says when there are more; 0: all of them."""
+    """Print the rows of an Arrow reader. A table shows at most `rows_max` of them (0: all), and a note if there are more."""
     names = list(reader.schema.names)
     rows = rows_of(reader)
     if form == "json":
@@ -43,14 +43,14 @@ def write_rows(schema: Any, rows: Iterator[Any], rows_max: int) -> None:
     for row in rows:
         if rows_max and len(shown) == rows_max:
             write_table(columns, shown)
-            say(f"the first {rows_max:,} rows; all of them: --rows 0, --csv or --json")
+            say(f"the first {rows_max:,} rows (all rows: --rows 0, --csv or --json)")
             return
         shown.append([cell(value) for value in row])
     write_table(columns, shown, empty="no rows")
 
 
 def write_json_rows(names: list[str], rows: Iterator[Any]) -> None:
-    """Print rows as a JSON array of objects, one a line; decimals are texts."""
+    """Print rows as a JSON array of objects, one per line. Decimals are texts."""
     separator = "[\n"
     for row in rows:
         sys.stdout.write(separator + json.dumps(dict(zip(names, map(plain, row), strict=True))))
@@ -67,7 +67,7 @@ def cell(value: Any) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON has it: decimals with a fraction and times as text."""
+    """Return a value for JSON: decimals with a fraction and times become text."""
     match value:
         case Decimal():
             return int(value) if value.as_tuple().exponent == 0 else f"{value:f}"

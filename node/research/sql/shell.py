@@ -1,4 +1,4 @@
-"""A prompt for questions: statements over several lines, errors that don't end it, Ctrl-C that ends the query and not the prompt."""
+"""Prompt for queries. Statements can have several lines. Errors and Ctrl-C end the query, not the prompt."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -14,20 +14,20 @@ from node.runtime.output import say_line, write_table
 
 SECONDS_BETWEEN_INTERRUPTS = 0.05
 PROMPT, MORE = "coind> ", "  ...> "
-HELP = """A statement ends with ; and may have several lines. Ctrl-C ends a query, Ctrl-D the session.
-.tables [TEXT]     the views whose names contain a text
-.schema NAME       the columns of a view
-.macros            the functions for questions
-.mode FORM         how answers look: table, csv or json
+HELP = """A statement ends with ; and can have several lines. Ctrl-C ends a query, Ctrl-D the session.
+.tables [TEXT]     list the views whose names contain a text
+.schema NAME       list the columns of a view
+.macros            list the macros for queries
+.mode FORM         set the output format: table, csv or json
 .help  .quit"""
 COLUMNS = "SELECT column_name, data_type FROM duckdb_columns() WHERE table_name = ? ORDER BY column_index"
 VIEWS = "SELECT view_name FROM duckdb_views() WHERE NOT internal AND contains(view_name, ?) ORDER BY view_name"
 
 
 def answer(connection: Any, text: str, form: Form, rows_max: int = ROWS_MAX) -> None:
-    """Run the statements of a text, and print what they answer. Raises duckdb.Error and NodeError; KeyboardInterrupt at Ctrl-C."""
+    """Run the statements of a text and print their results. Raises duckdb.Error, NodeError, and KeyboardInterrupt at Ctrl-C."""
     found = statements(connection, text)
-    # DuckDB holds the thread that asks until it has the answer: another one hears the signal meanwhile.
+    # DuckDB blocks its thread until the query ends, so it runs in another thread while this one handles the signal.
     with ThreadPoolExecutor(1) as thread:
         for statement in found:
             asked = thread.submit(answer_one, connection, statement.query, form, rows_max)
@@ -41,14 +41,14 @@ def answer(connection: Any, text: str, form: Form, rows_max: int = ROWS_MAX) -> 
 
 
 def answer_one(connection: Any, query: str, form: Form, rows_max: int) -> None:
-    """Run a statement, and print what it answers, if it does."""
+    """Run a statement and print its result, if it has one."""
     rows = connection.sql(query)
     if rows is not None:
         write_answer(rows.to_arrow_reader(BATCH_ROWS), form, rows_max)
 
 
 class Shell:
-    """The prompt. `read` asks for a line; it raises EOFError at the end, KeyboardInterrupt at Ctrl-C."""
+    """The prompt. `read` reads a line. It raises EOFError at the end, KeyboardInterrupt at Ctrl-C."""
 
     def __init__(self, connection: Any, form: Form = "table", rows_max: int = ROWS_MAX, read: Callable[[str], str] = input) -> None:
         self._connection, self._form, self._rows_max, self._read = connection, form, rows_max, read
@@ -61,7 +61,7 @@ class Shell:
         }
 
     def run(self) -> int:
-        """Answer until the end of the input or .quit; returns the status of the process."""
+        """Run queries until the end of the input or .quit. Return the exit status of the process."""
         lines: list[str] = []
         while True:
             try:
@@ -89,19 +89,19 @@ class Shell:
         name, _, rest = line.partition(" ")
         command = self._commands.get(name)
         if command is None:
-            raise NodeError(f"there is no {name}; there are {', '.join(self._commands)} and .quit")
+            raise NodeError(f"unknown command {name}. The commands are {', '.join(self._commands)} and .quit.")
         command(rest.strip().rstrip(";"))
 
     def _tables(self, text: str) -> None:
         rows = self._connection.execute(VIEWS, [text]).fetchall()
-        write_table(["=view"], rows, empty="no view has such a name")
+        write_table(["=view"], rows, empty="no matching view")
 
     def _schema(self, name: str) -> None:
         rows = self._connection.execute(COLUMNS, [name]).fetchall()
-        write_table(["=column", "type"], rows, empty=f"there is no view {name}; .tables lists them")
+        write_table(["=column", "type"], rows, empty=f"there is no view {name}. .tables lists all views.")
 
     def _macros(self, _: str) -> None:
-        write_table(["=macro", "gives"], [(each.signature, each.help) for each in MACROS])
+        write_table(["=macro", "returns"], [(each.signature, each.help) for each in MACROS])
 
     def _mode(self, form: str) -> None:
         forms: dict[str, Form] = {"table": "table", "csv": "csv", "json": "json"}
@@ -111,7 +111,7 @@ class Shell:
 
 
 def is_whole(text: str) -> bool:
-    """Return whether a text ends with a semicolon that stands in no quotes and no comment."""
+    """Whether a text ends with a semicolon outside of quotes and comments."""
     bare = text.rstrip()
     return bare.endswith(";") and not bare.count("'") % 2 and not bare.count('"') % 2 and "--" not in bare.splitlines()[-1]
 
@@ -123,7 +123,7 @@ def say_lines(text: str) -> None:
 
 
 def complete_names(connection: Any) -> None:
-    """Let readline complete the names of views, columns and macros, where there is a readline."""
+    """Let readline complete the names of views, columns and macros, if readline is available."""
     try:
         import readline
     except ImportError:

@@ -1,4 +1,4 @@
-"""The types of columns, as the manifest of an export names them, in the words of an SQL engine."""
+"""Translates the column types of an export's manifest to the types of an SQL engine."""
 
 import re
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ MEMBER = re.compile("[a-z0-9_]+")
 
 
 class Dialect(Struct, frozen=True):
-    """How an engine spells types. `fields` joins name and type of a struct's member; the brackets belong to structs and maps."""
+    """Syntax of an engine's types. `between` joins name and type of a struct's member, `brackets` enclose structs and maps."""
 
     plain: dict[str, str]
     many: str
@@ -35,7 +35,7 @@ SPARK = Dialect(
 
 
 def sql_type(text: str, dialect: Dialect) -> str:
-    """Return an Arrow type, given as text, in a dialect. Raises NodeError for one that no export has."""
+    """Return an Arrow type, given as text, in a dialect. Raises NodeError for a type that exports don't have."""
     if text in dialect.plain:
         return dialect.plain[text]
     head, _, rest = text.partition("<")
@@ -55,12 +55,12 @@ def sql_type(text: str, dialect: Dialect) -> str:
 
 
 def unknown(text: str) -> NodeError:
-    """Return the refusal of a type."""
-    return NodeError(f"the export has a column of the type {text}, which this program doesn't know; export it again with this version")
+    """Return the error for an unknown type."""
+    return NodeError(f"the export has a column of the unknown type {text}. Export it again with this version.")
 
 
 def parts(text: str) -> Iterator[str]:
-    """Yield what stands between the commas of a text, but for those in brackets."""
+    """Split a text at the commas outside of brackets."""
     depth, start = 0, 0
     for place, letter in enumerate(text):
         depth += (letter in "<([") - (letter in ">)]")

@@ -1,14 +1,14 @@
-"""The views of an export: one for each kind of operation, for the blocks and for each table, named like it, also where there are no rows.
+"""Views of an export: one for each kind of operation, for the blocks and for each table, even without rows.
 
 | view | rows |
 |---|---|
 | `transfer`, `vote`, ... | the operations of this kind |
-| `operations` | all operations: `kind` and the columns that they share |
+| `operations` | all operations: `kind` and the common columns |
 | `blocks` | the blocks |
 | `accounts`, ... | the rows of a table after the last block for which they were exported |
 | `accounts_at`, ... | the rows after every block for which they were exported, with its number as `at_block` |
-| `chain` | one row: name, id, the letters of the symbols, first and last block |
-| `vesting_prices` | what VESTS were worth: `coin` for `vests` after `at_block` |
+| `chain` | one row: name, id, names of the symbols, first and last block |
+| `vesting_prices` | prices of VESTS: `coin` for `vests` after `at_block` |
 """
 
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ PRICE_TABLE = "global_properties"
 
 
 class Source(Struct, frozen=True):
-    """What a view reads: its columns with their types as the manifest names them, and its files, from the export's folder on."""
+    """Source of a view: its columns with their types in the manifest, and its files relative to the export's folder."""
 
     name: str
     columns: dict[str, str]
@@ -58,7 +58,7 @@ def block_of(path: str) -> int:
 
 
 def view(source: Source, folder: Path) -> str:
-    """Return the statement that makes the view of a source in DuckDB."""
+    """Return the statement that creates the view of a source in DuckDB."""
     if not source.paths:
         return f"CREATE VIEW {quoted(source.name)} AS {without_rows(source, DUCKDB)}"
     files = ", ".join(text(str(folder / path)) for path in source.paths)
@@ -67,19 +67,19 @@ def view(source: Source, folder: Path) -> str:
 
 
 def columns_of(source: Source) -> str:
-    """Return the columns of a view as a query of its files names them; readers know the folder `at=...` as a column."""
+    """Return the columns of a view for a query of its files. The folder `at=...` becomes a column."""
     return ", ".join([*([f"{quoted(FOLDER_AT)} AS {AT}"] if source.has_at else []), *map(quoted, source.columns)])
 
 
 def without_rows(source: Source, dialect: Dialect) -> str:
-    """Return a query that has a source's columns and no rows."""
+    """Return a query with a source's columns and no rows."""
     typed = {**({AT: "int64"} if source.has_at else {}), **source.columns}
     columns = ", ".join(f"CAST(NULL AS {sql_type(of, dialect)}) AS {quoted(name)}" for name, of in typed.items())
     return f"SELECT {columns} WHERE false"
 
 
 def derived(manifest: Manifest, found: list[Source]) -> Iterator[tuple[str, str]]:
-    """Yield names and queries of the views that read other views; every engine understands them."""
+    """Yield names and queries of the views on other views, in portable SQL."""
     chain, ranges = manifest.chain, manifest.ranges
     first, last = (ranges[0].first, ranges[-1].last) if ranges else (0, 0)
     facts = {
@@ -99,7 +99,7 @@ def derived(manifest: Manifest, found: list[Source]) -> Iterator[tuple[str, str]
 
 
 def vesting_prices(by_name: dict[str, Source]) -> str:
-    """Return the query of what VESTS were worth: after blocks whose global properties were exported, else where power-downs were paid."""
+    """Return the query of the prices of VESTS: from exported global properties, else from payouts of power-downs."""
     if properties := by_name.get(PRICE_TABLE):
         coin = next(name for name in properties.columns if name.startswith("total_vesting_fund_") and not name.endswith("_symbol"))
         return f"SELECT {AT}, {coin} AS coin, total_vesting_shares AS vests FROM {PRICE_TABLE}{ALL_ROWS} WHERE total_vesting_shares > 0"
@@ -112,10 +112,10 @@ def vesting_prices(by_name: dict[str, Source]) -> str:
 
 
 def quoted(name: str) -> str:
-    """Return a name as SQL has it."""
+    """Return a name as an SQL identifier."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def text(value: str) -> str:
-    """Return a text as SQL has it."""
+    """Return a text as an SQL literal."""
     return "'" + value.replace("'", "''") + "'"

@@ -43,7 +43,7 @@ def test_a_question_may_begin_with_a_comment(folder: Path, capsys: pytest.Captur
         (("--file", "none.sql"), "--file none.sql can't be read: No such file"),
         (("SELEC",), "Parser Error"),
         (("--jsonn",), "--jsonn"),
-        (("COPY vote TO 'x'",), "COPY isn't done here"),
+        (("COPY vote TO 'x'",), "COPY is not allowed"),
     ],
 )
 def test_what_is_refused(folder: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], text: str) -> None:

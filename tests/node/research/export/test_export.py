@@ -235,7 +235,7 @@ def test_the_plan_says_what_is_there_and_what_is_to_do(tmp_path: Path) -> None:
     assert list(Export(wanted(tmp_path)).plan()) == ["blocks 1 to 39: to do", "blocks 40 to 79: to do", "blocks 80 to 105: to do"]
     exported(wanted(tmp_path, last=50))
     lines = list(Export(wanted(tmp_path)).plan())
-    assert lines[0].startswith("blocks 1 to 39: there, ")
+    assert lines[0].startswith("blocks 1 to 39: done, ")
     assert lines[1:] == ["blocks 40 to 79: to do", "blocks 80 to 105: to do"]
 
 

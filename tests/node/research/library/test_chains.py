@@ -169,8 +169,8 @@ def test_no_method_that_is_served_can_change_the_chain() -> None:
     [
         ("condenser_api.get_accounts", [5], "Bad Cast"),
         ("condenser_api.get_nothing", [], "Could not find method get_nothing"),
-        ("condenser_api.broadcast_transaction", [{}], "it changes the chain, or shows a node that runs"),
-        ("dev_api.mine", {"count": 1}, "it changes the chain, or shows a node that runs"),
+        ("condenser_api.broadcast_transaction", [{}], "it changes the chain, or needs a running node"),
+        ("dev_api.mine", {"count": 1}, "it changes the chain, or needs a running node"),
     ],
 )
 def test_a_refused_call_is_an_exception(method: str, params: Any, text: str) -> None:

@@ -34,7 +34,7 @@ def test_an_error_does_not_end_it(workload: Exported, capsys: pytest.CaptureFixt
     assert done.out.split() == ["n", "7"]
     assert "syntax error" in done.err
     assert "Table with name nothing does not exist" in done.err
-    assert "COPY isn't done here" in done.err
+    assert "COPY is not allowed" in done.err
     assert "there is no .nothing; there are .tables" in done.err
 
 
@@ -68,4 +68,4 @@ def test_where_a_statement_ends(text: str, whole: bool) -> None:
 
 def test_a_long_answer_says_that_there_is_more(workload: Exported, capsys: pytest.CaptureFixture[str]) -> None:
     answer(workload.connection, "SELECT block FROM vote", "table", 3)
-    assert capsys.readouterr().out.splitlines()[-1] == "the first 3 rows; all of them: --rows 0, --csv or --json"
+    assert capsys.readouterr().out.splitlines()[-1] == "the first 3 rows (all rows: --rows 0, --csv or --json)"
