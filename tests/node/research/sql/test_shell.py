@@ -35,7 +35,7 @@ def test_an_error_does_not_end_it(workload: Exported, capsys: pytest.CaptureFixt
     assert "syntax error" in done.err
     assert "Table with name nothing does not exist" in done.err
     assert "COPY is not allowed" in done.err
-    assert "there is no .nothing; there are .tables" in done.err
+    assert "unknown command .nothing. The commands are .tables" in done.err
 
 
 def test_commands(workload: Exported, capsys: pytest.CaptureFixture[str]) -> None:
