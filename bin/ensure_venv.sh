@@ -1,6 +1,6 @@
-# Sourced by the launchers, which set `root` and `profile` (run, test or fuzz): sets `python`, a Python that has the packages of bin/lock.
-# A usual start only compares two small files: it starts no Python and no pip. bin/setup.py writes what is compared here.
-# Compiled modules are kept also where the machine, as many images and CI services, says not to: without them a start takes twice as long.
+# Sourced by the launchers, which set `root` and `profile` (run, test or fuzz). Sets `python` to a Python with the packages of bin/lock.
+# A normal start only compares two small files, written by bin/setup.py, and runs neither Python nor pip.
+# Bytecode is written even if the environment disables it, as many images and CI services do: without it, a start takes twice as long.
 unset PYTHONDONTWRITEBYTECODE
 python=$root/.venv/bin/python
 notes=$root/.venv/lib/coind
@@ -9,7 +9,7 @@ made_for=
 
 if [ "$made_for" != "$root" ] || [ ! -x "$python" ] || ! cmp -s "$root/bin/lock/$profile.txt" "$notes/$profile.txt"; then
     # tomllib came with Python 3.11; Debian leaves ensurepip to its package python3-venv.
-    # coincurve has no wheel for Python 3.14 yet, so that one is taken only where no other is there.
+    # coincurve has no wheel for Python 3.14 yet, so 3.14 is only used if there is no other.
     for maker in python3 python3.13 python3.12 python3.11 python3.14 ''; do
         "$maker" -I -c 'import ensurepip, sys, tomllib, venv; sys.exit(sys.argv[1] == "python3" and sys.version_info >= (3, 14))' "$maker" \
             2>/dev/null && break

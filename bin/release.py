@@ -1,8 +1,8 @@
-"""Checks that a tag may become a release: `python3 -m bin.release TAG [--notes FILE]`.
+"""Checks that a tag can become a release: `python3 -m bin.release TAG [--notes FILE]`.
 
-The tag must name the version in node/version.py, CHANGELOG.md must have a section of it, nothing may be left under "Unreleased" or
-uncommitted, and the tag must lead to this commit, once it is there. `--notes` writes the text of the section, for the release's page.
-Standard library only: it runs before anything is installed.
+The tag must match the version in node/version.py, CHANGELOG.md must have a section for it and nothing under "Unreleased", nothing can be
+uncommitted, and an existing tag must be on this commit. `--notes` writes the text of the section for the release's page.
+It uses only the standard library, since it runs before anything is installed.
 """
 
 import argparse
@@ -18,36 +18,36 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def section(changelog: str, name: str) -> str:
-    """The text below the heading of a version, which may have the date after it; "" when there is none."""
+    """Return the text of a version's section, "" for none. Its heading can have a date after the version."""
     found = re.search(rf"^## {re.escape(name)}(?: [^\n]*)?\n(.*?)(?=^## |\Z)", changelog, re.MULTILINE | re.DOTALL)
     return found[1].strip() if found else ""
 
 
 def problems(tag: str, root: Path, version: str) -> Iterator[str]:
-    """Yield what keeps a tag from becoming a release of the checkout `root`, each with the way out."""
+    """Yield the problems that prevent a release of the checkout `root`, each with its fix."""
     if tag != f"v{version}":
-        yield f"the tag is {tag}, and node/version.py says {version}: the tag must be v{version}"
+        yield f"the tag is {tag}, but node/version.py has {version}: the tag must be v{version}"
     changelog = (root / "CHANGELOG.md").read_text(encoding="utf-8")
     if not section(changelog, version):
-        yield f'CHANGELOG.md has nothing under "## {version}": write what users notice there'
+        yield f'CHANGELOG.md has nothing under "## {version}": list the changes for users there'
     if section(changelog, "Unreleased"):
-        yield f'CHANGELOG.md has something under "## Unreleased": move it to "## {version}"'
+        yield f'CHANGELOG.md has entries under "## Unreleased": move them to "## {version}"'
     if changes := git(root, "status", "--porcelain"):
-        yield f"uncommitted: {', '.join(line[3:] for line in changes.splitlines())}: commit it, or take it away"
+        yield f"uncommitted: {', '.join(line[3:] for line in changes.splitlines())}: commit or remove them"
     tagged = git(root, "rev-parse", "--quiet", "--verify", f"refs/tags/{tag}^{{commit}}")
     if tagged and tagged != git(root, "rev-parse", "HEAD"):
-        yield f"the tag {tag} is at {tagged[:10]}, and this is another commit: check that one out, or tag a new version"
+        yield f"the tag {tag} is on {tagged[:10]}, which isn't this commit: check that one out, or tag a new version"
 
 
 def git(root: Path, *arguments: str) -> str:
-    """What git prints; "" when it finds nothing."""
+    """Return the output of git, "" if it fails."""
     return subprocess.run(["git", "-C", root, *arguments], capture_output=True, text=True, check=False).stdout.rstrip()
 
 
 def main(arguments: list[str], root: Path = ROOT, version: str = VERSION) -> int:
-    """Print what is wrong, or write the notes; the status is 0 when the tag may become a release."""
-    parser = argparse.ArgumentParser(prog="python3 -m bin.release", description="Checks that a tag may become a release.")
-    parser.add_argument("tag", help="of the release: v and the version")
+    """Print the problems, or write the notes. Return the exit status, 0 if the tag can become a release."""
+    parser = argparse.ArgumentParser(prog="python3 -m bin.release", description="Check that a tag can become a release.")
+    parser.add_argument("tag", help="the tag of the release: v and the version")
     parser.add_argument("--notes", type=Path, metavar="FILE", help="write the section of the changelog here")
     given = parser.parse_args(arguments)
     found = list(problems(given.tag, root, version))
@@ -57,7 +57,7 @@ def main(arguments: list[str], root: Path = ROOT, version: str = VERSION) -> int
         return 1
     if given.notes:
         given.notes.write_text(section((root / "CHANGELOG.md").read_text(encoding="utf-8"), version) + "\n", encoding="utf-8")
-    print(f"{given.tag} may become a release")
+    print(f"{given.tag} can become a release")
     return 0
 
 

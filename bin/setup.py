@@ -1,6 +1,6 @@
-"""Makes .venv, installs a lock file of bin/lock into it, and records that file in .venv for bin/ensure_venv.sh to compare.
+"""Creates .venv, installs the packages of a lock file into it, and stores a copy of that file for bin/ensure_venv.sh to compare.
 
-Standard library only: this runs before anything is installed, in any Python from 3.11 on.
+It uses only the standard library, since it runs before anything is installed. It works with Python 3.11 or newer.
 """
 
 import fcntl
@@ -18,25 +18,25 @@ LOCKS = ROOT / "bin" / "lock"
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 LOCK = VENV / "setup.lock"
-# There while pip is at work: what a killed pip leaves is not to be trusted.
+# Exists while pip runs. After a killed pip, .venv is not trusted.
 UNFINISHED = VENV / "unfinished"
-# Inside lib, so that a .venv that lost its packages lost its notes as well.
+# Inside lib, so that a .venv without its packages has no notes, either.
 NOTES = VENV / "lib" / "coind"
 MADE_FOR = NOTES / "made-for"
 
-# The other lock files that the one of a profile contains. A profile that isn't here is an extra of `bin/coind install`.
+# The lock files that a profile's lock file includes. Profiles not listed here are extras of `bin/coind install`.
 INCLUDES = {"run": (), "test": ("run", "data", "nats"), "fuzz": ("run", "data", "nats", "test")}
 
-# Settings of the caller that would send packages elsewhere.
+# Environment variables that would make pip install elsewhere.
 MISLEADING = ("PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER")
 
 
 class SetupError(Exception):
-    """Setting up didn't work; says why."""
+    """A failure of the setup, with its reason."""
 
 
 def set_up(profile: str) -> None:
-    """Make .venv hold the packages of a profile; reads two files if it already does. One process at a time."""
+    """Ensure that .venv has the packages of a profile, under a lock. If it does already, this only reads two files."""
     pins = (LOCKS / f"{profile}.txt").read_bytes()
     with locked() as lock:
         if not is_usable():
@@ -49,7 +49,7 @@ def set_up(profile: str) -> None:
 
 
 def install(profile: str, pins: bytes, lock: int) -> None:
-    """Install the packages of a profile. If it is interrupted, no note claims more than what is installed."""
+    """Install the packages of a profile. The notes are removed first, so that an interruption leaves no wrong note."""
     forget()
     say(f"installing {pins.count(b'==') - pins.count(b' == ')} packages into .venv, this once")
     started = time.monotonic()
@@ -63,7 +63,7 @@ def install(profile: str, pins: bytes, lock: int) -> None:
 
 
 def is_usable() -> bool:
-    """Whether .venv was made for this place, by a Python that is still there, is new enough and has pip, and is no torso."""
+    """Whether .venv is complete, was made at this path, and its Python still exists, is new enough and has pip."""
     if UNFINISHED.exists():
         return False
     try:
@@ -75,7 +75,7 @@ def is_usable() -> bool:
 
 
 def holds(profile: str, pins: bytes) -> bool:
-    """Whether the lock file that was last installed for a profile is this one."""
+    """Whether this lock file was the last one installed for a profile."""
     try:
         return (NOTES / f"{profile}.txt").read_bytes() == pins
     except OSError:
@@ -83,7 +83,7 @@ def holds(profile: str, pins: bytes) -> bool:
 
 
 def note(profile: str) -> None:
-    """Record for which checkout .venv was made, and the lock files that it holds."""
+    """Store the checkout of .venv and the installed lock files."""
     NOTES.mkdir(parents=True, exist_ok=True)
     replace(MADE_FOR, os.fsencode(ROOT) + b"\n")
     for included in (*INCLUDES.get(profile, ("run",)), profile):
@@ -91,19 +91,19 @@ def note(profile: str) -> None:
 
 
 def replace(path: Path, content: bytes) -> None:
-    """Write a file so that others see either the old or the new content."""
+    """Write a file atomically."""
     unfinished = path.with_name(path.name + ".new")
     unfinished.write_bytes(content)
     unfinished.replace(path)
 
 
 def forget() -> None:
-    """Take back every note: the next start looks at everything again."""
+    """Remove all notes, so that the next start checks everything again."""
     shutil.rmtree(NOTES, ignore_errors=True)
 
 
 def clear() -> None:
-    """Empty .venv, except for the lock that others may be waiting for."""
+    """Empty .venv, except for the lock, for which other processes can be waiting."""
     forget()
     for entry in VENV.iterdir():
         if entry.is_dir() and not entry.is_symlink():
@@ -114,9 +114,9 @@ def clear() -> None:
 
 @contextmanager
 def locked() -> Iterator[int]:
-    """Hold the lock of .venv, waiting for whoever has it; yields its descriptor."""
+    """Wait for the lock of .venv and hold it. Yields its file descriptor."""
     if VENV.is_symlink():
-        VENV.unlink()  # what a link leads to belongs to another checkout, and isn't emptied from here
+        VENV.unlink()  # The target of the link belongs to another checkout.
     VENV.mkdir(exist_ok=True)
     with LOCK.open("ab") as file:
         try:
@@ -128,22 +128,22 @@ def locked() -> Iterator[int]:
 
 
 def run(command: list[str], lock: int) -> int:
-    """Run a command to its end, with all that it prints on stderr; returns its status, negative when a signal ended it.
+    """Run a command with its output on stderr. Return its exit status, negative after a signal.
 
-    It shares the lock, so that nobody else starts while it goes on after this process was killed.
+    The command inherits the lock, so that it stays locked while the command runs on after this process was killed.
     """
     environment = {name: value for name, value in os.environ.items() if name not in MISLEADING}
     return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=sys.stderr, env=environment, pass_fds=[lock], check=False).returncode
 
 
 def succeed(name: str, status: int) -> None:
-    """Give up when a command failed."""
+    """Raise SetupError if a command failed."""
     if status:
         raise SetupError(f"{name} ended with status {status}")
 
 
 def answers(command: list[str]) -> bool:
-    """Whether a command can be started and succeeds."""
+    """Whether a command starts and succeeds."""
     try:
         return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False).returncode == 0
     except OSError:
@@ -151,7 +151,7 @@ def answers(command: list[str]) -> bool:
 
 
 def say(text: str) -> None:
-    """One line about what is going on."""
+    """Print a line of progress to stderr."""
     print(f"coind: {text}", file=sys.stderr, flush=True)
 
 

@@ -1,1 +1,1 @@
-"""What of docs/ is made from declarations: `.venv/bin/python -m bin.docs` writes it."""
+"""Generated parts of docs/: `.venv/bin/python -m bin.docs` writes them from declarations."""

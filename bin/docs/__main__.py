@@ -1,4 +1,4 @@
-"""Writes what of docs/ is made from declarations: the pages of docs/api, and the tables of other pages."""
+"""Writes the generated parts of docs/ from declarations: the pages of docs/api, and tables of other pages."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""The pages of docs/api: every RPC method, every record, every operation, from what is declared."""
+"""Pages of docs/api: all RPC methods, records and operations, from their declarations."""
 
 from pathlib import Path
 
@@ -15,12 +15,12 @@ CHAIN = "dev"
 
 
 def made() -> Pages:
-    """The text of every page by its file name."""
+    """Return the text of every page by its file name."""
     return pages(document(METHODS.values(), Wire(load_spec(CHAIN))))
 
 
 def write() -> None:
-    """Write all pages; those that nothing makes any more go."""
+    """Write all pages, and remove obsolete ones."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     texts = made()
     for path in FOLDER.glob("*.md"):

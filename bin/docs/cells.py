@@ -1,4 +1,4 @@
-"""Tables in Markdown, and what stands in their cells. Knows nothing of what is described."""
+"""Tables in Markdown, and the texts of their cells."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -9,18 +9,18 @@ KINDS = {bool: "flag", int: "number", float: "number", str: "text", Path: "path"
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table."""
+    """Return a table in Markdown."""
     lines = [heads, ["---"] * len(heads), *rows]
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 
 
 def code(text: str) -> str:
-    """Return a text as code; nothing of nothing."""
+    """Return a text as code, "" for an empty text."""
     return f"`{text}`" if text else ""
 
 
 def kind_text(hint: Any) -> str:
-    """Return the type of a value in words."""
+    """Describe the type of a value."""
     if get_origin(hint) in (Union, UnionType):
         return kind_text(next(each for each in get_args(hint) if each is not type(None)))
     if get_origin(hint) is Literal:
@@ -31,7 +31,7 @@ def kind_text(hint: Any) -> str:
 
 
 def default_text(value: Any) -> str:
-    """Return a default; nothing for one that only says that nothing was given."""
+    """Return the text of a default, "" for one that means an omitted value."""
     if value in (None, (), "") or value is False:
         return ""
     return code("true" if value is True else str(value))

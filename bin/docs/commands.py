@@ -1,4 +1,4 @@
-"""The commands of `coind` with their arguments and options, as cyclopts shows them in the help."""
+"""Commands of `coind` with their arguments and options, from the same declarations as the help."""
 
 from collections.abc import Iterator
 
@@ -8,13 +8,13 @@ from bin.docs.cells import code, default_text, kind_text, table
 from node.cli.app import app
 from node.cli.option_sources import FORBIDDEN, names
 
-# `run` and `replay` have pages of their own; the verbs of `tx` follow from the operations.
+# `run` and `replay` have their own pages. The commands of `tx` are derived from the operations.
 APART = ("run", "replay")
 OPERATIONS = "tx"
 
 
 def command_table() -> str:
-    """Return a section for each command: what it does, and its arguments and options, or those of its own commands."""
+    """Return a section for each command: its description, and its arguments and options, or its subcommands with theirs."""
     return "\n\n".join(section(name, app[name]) for name in names(app) if name not in APART)
 
 
@@ -34,12 +34,12 @@ def section(name: str, command: App) -> str:
 
 
 def paragraph(command: App) -> str:
-    """Return the first paragraph of a command's help, in one line."""
+    """Return the first paragraph of a command's help as one line."""
     return " ".join(command.help.split("\n\n")[0].split()).replace("bin/coind", "coind")
 
 
 def arguments(command: App) -> Iterator[Argument]:
-    """Yield the arguments and options of a command that its help shows, but for --config, which every command has."""
+    """Yield the visible arguments and options of a command, except --config, which every command has."""
     return (each for each in command.assemble_argument_collection() if each.show and each.name != f"--{FORBIDDEN}")
 
 
@@ -49,7 +49,7 @@ def words(argument: Argument) -> str:
 
 
 def value(argument: Argument) -> str:
-    """Return what an argument takes."""
+    """Return the type of an argument's value."""
     return kind_text(argument.hint)
 
 
@@ -68,5 +68,5 @@ def meaning(argument: Argument) -> str:
 
 
 def listed(command: App) -> str:
-    """Return the names of a command's arguments and options in one line; those that need to be given come without brackets."""
+    """Return the names of a command's arguments and options in one line. Optional ones are in brackets."""
     return " ".join(words(each) if each.required else f"[{words(each)}]" for each in arguments(command))

@@ -1,4 +1,4 @@
-"""Tables on pages that are written by hand: each stands between two marks, `<!-- generated: NAME -->` and `<!-- end -->`."""
+"""Generated tables on handwritten pages, each between the markers `<!-- generated: NAME -->` and `<!-- end -->`."""
 
 import re
 from collections.abc import Callable
@@ -14,7 +14,7 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 PLACE = re.compile(r"(<!-- generated: (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 FILES = ("chain", "blocks", "following", "data", "access", "output", "checks")
 
-# The makers of tables by their names.
+# The functions that generate the tables, by name.
 MAKERS: dict[str, Callable[[], str]] = {
     "all options": partial(all_options, dict(zip(GROUP_NAMES, FILES, strict=True))),
     **{f"options of {group}": partial(group_table, group) for group in GROUP_NAMES},
@@ -25,17 +25,17 @@ MAKERS: dict[str, Callable[[], str]] = {
 
 
 class MarkerError(Exception):
-    """A page has a mark with a name that nothing is made for, or a table has no place."""
+    """A marker has an unknown name, or a table has no marker."""
 
 
 def pages() -> dict[Path, str]:
-    """Return every page that has marks, with the text that it should have. Raises MarkerError."""
+    """Return the generated text of every page with markers. Raises MarkerError."""
     made: dict[Path, str] = {}
     used: set[str] = set()
 
     def fill(found: re.Match[str]) -> str:
         if found[2] not in MAKERS:
-            raise MarkerError(f"nothing is made for {found[2]!r}; there are {', '.join(MAKERS)}")
+            raise MarkerError(f"unknown table {found[2]!r}. The tables are {', '.join(MAKERS)}.")
         used.add(found[2])
         return f"{found[1]}{MAKERS[found[2]]()}\n{found[3]}"
 
@@ -44,11 +44,11 @@ def pages() -> dict[Path, str]:
         if PLACE.search(text):
             made[path] = PLACE.sub(fill, text)
     if missing := set(MAKERS) - used:
-        raise MarkerError(f"no page has a place for {', '.join(sorted(missing))}")
+        raise MarkerError(f"no page has a marker for {', '.join(sorted(missing))}")
     return made
 
 
 def write() -> None:
-    """Write the tables into their pages. Raises MarkerError."""
+    """Write the tables to their pages. Raises MarkerError."""
     for path, text in pages().items():
         path.write_text(text, "utf-8")

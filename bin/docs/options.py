@@ -14,19 +14,19 @@ from node.cli.run_options import GROUP_NAMES
 
 
 class Declared(NamedTuple):
-    """An option and the commands that have it."""
+    """An option and its commands."""
 
     option: Argument
     commands: str
 
     @property
     def word(self) -> str:
-        """The word by which the command line gives it."""
+        """The name on the command line."""
         return self.option.name
 
 
 def declared(group: str) -> Iterator[Declared]:
-    """Yield the options of a group. An option that both commands have with another text comes twice."""
+    """Yield the options of a group. An option with different texts in the two commands is yielded twice."""
     run, replay = (options_of(app[command].assemble_argument_collection()) for command in UNNAMED)
     shared = {name for name, each in run.items() if name in replay and meaning(each) == meaning(replay[name])}
     found = [Declared(each, ", ".join(UNNAMED) if name in shared else "run") for name, each in run.items()]
@@ -44,7 +44,7 @@ def group_table(group: str) -> str:
 
 
 def bounds(option: Argument) -> str:
-    """Return the bounds of a number in words."""
+    """Describe the bounds of a number."""
     for each in cast("tuple[object, ...]", option.parameter.validator):
         if isinstance(each, Number):
             return f", at least {each.gte}" if each.lte is None else f", {each.gte:,} to {each.lte:,}"
@@ -52,7 +52,7 @@ def bounds(option: Argument) -> str:
 
 
 def all_options(pages: dict[str, str]) -> str:
-    """Return the table of all options with their variables, keys of a file, and pages."""
+    """Return the table of all options with their variables, config file keys and pages."""
     rows = [
         [
             code(each.word),

@@ -16,7 +16,7 @@ LISTS = frozenset({"genesis.accounts"})
 
 
 def spec_table() -> str:
-    """Return the table of all keys but the constants."""
+    """Return the table of all keys except the constants."""
     rows = []
     for place, cls in KNOWN_KEYS.items():
         if cls is BuildConstants:
@@ -30,7 +30,7 @@ def spec_table() -> str:
 
 
 def default_of(cls: type[Struct], field: FieldInfo) -> str:
-    """Return the default of a key; a required one says so, but for the name, which the file gives."""
+    """Return the default of a key, or `required`. The default of the name is that of the file."""
     if cls is SpecTable and field.name == "name":
         return "the file's"
     if field.required:
@@ -40,19 +40,19 @@ def default_of(cls: type[Struct], field: FieldInfo) -> str:
 
 
 def metas(hint: Any) -> list[Meta]:
-    """Return what is said of a type, the innermost first, whether it may be left out or not."""
+    """Return the `Meta` annotations of a type, the innermost first, also those of an optional type."""
     if get_origin(hint) is Annotated:
         return [*metas(get_args(hint)[0]), *(each for each in hint.__metadata__ if isinstance(each, Meta))]
     return [each for part in get_args(hint) if part is not type(None) for each in metas(part)] if type(None) in get_args(hint) else []
 
 
 def description(hint: Any) -> str:
-    """Return the meaning that is declared of a key."""
+    """Return the declared description of a key."""
     return next(each.description for each in reversed(metas(hint)) if each.description)
 
 
 def value_text(hint: Any) -> str:
-    """Return in words what a key takes."""
+    """Describe the value of a key."""
     said = metas(hint)
     pattern = next((each.pattern for each in said if each.pattern), None)
     if pattern is not None:
@@ -66,7 +66,7 @@ def value_text(hint: Any) -> str:
 
 
 def bare(hint: Any) -> Any:
-    """Return the plain type of a hint."""
+    """Return the type of a hint without annotations, None and parameters."""
     if get_origin(hint) is Annotated:
         return bare(get_args(hint)[0])
     if type(None) in get_args(hint):
@@ -89,7 +89,7 @@ def constants_table() -> str:
 
 
 def constant_text(name: str, value: Any) -> str:
-    """Return the value of a constant as a file has it."""
+    """Return the value of a constant as in a spec file."""
     if name == "COIN_BLOCKCHAIN_VERSION":
         return code(f"{value >> 24}.{value >> 16 & 255}.{value & 65535}")
     if name == "HARDFORK_TIMES":

@@ -1,1 +1,1 @@
-"""Lock files: every package that a checkout installs, with its version and the hashes of its files. pip checks them."""
+"""Lock files: every package of a checkout, with its version and the hashes of its files, which pip checks."""

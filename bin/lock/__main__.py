@@ -1,7 +1,7 @@
 """Writes the lock files: `.venv/bin/python -m bin.lock [--upgrade]`. Needs uv (`pip install uv`) and an index of packages.
 
-Versions stay as they are locked, within the ranges of pyproject.toml, unless `--upgrade` is given. What only one extra needs has a file of
-its own, as pip takes a file whole. All files agree: the one of the tests is made first, and the versions of the others are those in it.
+Locked versions stay within the ranges of pyproject.toml, unless `--upgrade` is given. Each extra has its own file, since pip installs
+whole files. All files have the same versions: those of the tests are locked first and constrain the others.
 """
 
 import subprocess

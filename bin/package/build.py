@@ -1,7 +1,7 @@
-"""What hatchling asks while it makes a wheel: the folders of this checkout as one package, `coind`, that claims no other name.
+"""Build hook of hatchling: packs the folders of this checkout into one package, `coind`, which uses no other top-level name.
 
-Modules import each other by the names that they have here (`from node.runtime.clock import ...`). In the wheel the folders lie inside of
-the package, so these names are rewritten: in imports, and where a text is the name of a module, as that of a process which is started.
+Modules import each other by their names in the checkout (`from node.runtime.clock import ...`). In the wheel, the folders are inside the
+package, so these names are rewritten in imports, and in texts with the name of a module, for example of a child process.
 """
 
 import ast
@@ -15,24 +15,24 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 PACKAGE = "coind"
-# The folders that become private parts of the package. A user's own modules may have the same names.
+# The folders that become private parts of the package, since a user's own modules can have the same names.
 FOLDERS = ("node", "state", "rpc")
-# In a checkout the command lies in a folder of it; an installed one is on the PATH.
+# The command in a checkout, and the installed command on the PATH.
 COMMAND, INSTALLED_COMMAND = "bin/coind", "coind"
-# Texts that look like the name of a module: in a list of arguments for Python, or where a command is declared.
+# Texts with the form of a module name, for example arguments for Python, or declarations of commands.
 LIKE_MODULE = re.compile(rf"(?:{'|'.join(FOLDERS)})(?:\.\w+)+(?::\w+)?")
-# A method, and a part of the log.
+# RPC methods with the form of a module name.
 NOT_MODULES = ("rpc.discover",)
 LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.pyc")
 
 
 class Builder(BuildHookInterface[Any]):
-    """Makes the files of the wheel in a folder that passes, and hands that to hatchling."""
+    """Writes the files of the wheel to a temporary folder, and passes that to hatchling."""
 
     PLUGIN_NAME = "custom"
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Make the files, unless the checkout itself is to be installed (`pip install --editable`)."""
+        """Write the files, except for an editable install (`pip install --editable`)."""
         if version == "editable":
             return
         self.folder = Path(tempfile.mkdtemp(prefix="coind-wheel-"))
@@ -40,13 +40,13 @@ class Builder(BuildHookInterface[Any]):
         build_data["force_include"][str(self.folder / PACKAGE)] = PACKAGE
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
-        """Take the folder away."""
+        """Remove the folder."""
         if version != "editable":
             shutil.rmtree(self.folder)
 
 
 def lay_out(root: Path, target: Path) -> None:
-    """Write the package as it is in a wheel to a folder that isn't there yet."""
+    """Write the package in the layout of the wheel to a new folder."""
     shutil.copytree(root / "bin" / "package" / PACKAGE, target, ignore=LEFT_OUT)
     for name in (*FOLDERS, "genesis"):
         shutil.copytree(root / name, target / name, ignore=LEFT_OUT)
@@ -69,22 +69,22 @@ def module_names(root: Path) -> Iterator[str]:
 
 
 def rewritten(source: str, modules: frozenset[str]) -> str:
-    """Return the source of a module with the names of `modules` below the package, and the command as it is installed.
+    """Return the source of a module with the names of `modules` prefixed by the package, and with the installed command.
 
     Raises ValueError for a name that can't be rewritten.
     """
     lines = source.encode().splitlines(keepends=True)
-    # From the end on, so that places before a change stay where they are.
+    # From the end, so that earlier positions stay valid.
     for line, column, name in sorted(places(ast.parse(source), modules), reverse=True):
         text = lines[line - 1]
         if not text[column:].startswith(name.encode()):
-            raise ValueError(f"line {line}: {name} isn't written plainly, so it can't be rewritten; write it as one text without a prefix")
+            raise ValueError(f"line {line}: {name} can't be rewritten. Write it as one plain string literal.")
         lines[line - 1] = text[:column] + f"{PACKAGE}.".encode() + text[column:]
     return b"".join(lines).decode().replace(COMMAND, INSTALLED_COMMAND)
 
 
 def places(tree: ast.Module, modules: frozenset[str]) -> Iterator[tuple[int, int, str]]:
-    """Yield where the name of a module begins, the line from 1 on and the byte in it, and the name."""
+    """Yield the position of each module name (line from 1, byte offset in it), and the name."""
     imported = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.level == 0 and is_ours(node.module or "", modules):
@@ -100,14 +100,14 @@ def places(tree: ast.Module, modules: frozenset[str]) -> Iterator[tuple[int, int
 
 
 def check_uses(tree: ast.Module, imported: set[str]) -> None:
-    """Raise ValueError where a module of `import a.b` is used by that name: it would be bound under the name of the package."""
+    """Raise ValueError for a use of `a.b` after `import a.b`, which would be bound to the package's name in the wheel."""
     for node in ast.walk(tree):
         if isinstance(node, (ast.Attribute, ast.Name)) and (name := ast.unparse(node)) in imported:
-            raise ValueError(f"line {node.lineno}: {name} is used by its whole name; import it with `from`, or `as` another name")
+            raise ValueError(f"line {node.lineno}: {name} is used by its full name. Import it with `from`, or `as` another name.")
 
 
 def is_ours(name: str, modules: frozenset[str]) -> bool:
-    """Whether an import is of these folders. Raises ValueError for one of something that isn't there."""
+    """Whether an import is of these folders. Raises ValueError for a module that doesn't exist."""
     if name.partition(".")[0] not in FOLDERS:
         return False
     if name not in modules:
@@ -116,12 +116,12 @@ def is_ours(name: str, modules: frozenset[str]) -> bool:
 
 
 def names_module(text: str, modules: frozenset[str]) -> bool:
-    """Whether a text is the name of a module of these folders, or of something in one (`node.cli.run_options:run_command`).
+    """Whether a text names a module of these folders, or an object in one (`node.cli.run_options:run_command`).
 
-    Raises ValueError for one that looks like it, and that nobody has named in NOT_MODULES.
+    Raises ValueError for a text with that form that is neither a module nor in NOT_MODULES.
     """
     if not LIKE_MODULE.fullmatch(text) or text in NOT_MODULES:
         return False
     if text.partition(":")[0] not in modules:
-        raise ValueError(f"the text {text!r} looks like a module, and there is none; name it in NOT_MODULES of {Path(__file__).name}")
+        raise ValueError(f"the text {text!r} has the form of a module name. Add it to NOT_MODULES of {Path(__file__).name}.")
     return True

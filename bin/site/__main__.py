@@ -1,4 +1,4 @@
-"""Makes the site of the docs: `python -m bin.site --to DIR [--serve PORT]`."""
+"""Builds the site of the docs: `python -m bin.site --to DIR [--serve PORT]`."""
 
 import argparse
 import contextlib
@@ -16,17 +16,17 @@ from bin.site.staging import SiteError, stage
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
 ICON = ROOT / "rpc" / "explorer" / "web" / "style" / "icon.svg"
-# What search needs where pages were opened as files; Zensical would have browsers take it from another host.
+# The script for search in pages opened as files. Zensical would load it from another host.
 WORKER, WORKER_ADDRESS = HERE / "vendor" / "iframe-worker.js", "https://unpkg.com/iframe-worker/shim"
-# What only a site that was made here has, so that no other folder is replaced: other sites have a sitemap.xml as well.
+# A file that only sites built by this program have, so that no other folder is replaced. Other sites have a sitemap.xml, too.
 MARK = f"site/{WORKER.name}"
 
 
 def main() -> int:
-    """Run the command; returns the status of the process."""
-    parser = argparse.ArgumentParser(prog="python -m bin.site", description="Make the site of the docs.")
-    parser.add_argument("--to", type=Path, required=True, help="the folder of the site; an older site there is replaced")
-    parser.add_argument("--serve", type=int, metavar="PORT", help="then show it at this port of this machine")
+    """Run the command and return the exit status of the process."""
+    parser = argparse.ArgumentParser(prog="python -m bin.site", description="Build the site of the docs.")
+    parser.add_argument("--to", type=Path, required=True, help="the folder of the site; replaces an older site")
+    parser.add_argument("--serve", type=int, metavar="PORT", help="serve the site at this local port")
     given = parser.parse_args()
     try:
         build(given.to)
@@ -40,10 +40,10 @@ def main() -> int:
 
 
 def build(target: Path, root: Path = ROOT) -> None:
-    """Make the site in a folder, which is only replaced when everything has succeeded. Raises SiteError."""
-    target = target.resolve()  # a link stays, and leads to the new site
+    """Build the site and replace the target folder only after success. Raises SiteError."""
+    target = target.resolve()  # a symbolic link stays and points to the new site
     if target.exists() and not (target.is_dir() and (not any(target.iterdir()) or (target / MARK).is_file())):
-        raise SiteError(f"{target} is there, and is no site; name another folder")
+        raise SiteError(f"{target} exists and is not a site. Give another folder.")
     with tempfile.TemporaryDirectory(prefix="coind-site-") as folder:
         place = Path(folder)
         stage(root, place / "docs")
@@ -53,7 +53,7 @@ def build(target: Path, root: Path = ROOT) -> None:
         shutil.copy(HERE / "script.js", place / "docs" / "site")
         shutil.copy(WORKER, place / "docs" / "site")
         shutil.copy(HERE / "zensical.toml", place)
-        # Zensical writes what it warns of to both streams.
+        # Zensical writes warnings to both streams.
         command = [sys.executable, "-m", "zensical", "build", "--clean", "--strict", "--config-file", str(place / "zensical.toml")]
         ran = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=place, check=False)
         if ran.returncode:
@@ -66,8 +66,8 @@ def build(target: Path, root: Path = ROOT) -> None:
 
 
 def finish(site: Path) -> None:
-    """Make a site that Zensical has written stand alone."""
-    # The addresses in it begin at the root of a host; a site below another path would lose its way.
+    """Make a site of Zensical self-contained."""
+    # The addresses in 404.html start at the root of a host, so they break for a site below another path.
     (site / "404.html").unlink(missing_ok=True)
     for page in site.rglob("*.html"):
         text = page.read_text("utf-8")
@@ -75,7 +75,7 @@ def finish(site: Path) -> None:
 
 
 def serve(folder: Path, port: int) -> None:
-    """Show a folder at a port of this machine until Ctrl-C."""
+    """Serve a folder at a local port until Ctrl-C."""
     handler = partial(http.server.SimpleHTTPRequestHandler, directory=folder)
     with http.server.ThreadingHTTPServer(("127.0.0.1", port), handler) as server, contextlib.suppress(KeyboardInterrupt):
         print(f"http://127.0.0.1:{server.server_port}")

@@ -1,9 +1,9 @@
-// What style.css can't do. Zensical puts tables into boxes, and other pages into this one, once the page is there.
-const SENTENCE = 60 // letters from which a cell of a table is given more room on a phone
-const WORD = 28 // letters up to which a name, an option or a few words have enough room by themselves
+// Changes that style.css can't make. They run on every change, since Zensical wraps tables and replaces page content after loading.
+const SENTENCE = 60 // cells of a table with more letters get more width on a phone
+const WORD = 28 // names, options and phrases up to this many letters need no extra width
 
 function mend() {
-  // Tables that scroll sideways can be reached by the keyboard.
+  // Make tables that scroll sideways reachable by the keyboard.
   for (const box of document.querySelectorAll(".md-typeset__scrollwrap:not([tabindex])")) {
     box.tabIndex = 0
   }
@@ -19,7 +19,7 @@ function mend() {
   }
 }
 
-// Names of methods, files and constants break where their words end.
+// Break names of methods, files and constants after their words.
 function breakAtWords(name) {
   const [text] = name.childNodes
   if (text instanceof Text && /^\s*\w+[./_][\w./-]+$/.test(text.data)) {

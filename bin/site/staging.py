@@ -1,4 +1,4 @@
-"""The pages of the site as Zensical takes them: docs/ with what its links lead to, and links that lead nowhere else. Knows no Zensical."""
+"""Prepares the pages of the site for Zensical: docs/ and all linked files, with links between the pages of the site."""
 
 import json
 import os
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-# Pages beside docs/, and their names on the site.
+# Pages outside of docs/, and their names on the site.
 AROUND = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md", "SECURITY.md": "security.md", "README.md": "index.md"}
 LANGUAGES = {".toml": "toml", ".py": "python", ".js": "javascript", ".sql": "sql", ".yaml": "yaml", ".yml": "yaml"}
 PICTURES = frozenset({".png", ".svg"})
@@ -16,18 +16,18 @@ SHOWN_SIZE_MAX = 200_000
 
 LINK = re.compile(r"(?<!\\)(\]\()([^)\s]+)(\))")
 FENCE = re.compile(r" *(`{3,}|~{3,})")
-# A block that is a file: its language, and its name.
+# The first line of a code block with a file name: its language, and the name.
 FILE = re.compile(r"^( *`{3,})(\w+) (\S+)$")
 ITEM = re.compile(r" *([-*+]|\d+\.) ")
 MADE = re.compile(r"<!--.*?-->", re.DOTALL)
 
 
 class SiteError(Exception):
-    """The site can't be made; says which page is wrong."""
+    """The site can't be built. The text names the faulty page."""
 
 
 def stage(root: Path, target: Path) -> None:
-    """Write the sources of the site to a folder: pages, pictures, and a page for each other file that a page links to. Raises SiteError."""
+    """Write the sources of the site to a folder: pages, pictures, and a page for each other linked file. Raises SiteError."""
     pages = dict(page_names(root))
     wanted: dict[str, str] = {}
     for source, name in pages.items():
@@ -46,7 +46,7 @@ def stage(root: Path, target: Path) -> None:
 
 
 def page_names(root: Path) -> Iterator[tuple[str, str]]:
-    """Yield the files that are pages, by their paths in the repository, with their names on the site."""
+    """Yield the path in the repository and the name on the site of each page."""
     for path in sorted((root / "docs").rglob("*.md")):
         yield path.relative_to(root).as_posix(), path.relative_to(root / "docs").as_posix()
     for path in sorted((root / "docs").rglob("*.ipynb")):
@@ -57,13 +57,13 @@ def page_names(root: Path) -> Iterator[tuple[str, str]]:
 
 
 def write(path: Path, text: str) -> None:
-    """Write a page, with its folder."""
+    """Write a page, and create its folder."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, "utf-8")
 
 
 def with_links(text: str, source: PurePosixPath, name: str, pages: dict[str, str], wanted: dict[str, str], root: Path) -> str:
-    """Return a page whose links lead to places of the site; files that are no pages yet are added to `wanted`. Raises SiteError."""
+    """Return a page with its links changed to those of the site, and add other linked files to `wanted`. Raises SiteError."""
     here = PurePosixPath(name).parent
 
     def moved(found: re.Match[str]) -> str:
@@ -72,13 +72,13 @@ def with_links(text: str, source: PurePosixPath, name: str, pages: dict[str, str
             return found[0]
         there = os.path.normpath(source.parent / link)
         if there.startswith(("..", "/")) or not (root / there).exists():
-            raise SiteError(f"{source}: there is nothing at {found[2]}")
+            raise SiteError(f"{source}: broken link {found[2]}")
         place = pages.get(there) or AROUND.get(there)
         if place is None and PurePosixPath(there).suffix in PICTURES:
             place = PurePosixPath(there).relative_to("docs").as_posix()
         if place is None:
             if (root / there).is_dir():
-                raise SiteError(f"{source}: a site has no folders to show; {found[2]} should lead to a file")
+                raise SiteError(f"{source}: {found[2]} is a folder, which the site can't show. Link to a file.")
             place = wanted.setdefault(there, f"files/{there.replace('/', '-')}.md")
         return f"{found[1]}{os.path.relpath(place, here)}{hash_}{anchor}{found[3]}"
 
@@ -86,7 +86,7 @@ def with_links(text: str, source: PurePosixPath, name: str, pages: dict[str, str
 
 
 def lines_of(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield the lines of a page with their ends, and whether each belongs to a block of code."""
+    """Yield the lines of a page with their line ends, and whether each belongs to a code block."""
     fence = ""
     for line in text.splitlines(keepends=True):
         found = FENCE.match(line)
@@ -102,9 +102,9 @@ def lines_of(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def spaced(text: str) -> str:
-    """Return a page with an empty line where a list, a table or a block of code follows a paragraph without one.
+    """Insert missing empty lines between a paragraph and a list, a table or a code block after it.
 
-    Repositories' hosts need none there; Python's Markdown takes such lists for a part of the paragraph.
+    Repository hosts don't need them, but Python's Markdown would treat such a list as a part of the paragraph.
     """
     made: list[str] = []
     before, was_code = "", False
@@ -125,15 +125,15 @@ def is_block(line: str) -> bool:
 
 
 def code_page(path: Path, source: str) -> str:
-    """Return a page that shows a file. Raises SiteError for one that is too large to be shown."""
+    """Return a page with the content of a file. Raises SiteError for a file above SHOWN_SIZE_MAX."""
     if path.stat().st_size > SHOWN_SIZE_MAX:
-        raise SiteError(f"{source} is larger than {SHOWN_SIZE_MAX:,} bytes, too large to be shown")
+        raise SiteError(f"{source} is too large to show: more than {SHOWN_SIZE_MAX:,} bytes")
     text = path.read_text("utf-8")
     return f"# {source}\n\n`````{LANGUAGES.get(path.suffix, 'text')}\n{text.rstrip()}\n`````\n"
 
 
 def notebook_page(notebook: dict[str, Any]) -> str:
-    """Return a notebook as a page: texts, code, and what came out of it."""
+    """Return a notebook as a page: texts, code and outputs."""
     parts = []
     for cell in notebook["cells"]:
         text = "".join(cell["source"])
@@ -146,6 +146,6 @@ def output_text(output: dict[str, Any]) -> str:
     """Return an output of a cell as Markdown: a picture, or text."""
     data = output.get("data", {})
     if "image/png" in data:
-        return f"![What the cell draws](data:image/png;base64,{''.join(data['image/png']).strip()})"
+        return f"![Output of the cell](data:image/png;base64,{''.join(data['image/png']).strip()})"
     text = "".join(output.get("text") or data.get("text/plain") or "")
     return f"```text\n{text.rstrip()}\n```" if text else ""

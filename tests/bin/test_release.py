@@ -43,7 +43,7 @@ def test_a_good_tag_passes(checkout: Path, has_tag: bool) -> None:
 @pytest.mark.parametrize(
     ("tag", "version", "expected"),
     [
-        ("v1.3.0", "1.2.0", ["the tag is v1.3.0, and node/version.py says 1.2.0"]),
+        ("v1.3.0", "1.2.0", ["the tag is v1.3.0, but node/version.py has 1.2.0"]),
         ("1.2.0", "1.2.0", ["the tag must be v1.2.0"]),
         ("v1.3.0", "1.3.0", ['nothing under "## 1.3.0"']),
         ("v1.2", "1.2", ['nothing under "## 1.2"']),

@@ -1,4 +1,4 @@
-"""Starts the command line: `python -m coind`, and the command `coind` of an installed package."""
+"""Entry point of the command line: `python -m coind`, and the installed command `coind`."""
 
 import sys
 

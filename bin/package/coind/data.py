@@ -1,4 +1,4 @@
-"""Chains for scripts and notebooks: blocks of a file, the state at a block, and what each block has done (docs/library.md).
+"""Chains for scripts and notebooks: blocks of a file, the state at a block, and the effects of each block (docs/library.md).
 
 ```py
 from coind.data import chain_at, open_blocks, replayed

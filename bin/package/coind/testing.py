@@ -1,4 +1,4 @@
-"""A chain in the process of a test suite, without sockets and without a clock that runs (docs/test-suites.md).
+"""A chain in the process of a test suite, without sockets and with a stopped clock (docs/test-suites.md).
 
 ```py
 from coind.testing import CallRefused, LocalChain

@@ -1,4 +1,4 @@
-"""The chain of a node that runs for tests."""
+"""The chain of a node for tests."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,32 +12,32 @@ REFUSED_SHOWN_MAX = 10
 
 
 class Chain(DevApi):
-    """A chain made for tests. `url` is for clients; `call` asks any RPC method, and raises Refused."""
+    """A test chain. `url` is its address for clients. `call` calls any RPC method, and raises Refused."""
 
     def __init__(self, url: str, call: Callable[..., Any]) -> None:
         self.url, self._call = url, call
         self._refused_before: list[Any] = []
 
     def call(self, method: str, params: Any = None) -> Any:
-        """Return the result of an RPC method. Raises Refused, and NodeFailed if the node doesn't answer."""
+        """Call an RPC method and return its result. Raises Refused, and NodeFailed if the node doesn't answer."""
         return self._call(method, params)
 
     def refused(self, rule: str = "") -> Expected:
-        """Expect that a transaction is refused, by this rule: `with coin_chain.refused("missing_active_authority") as refusal: ...`."""
+        """Expect a refused transaction, by `rule` if given: `with coin_chain.refused("missing_active_authority") as refusal: ...`."""
         before = self._list_refused()
         return Expected(rule, lambda: self._refused_since(before))
 
     def begin_test(self) -> None:
-        """Count refusals from now on as those of a new test."""
+        """Start a new test: later refusals belong to it."""
         self._refused_before = self._list_refused()
 
     def refused_in_test(self) -> list[Refused]:
-        """Return the last refusals of transactions of this test, newest first, whichever client sent them."""
+        """Return the last refused transactions of this test from any client, newest first."""
         return self._refused_since(self._refused_before)
 
     def _refused_since(self, before: list[Any]) -> list[Refused]:
         now = self._list_refused()
-        # Equal transactions may be refused in the same second: what counts is where the old list goes on in the new one.
+        # Entries can be equal, so new ones are found by the position at which the new list continues as the old one.
         at = (count for count in range(len(now)) if now[count:] == before[: REFUSED_SHOWN_MAX - count])
         new = next(at, len(now))
         return [Refused("", {"message": entry["message"], "data": {"explain": entry["explain"]}}) for entry in now[:new]]
@@ -46,5 +46,5 @@ class Chain(DevApi):
         try:
             listed: list[Any] = self.call("dev_api.list_refused", {"limit": REFUSED_SHOWN_MAX})
         except Exception:
-            return []  # what explains a failure must not hide it
+            return []  # An error here must not hide the failure of the test.
         return listed

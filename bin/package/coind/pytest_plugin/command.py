@@ -1,4 +1,4 @@
-"""Where the command is that starts coind."""
+"""Finds the command that starts coind."""
 
 import os
 import shlex
@@ -10,13 +10,13 @@ import pytest
 
 VARIABLE, NAME = "COIND", "coind"
 PACKAGE = Path(__file__).resolve().parents[1]
-ADVICE = f"name it with --coind, coind_command in the settings of pytest, the variable {VARIABLE}, or put {NAME} on the PATH"
+ADVICE = f"Give it by --coind, coind_command in the settings of pytest, or the variable {VARIABLE}, or put {NAME} on the PATH."
 
 
 def find_command(config: pytest.Config) -> list[str]:
-    """Return the command with its arguments: that of the option, the setting, the variable, of what this plugin came with, or of the PATH.
+    """Return the command with its arguments, from the option, the setting, the variable, the plugin's own package, or the PATH.
 
-    Raises pytest.UsageError when there is none.
+    Raises pytest.UsageError if there is none.
     """
     for text, place, folder in (
         (config.getoption("--coind"), "--coind", config.invocation_params.dir),
@@ -30,15 +30,15 @@ def find_command(config: pytest.Config) -> list[str]:
     in_checkout = PACKAGE.parents[1] / NAME
     found = str(in_checkout) if in_checkout.is_file() else shutil.which(NAME)
     if found is None:
-        raise pytest.UsageError(f"coind.pytest_plugin: the command {NAME} isn't found; {ADVICE}")
+        raise pytest.UsageError(f"coind.pytest_plugin: the command {NAME} isn't found. {ADVICE}")
     return [found]
 
 
 def words(text: str, folder: Path, place: str) -> list[str]:
-    """Return a command as its words; a path counts from a folder. Raises pytest.UsageError for a program that there isn't."""
+    """Split a command into its words. A path is relative to `folder`. Raises pytest.UsageError if the program doesn't exist."""
     whole = folder / os.path.expanduser(text)
     first, *rest = [text] if whole.is_file() else shlex.split(text)
     program = shutil.which(folder / os.path.expanduser(first) if os.sep in first else first)
     if program is None:
-        raise pytest.UsageError(f"coind.pytest_plugin: {place}: there is no program {first}; {ADVICE}")
+        raise pytest.UsageError(f"coind.pytest_plugin: {place}: there is no program {first}. {ADVICE}")
     return [str(program), *rest]

@@ -1,4 +1,4 @@
-"""A node as a process of its own: how it is started, asked, and ended."""
+"""Starts, calls and stops a node in a child process."""
 
 import json
 import os
@@ -21,14 +21,14 @@ from node.runtime.errors import NodeError
 
 __tracebackhide__ = True  # reports of pytest end at the line of the test
 
-# A suite's node has the options that the suite names, and no others: not the data folder of the shell, nor its address.
+# A suite's node only has the suite's options, not those of the shell's variables, for example its data folder or address.
 OPTIONS_PREFIX = "COIND_"
 POLL_SECONDS = 0.005
 ANSWER_SECONDS_MAX = 120
 STOP_SECONDS_MAX = 15
 LOG_LINES_SHOWN = 20
 
-# Runs the node, and ends it when its own input ends: that happens however the tests end, also when their process is killed.
+# Runs the node, and ends it when stdin is closed, which happens even if the test process is killed.
 KEEPER = """
 import subprocess, sys, threading
 node = subprocess.Popen(sys.argv[1:], stdin=subprocess.DEVNULL)
@@ -39,18 +39,18 @@ threading.Thread(target=watch, daemon=True).start()
 sys.exit(node.wait())
 """
 
-# Modes in which the head moves by itself.
+# Block modes in which the head changes without a call.
 BY_THE_CLOCK = ("interval", "mixed")
-# Methods of dev_api that change nothing.
+# Read-only methods of dev_api.
 READING = frozenset({"get_info", "explain_transaction", "list_keys", "list_refused"})
 
 
 class NodeFailed(Exception):
-    """The node has not started, or doesn't answer; the text ends with the last lines of its log."""
+    """The node didn't start or doesn't answer. The text ends with the last lines of its log."""
 
 
 class Node:
-    """A running node. `url` is where clients reach it, `chain` drives its chain, `log` is the file with what it prints."""
+    """A running node. `url` is its address, `chain` drives its chain, `log` is the file with its output."""
 
     def __init__(self, process: subprocess.Popen[bytes], ready: dict[str, Any], log: Path) -> None:
         self.url: str = ready["address"]
@@ -58,7 +58,7 @@ class Node:
         self.chain_name: str = ready["chain"]
         self.log = log
         self._process = process
-        # Not needed in a session without a node.
+        # Imported here, since a session without a node doesn't need it.
         from node.client.http import Client
 
         self._client = Client(self.url)
@@ -69,7 +69,7 @@ class Node:
 
     @cached_property
     def chain(self) -> Chain:
-        """The chain. What changes it outside of a test lasts; what a test does to `coin_chain` is undone."""
+        """The chain. Changes outside of a test persist. Changes by a test with `coin_chain` are undone."""
         return Chain(self.url, self.call)
 
     # -------------------------------------------------------------- start and end
@@ -77,7 +77,7 @@ class Node:
     @classmethod
     @contextmanager
     def start(cls, command: Sequence[str], options: Sequence[str], folder: Path, seconds_max: float) -> Iterator[Self]:
-        """Start a node on a free port, and end it afterwards. Raises NodeFailed."""
+        """Start a node on a free port, and stop it afterwards. Raises NodeFailed."""
         ready, log = folder / "ready.json", folder / "log"
         run = [*command, "run", "--port", "0", "--quiet", "--ready-file", str(ready), *options]
         with log.open("wb") as out:
@@ -99,7 +99,7 @@ class Node:
     # -------------------------------------------------------------- calls
 
     def call(self, method: str, params: Any = None) -> Any:
-        """Return the result of an RPC method. Raises Refused, and NodeFailed if the node doesn't answer."""
+        """Call an RPC method and return its result. Raises Refused, and NodeFailed if the node doesn't answer."""
         self._is_touched = self._is_touched or (not self._in_test and _changes(method))
         with self._lock:
             try:
@@ -116,7 +116,7 @@ class Node:
     # -------------------------------------------------------------- tests
 
     def begin_test(self) -> int:
-        """Return the snapshot that the chain is to return to after a test: the last one if nothing has changed the chain since."""
+        """Return the snapshot to restore after a test: the last one if the chain hasn't changed since, else a new one."""
         info = self.call("dev_api.get_info")
         head = (info["head_block_id"], info["pending"])
         is_changed = self._is_touched or (head != self._head_at_moment and not info["block_mode"].startswith(BY_THE_CLOCK))
@@ -129,11 +129,11 @@ class Node:
         return self._moment
 
     def end_test(self, moment: int) -> None:
-        """Return to a snapshot."""
+        """Restore a snapshot."""
         try:
             self.call("dev_api.revert", {"id": moment})
         except Refused:
-            # The test itself has taken the snapshot away, by a reset, a load, or by going back to an earlier one.
+            # The test itself dropped the snapshot by a reset, a load, or a revert to an earlier one.
             self._moment = None
             self.call("dev_api.reset")
         finally:
@@ -141,18 +141,18 @@ class Node:
 
 
 def own_environ(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment for a node of a suite: without the options that the shell gives to nodes, such as COIND_DATA."""
+    """Return the environment for a suite's node, without variables for options, for example COIND_DATA."""
     return {name: value for name, value in environ.items() if not name.startswith(OPTIONS_PREFIX)}
 
 
 def _changes(method: str) -> bool:
-    """Whether a method may change the chain."""
+    """Whether a method can change the chain."""
     group, _, name = method.partition(".")
     return (group == "dev_api" and name not in READING) or group == "debug_node_api" or name.startswith("broadcast_")
 
 
 def _wait(process: subprocess.Popen[bytes], command: str, ready: Path, log: Path, seconds_max: float) -> dict[str, Any]:
-    """Wait until the node says where it answers."""
+    """Wait for the ready file and return its content. Raises NodeFailed."""
     end = time.monotonic() + seconds_max
     while process.poll() is None and time.monotonic() < end:
         if ready.exists():
@@ -160,11 +160,11 @@ def _wait(process: subprocess.Popen[bytes], command: str, ready: Path, log: Path
             return found
         time.sleep(POLL_SECONDS)
     status = process.poll()
-    what = f"doesn't answer after {seconds_max:g} s" if status is None else f"has ended with status {status} before it answered"
+    what = f"isn't ready after {seconds_max:g} s" if status is None else f"ended with status {status} before it was ready"
     raise NodeFailed(f"coind {what}: {command}\n{_end_of(log)}")
 
 
 def _end_of(log: Path) -> str:
     """Return the last lines of a log."""
     lines = log.read_text("utf-8", "replace").splitlines()[-LOG_LINES_SHOWN:]
-    return "\n".join(f"  {line}" for line in lines) or "  (it has printed nothing)"
+    return "\n".join(f"  {line}" for line in lines) or "  (no output)"

@@ -1,4 +1,4 @@
-"""The exception of a refused call, and the expectation of one."""
+"""Exception for a refused call, and the expectation of one."""
 
 from collections.abc import Callable
 from types import TracebackType
@@ -10,14 +10,14 @@ from node.client.dev_api import CallRefused
 
 
 class Refused(CallRefused):
-    """A call that a node has refused."""
+    """A call that a node refused."""
 
 
 class Expected:
-    """The expectation that what is done inside of it is refused: `with coin_chain.refused("missing_active_authority") as refusal`.
+    """Context manager that expects a refusal in its body: `with coin_chain.refused("missing_active_authority") as refusal`.
 
-    `errors.error` is the Refused afterwards, and its attributes can be read here as well. Whichever client sends the transaction: an
-    exception of another library counts when the node has refused a transaction meanwhile.
+    Afterwards `error` is the Refused, whose attributes can also be read here. Any client can send the transaction: an exception of
+    another library counts if the node refused a transaction meanwhile.
     """
 
     def __init__(self, rule: str, refused_meanwhile: Callable[[], list[Refused]]) -> None:
@@ -25,11 +25,11 @@ class Expected:
         self.error: Refused | None = None
 
     def __enter__(self) -> Self:
-        """Begin to expect it."""
+        """Return the expectation."""
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> bool:
-        """Fail the test unless it was refused, by the rule if one is expected."""
+        """Fail the test unless there was a refusal, by the expected rule if there is one."""
         __tracebackhide__ = True
         expected = f"by {self._expected} " if self._expected else ""
         if error is None:
