@@ -271,7 +271,7 @@ def test_a_node_that_ends_at_once_shows_its_log(project: Project) -> None:
     project.settings("coind_chain = nowhere")
     ran = project.run()
     assert outcomes(ran.stdout) == {"error": 1}
-    assert "has ended with status" in ran.stdout
+    assert "ended with status" in ran.stdout
     assert "neither a chain nor the path" in ran.stdout
 
 
