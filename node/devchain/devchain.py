@@ -243,7 +243,7 @@ class DevChain:
 
     def reset(self) -> None:
         """Restore the genesis and the settings of the node's start, and make the first blocks. Raises Refused."""
-        assert self._genesis is not None, "only chains made for tests are reset"
+        assert self._genesis is not None, "only test chains are reset"
         self._return_to(self._genesis, 0)
         self.savepoints.drop_all()
         self.clock.start()

@@ -115,7 +115,7 @@ def like(model: GenesisAccount, name: str) -> GenesisAccount:
 def require_test(spec: ChainSpec, option: str) -> ChainSpec:
     """Return the spec if it is a test chain, else raise NodeError."""
     if not spec.is_test:
-        raise NodeError(f"{option}: the chain {spec.name} isn't made for tests, and its genesis is given")
+        raise NodeError(f"{option}: the chain {spec.name} is not a test chain, so its genesis is fixed")
     return spec
 
 
