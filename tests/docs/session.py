@@ -210,6 +210,8 @@ class Reader:
         self.ports = Ports()
         self._environment = environment() | {
             "PATH": f"{folder / 'bin'}:{warm.python.parent}:{Path(sys.prefix) / 'bin'}:{os.environ['PATH']}",
+            # For the plugin of pytest, which would start the node that it came with.
+            "COIND": "coind",
         }
         lay_out(folder, self.ports[DEFAULT_PORT], warm)
         self._shell = Shell(folder, self._environment)
