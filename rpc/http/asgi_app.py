@@ -24,7 +24,7 @@ from rpc.http.http1.fast_path import Http1FastPath
 from rpc.http.input_scheduler import FairInputScheduler
 from rpc.http.lazy_import import LazyValue
 from rpc.http.listener import Listener, OpenAcceptor, listen
-from rpc.http.tasks import LogLimit
+from rpc.http.tasks import LogLimit, frames_cleared
 from rpc.http.websocket.rpc_session import NOTICES, RpcSession, Turn
 from rpc.json.reader import BODY_SIZE_MAX, size_max
 from rpc.jsonrpc.dispatch import Reply, Service
@@ -416,7 +416,8 @@ async def _unless_gone(receive: Receive, reply: Awaitable[bytes]) -> bytes | Non
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(watch, nursery.cancel_scope)
-        answered = await reply
+        with frames_cleared():
+            answered = await reply
         nursery.cancel_scope.cancel()
     return answered
 

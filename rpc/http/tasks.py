@@ -4,7 +4,9 @@ Unlike hypercorn's queue, `ReceiveQueue` never blocks for a request that has end
 """
 
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from traceback import clear_frames
 from typing import TYPE_CHECKING, Any
 
 import trio
@@ -125,3 +127,17 @@ def log_bug(limit: LogLimit, client: str, errors: BaseExceptionGroup[Exception])
     """Log the exceptions of a client's request, within the limit."""
     if limit.is_allowed():
         _log.error("request failed", client=client, exc_info=errors, **limit.pop_suppressed())
+
+
+@contextmanager
+def frames_cleared() -> Iterator[None]:
+    """Clear the frames of an exception that leaves the block.
+
+    Trio's nurseries leave exceptions of cancelled tasks in reference cycles. The frames in their tracebacks would keep requests and replies
+    in memory, beyond the memory limit, until the collector runs.
+    """
+    try:
+        yield
+    except BaseException as error:
+        clear_frames(error.__traceback__)
+        raise

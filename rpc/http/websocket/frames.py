@@ -58,6 +58,11 @@ class Frames:
         """Take received bytes, after `next` has returned MORE."""
         self._data, self._at = data, 0
 
+    def drop(self) -> None:
+        """Drop all received bytes, at the end."""
+        self._data, self._at, self._text = b"", 0, bytearray()
+        self._found.clear()
+
     def next(self) -> tuple[FrameEvent, bytes]:
         """Return the next event, with its bytes."""
         if not self._found:

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from rpc.caller import Caller
 from rpc.http.connection_limits import ClientResource, ClientUsage, ConnectionLimiter
+from rpc.http.tasks import frames_cleared
 from rpc.jsonrpc.dispatch import Service
 from rpc.push.hub import Hub
 from rpc.push.session import Session
@@ -60,7 +61,8 @@ class RpcSession:
             async with trio.open_nursery() as nursery:
                 if session is not None:
                     session.on_first = partial(nursery.start_soon, self._notify, usage, session, line, nursery.cancel_scope)
-                await self._answer(usage, replace(client, session=session), line, nursery)
+                with frames_cleared():
+                    await self._answer(usage, replace(client, session=session), line, nursery)
                 nursery.cancel_scope.cancel()
         finally:
             if session is not None:
@@ -91,13 +93,17 @@ class RpcSession:
 
         async def answer_later(reply: Awaitable[bytes]) -> None:
             try:
-                try:
-                    text = await reply
-                finally:
-                    usage.working -= 1
-                await line.answer(text)
+                with frames_cleared():
+                    await answer(reply)
             finally:
                 places.release()
+
+        async def answer(reply: Awaitable[bytes]) -> None:
+            try:
+                text = await reply
+            finally:
+                usage.working -= 1
+            await line.answer(text)
 
         while True:
             try:

@@ -75,7 +75,10 @@ class WebSocketServer:
             reserve = partial(self._rpc_session.memory.reserve, caller, usage)
             with reserve() as held:
                 socket = WebSocketConnection(wire, usage, self._input_scheduler, size_max(caller.is_local), held, reserve)
-                await self._run(socket, usage, caller, wire.client[0], bugs)
+                try:
+                    await self._run(socket, usage, caller, wire.client[0], bugs)
+                finally:
+                    socket.drop_input()
         finally:
             self._limiter.release(usage, ClientResource.SOCKETS)
 
@@ -160,6 +163,10 @@ class WebSocketConnection:
         """Send a close frame; nothing can be sent after it."""
         self._is_closed = True
         await self._wire.write(self._frames.close(code, reason))
+
+    def drop_input(self) -> None:
+        """Drop all received bytes, at the end. An exception can keep this object until the collector runs."""
+        self._frames.drop()
 
     async def _wait_for_input(self) -> None:
         """Wait for the fair queue, since frames can be tiny, and a thousand of them must not delay other clients."""

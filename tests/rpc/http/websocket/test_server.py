@@ -2,6 +2,8 @@
 
 import gc
 import json
+import socket
+import struct
 import weakref
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -252,6 +254,34 @@ async def test_what_a_connection_has_received_is_freed_at_its_end_without_the_co
                         await trio.sleep(0.01)
         finally:
             gc.enable()
+
+
+async def test_a_batch_whose_connection_ends_is_freed_without_the_collector(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The connection is reset while the batch waits, which cancels it."""
+
+    class Requests(list[Any]):
+        """The requests of a batch."""
+
+    seen: list[weakref.ref[Requests]] = []
+    batch = Service._batch
+
+    async def spy(self: Service, requests: list[Any], caller: Any) -> bytes:
+        seen.append(weakref.ref(requests := Requests(requests)))
+        return await batch(self, requests, caller)
+
+    monkeypatch.setattr(Service, "_batch", spy)
+    waiting = Waiting()
+    gc.disable()
+    try:
+        async with server(waiting) as port, opened(port) as stream:
+            await stream.send_all(ws_frame(b"[" + PING + b"," + WAIT + b"]"))
+            await waiting.begun.wait()
+            stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            await stream.aclose()
+            while seen[0]() is not None:
+                await trio.sleep(0.01)
+    finally:
+        gc.enable()
 
 
 async def test_answers_hold_a_bounded_number_of_bytes() -> None:
