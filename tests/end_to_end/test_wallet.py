@@ -71,7 +71,8 @@ def test_who_is_no_account_needs_no_key(run: Command) -> None:
 def test_words_without_quotes_are_named(run: Command) -> None:
     done = run("tx", "transfer", "alice", "bob", "1.000", "COIN")
     assert done.status == 2
-    assert "'COIN'" in done.err and "in quotes" in done.err
+    assert "'COIN'" in done.err
+    assert "in quotes" in done.err
 
 
 def test_the_same_command_can_be_given_twice(run: Command) -> None:
