@@ -3,6 +3,7 @@
 The pytest plugin loads this module in every session, so it imports little.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -47,12 +48,12 @@ class Account:
     memo: Key
 
 
-class DevApi:
+class DevApi(ABC):
     """Controls a dev chain by RPC calls."""
 
+    @abstractmethod
     def call(self, method: str, params: Any = None) -> Any:
         """Return the result of any RPC method. Raises CallRefused."""
-        raise NotImplementedError
 
     @cached_property
     def accounts(self) -> dict[str, Account]:

@@ -47,9 +47,9 @@ class ReadGate:
         """Open the gate for good, in the standby, which has no event loop and answers one request at a time."""
         self.is_closed, self.is_unattended = False, True
 
-    def set_standby(self, stand_in: AnswerElsewhere | None) -> None:
+    def set_standby(self, standby: AnswerElsewhere | None) -> None:
         """Set or remove the standby, which answers reads until the gate is open."""
-        self.standby = stand_in
+        self.standby = standby
         self._wake()
 
     async def wait_open(self) -> None:

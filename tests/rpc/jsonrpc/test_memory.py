@@ -136,7 +136,7 @@ def test_the_values_of_a_body_take_no_more_than_is_counted(body: bytes) -> None:
 
 
 class Asked:
-    """A service whose `much` returns so many letters, and whose `wait` waits."""
+    """A service whose `much` returns a text of a given length, and whose `wait` waits."""
 
     def __init__(self, memory: MemoryLimiter) -> None:
         registry: dict[str, Method] = {}

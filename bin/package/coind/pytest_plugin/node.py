@@ -63,8 +63,8 @@ class Node:
 
         self._client = Client(self.url)
         self._lock = threading.Lock()
-        self._moment: int | None = None
-        self._head_at_moment: tuple[str, int] | None = None
+        self._snapshot: int | None = None
+        self._snapshot_head: tuple[str, int] | None = None
         self._in_test = self._is_touched = False
 
     @cached_property
@@ -119,14 +119,14 @@ class Node:
         """Return the snapshot to restore after a test: the last one if the chain hasn't changed since, else a new one."""
         info = self.call("dev_api.get_info")
         head = (info["head_block_id"], info["pending"])
-        is_changed = self._is_touched or (head != self._head_at_moment and not info["block_mode"].startswith(BY_THE_CLOCK))
-        if self._moment is None or is_changed:
-            self._moment = self.call("dev_api.snapshot")["id"]
-            self._head_at_moment = head
+        is_changed = self._is_touched or (head != self._snapshot_head and not info["block_mode"].startswith(BY_THE_CLOCK))
+        if self._snapshot is None or is_changed:
+            self._snapshot = self.call("dev_api.snapshot")["id"]
+            self._snapshot_head = head
         self._in_test, self._is_touched = True, False
         self.chain.begin_test()
-        assert self._moment is not None
-        return self._moment
+        assert self._snapshot is not None
+        return self._snapshot
 
     def end_test(self, moment: int) -> None:
         """Restore a snapshot."""
@@ -134,7 +134,7 @@ class Node:
             self.call("dev_api.revert", {"id": moment})
         except Refused:
             # The test itself dropped the snapshot by a reset, a load, or a revert to an earlier one.
-            self._moment = None
+            self._snapshot = None
             self.call("dev_api.reset")
         finally:
             self._in_test = self._is_touched = False
