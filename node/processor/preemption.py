@@ -43,7 +43,8 @@ class Preemption:
         if not self._resume():
             self._gate.close()
             return False
-        self._end()
+        if self._raised is not None:
+            self._end()
         return True
 
     async def finish(self, interrupted: Callable[[float], None]) -> None:

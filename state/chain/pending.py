@@ -13,7 +13,7 @@ from state.protocol.operation import Needed
 from state.protocol.transaction import SignedTransaction
 from state.protocol.work import BLOCK_UNITS_MAX
 
-PENDING_SIZE_MAX = 128 * 2**20  # bytes of memory, as `held_size` estimates them
+PENDING_SIZE_MAX = 128 * 2**20  # bytes of memory, as `held_by` estimates them
 # The reserve beyond that, in bytes, and how much an account can hold to use it. An account at its limit leaves half of the free memory,
 # so about twenty accounts leave nothing.
 KEPT_SIZE, LITTLE_SIZE = 16 * 2**20, 16 * 2**10
@@ -115,13 +115,8 @@ class FairOrder:
 
 
 def held_by(trx: SignedTransaction) -> HeldSizes:
-    """Return the memory of a pending transaction in bytes, and the account that it counts for."""
-    return held_size(trx), first_signer(trx)
-
-
-def held_size(trx: SignedTransaction) -> int:
-    """Return the estimated memory of a pending transaction with its effects, in bytes."""
-    return 5 * trx.size // 2 + OPERATION_SIZE * len(trx.operations)
+    """Return the estimated memory of a pending transaction with its effects, in bytes, and the account that it counts for."""
+    return 5 * trx.size // 2 + OPERATION_SIZE * len(trx.operations), first_signer(trx)
 
 
 def first_signer(trx: SignedTransaction) -> str:

@@ -7,7 +7,7 @@ from state.chain.blocks import apply_block
 from state.chain.chain import Chain
 from state.chain.digest import state_digest
 from state.chain.head_change import HeadChange
-from state.chain.pending import held_size
+from state.chain.pending import held_by
 from state.chain.skip import Skip
 from state.chain.slots import scheduled_witness, slot_time
 from state.protocol.errors import ChainError
