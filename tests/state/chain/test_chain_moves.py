@@ -235,7 +235,7 @@ def test_what_a_switch_undoes_waits_within_the_bound(monkeypatch: pytest.MonkeyP
     make_block(chain)
     for trx in trxs[3:]:
         chain.push_transaction(trx)
-    monkeypatch.setattr(state.chain.pending, "PENDING_SIZE_MAX", sum(map(held_size, trxs[:4])))
+    monkeypatch.setattr(state.chain.pending, "PENDING_SIZE_MAX", sum(held_by(trx)[0] for trx in trxs[:4]))
     monkeypatch.setattr(state.chain.pending, "KEPT_SIZE", 0)
     chain.push_block(second[0])
     assert chain.push_block(second[1])
