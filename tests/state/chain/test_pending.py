@@ -7,7 +7,7 @@ import pytest
 
 from state.chain import pending, production
 from state.chain.chain import Chain
-from state.chain.pending import POSTPONED_MAX, FairOrder, first_signer, held_size
+from state.chain.pending import POSTPONED_MAX, FairOrder, first_signer, held_by
 from state.chain.production import block_room
 from state.chain.slots import scheduled_witness, slot_time
 from state.chain.transactions import SIZE_MARGIN
@@ -133,7 +133,7 @@ def test_a_block_has_a_limit_of_work(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_an_account_may_hold_as_much_as_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
     chain = started()
-    size = held_size(transaction(chain, pay(memo="1")))
+    size = held_by(transaction(chain, pay(memo="1")))[0]
     monkeypatch.setattr(pending, "PENDING_SIZE_MAX", 10 * size)
     monkeypatch.setattr(pending, "LITTLE_SIZE", 0)
     for number in range(5):
@@ -144,14 +144,14 @@ def test_an_account_may_hold_as_much_as_is_free(monkeypatch: pytest.MonkeyPatch)
     assert caught.value.values["max"] == 10 * size
     for name in ("bob", "carol", "dave"):
         send(chain, pay(name, to="alice", memo="1"))
-    assert chain.pending.size == sum(map(held_size, chain.pending)) <= 10 * size
+    assert chain.pending.size == sum(held_by(trx)[0] for trx in chain.pending) <= 10 * size
     make(chain)
     send(chain, pay(memo="6"))
 
 
 def test_there_is_room_for_a_newcomer_when_others_hold_all(monkeypatch: pytest.MonkeyPatch) -> None:
     chain = started()
-    size = held_size(transaction(chain, pay(memo="10")))
+    size = held_by(transaction(chain, pay(memo="10")))[0]
     monkeypatch.setattr(pending, "PENDING_SIZE_MAX", 30 * size)
     monkeypatch.setattr(pending, "LITTLE_SIZE", 0)
     for name in ("alice", "bob", "carol", "dave", "erin"):
@@ -183,6 +183,6 @@ def test_waiting_transactions_are_counted_whatever_happens_to_them() -> None:
     chain.pop_block()
     make_block(chain)
     chain.restore(savepoint)
-    assert chain.pending.size == held_size(chain.pending[0])
+    assert chain.pending.size == held_by(chain.pending[0])[0]
     chain.clear_pending()
     assert (len(chain.pending), chain.pending.size) == (0, 0)
