@@ -24,7 +24,7 @@ def server() -> Iterator[StubServer]:
         yield running
 
 
-def test_results_come_over_one_connection(server: StubServer) -> None:
+def test_calls_share_one_connection(server: StubServer) -> None:
     server.results = {"a.b": lambda params: params, "a.c": None}
     client = Client(server.url)
     assert client.call("a.b", [1, "x"]) == [1, "x"]
@@ -33,7 +33,7 @@ def test_results_come_over_one_connection(server: StubServer) -> None:
     client.close()
 
 
-def test_a_refusal_carries_what_the_node_says(server: StubServer) -> None:
+def test_a_refusal_carries_the_error_of_the_node(server: StubServer) -> None:
     server.errors = {
         "a.b": {"code": -32000, "message": "no", "data": {"explain": {"why": "because"}, "hint": "do this"}},
         "a.c": {"code": -32601, "message": "Could not find API a", "data": "text"},
@@ -52,7 +52,7 @@ def test_a_refusal_carries_what_the_node_says(server: StubServer) -> None:
     client.close()
 
 
-def test_a_connection_that_has_ended_meanwhile_is_opened_again() -> None:
+def test_a_closed_connection_is_reopened() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
 
         def answer() -> None:
@@ -70,20 +70,20 @@ def test_a_connection_that_has_ended_meanwhile_is_opened_again() -> None:
 
 
 @pytest.mark.parametrize("raw", [b"<html>hello</html>", b"[]", b"{}", b"", b"\xff\xfe", b'{"result":' + b"[" * 200_000])
-def test_another_program_is_no_node(server: StubServer, raw: bytes) -> None:
+def test_another_program_is_not_a_node(server: StubServer, raw: bytes) -> None:
     server.raw = raw
     with fails(NoNode):
         Client(server.url).call("a.b")
 
 
-def test_a_reply_has_a_bound(server: StubServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_size_of_a_reply_is_bounded(server: StubServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "REPLY_BYTES_MAX", 100)
     server.results = {"a.b": "x" * 100}
     with fails(NoNode):
         Client(server.url).call("a.b")
 
 
-def test_nobody_answers() -> None:
+def test_an_unreachable_node_is_an_error() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}"
@@ -93,7 +93,7 @@ def test_nobody_answers() -> None:
         Client("http://nowhere.invalid:1").call("a.b")
 
 
-def test_who_keeps_silent_is_left() -> None:
+def test_a_silent_node_times_out() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent, fails(Unreachable):
         Client(f"127.0.0.1:{silent.getsockname()[1]}").call("a.b", seconds_max=0.1)
 
@@ -101,12 +101,12 @@ def test_who_keeps_silent_is_left() -> None:
 @pytest.mark.parametrize(
     "url", ["", "ftp://x", "http://", "http://x:99999", "http://x:0", "ht tp://x", "http://x/\n", "http://[x", "http://a..b", "x" * 64]
 )
-def test_what_is_no_address_is_named(url: str) -> None:
+def test_an_invalid_address_is_refused(url: str) -> None:
     with fails(NodeError):
         parts_of(url)
 
 
-def test_addresses() -> None:
+def test_addresses_are_parsed() -> None:
     assert parts_of("localhost:8090").hostname == "localhost"
     assert parts_of("https://api.example.org/rpc?x=1").path == "/rpc"
     assert parts_of("http://[::1]:8090").port == 8090
@@ -123,7 +123,7 @@ def test_addresses() -> None:
     ],
     ids=["body", "status", "header", "chunk", "trailer"],
 )
-def test_a_reply_that_drips_is_left(begin: bytes, part: bytes) -> None:
+def test_a_slow_reply_times_out(begin: bytes, part: bytes) -> None:
     """Each byte comes in time, the whole would take hours, or for ever."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
 
@@ -143,7 +143,7 @@ def test_a_reply_that_drips_is_left(begin: bytes, part: bytes) -> None:
         assert time.monotonic() - start < 30
 
 
-def test_a_stream_ends_where_the_node_keeps_silent(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_silent_stream_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module_of_lines, "SILENCE_SECONDS_MAX", 0.1)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         client = Client(f"127.0.0.1:{listening.getsockname()[1]}")

@@ -7,14 +7,14 @@ from node.client.lines import LINE_SIZE_MAX, LineSplitter
 
 
 @given(st.lists(st.binary(max_size=4).map(lambda part: part.replace(b"\x00", b"\n"))))
-def test_lines_are_the_same_however_they_are_cut(parts: list[bytes]) -> None:
+def test_lines_are_split_the_same_for_any_chunks(parts: list[bytes]) -> None:
     splitter = LineSplitter()
     *lines, rest = b"".join(parts).split(b"\n")
     assert [line for part in parts for line in splitter.add(part)] == lines
     assert splitter.size == len(rest)
 
 
-def test_a_long_line_is_not_copied_for_each_byte_that_comes() -> None:
+def test_a_long_line_is_not_copied_for_each_byte() -> None:
     splitter = LineSplitter()
     splitter.add(b"x" * (LINE_SIZE_MAX - 20_000))
     begun = splitter._begun

@@ -117,7 +117,7 @@ async def called(**options: Any) -> Any:
         return await connection.call("a.b", {}, **options)
 
 
-async def test_others_have_their_turn_between_chunks_of_one_byte(sends: Sends) -> None:
+async def test_other_tasks_run_between_chunks_of_one_byte(sends: Sends) -> None:
     body = b'{"result": "' + b"x" * 10_000 + b'"}'
     sends(once(CHUNKED + chunks(body)))
     results: list[str] = []
@@ -129,13 +129,13 @@ async def test_others_have_their_turn_between_chunks_of_one_byte(sends: Sends) -
     assert results == ["x" * 10_000]
 
 
-async def test_others_have_their_turn_while_a_large_reply_is_read(sends: Sends) -> None:
+async def test_other_tasks_run_while_a_large_reply_is_decoded(sends: Sends) -> None:
     body = b'{"result": [' + b",".join([b"[]"] * WHOLE_SIZE_MAX) + b"]}"
     sends(once(HEAD + b"content-length: %d\r\n\r\n" % len(body) + body))
     assert await turns_during(called) > len(body) >> 16
 
 
-async def test_others_have_their_turn_between_lines(sends: Sends) -> None:
+async def test_other_tasks_run_between_lines(sends: Sends) -> None:
     sends(once(CHUNKED + chunks(b"a\n" * 1000)))
     found: list[bytes] = []
 
@@ -150,7 +150,7 @@ async def test_others_have_their_turn_between_lines(sends: Sends) -> None:
 
 
 @pytest.mark.parametrize("has_more", [False, True])
-async def test_a_reply_may_be_announced_a_few_times(sends: Sends, has_more: bool) -> None:
+async def test_the_number_of_informational_responses_is_bounded(sends: Sends, has_more: bool) -> None:
     announced = b"HTTP/1.1 100 Continue\r\n\r\n" * (ANNOUNCED_MAX + has_more)
     sends(once(announced + HEAD + b'content-length: 12\r\n\r\n{"result":1}'))
     if has_more:
@@ -176,34 +176,34 @@ async def test_a_reply_may_be_announced_a_few_times(sends: Sends, has_more: bool
         ENDLESS + b"x" * 1_000_001,
     ],
 )
-async def test_what_is_no_answer_is_said(sends: Sends, sent: bytes) -> None:
+async def test_an_invalid_reply_is_an_error(sends: Sends, sent: bytes) -> None:
     sends(once(sent))
     with pytest.raises((NoNode, Unreachable)):
         await called(size_max=1_000_000)
 
 
-async def test_a_reply_without_end_is_cut(sends: Sends) -> None:
+async def test_an_endless_reply_is_refused(sends: Sends) -> None:
     sends(dripping(seconds=0, part=b"x" * 65536))
     with pytest.raises(TooLarge):
         await called()
 
 
 @pytest.mark.parametrize("part", [b"", HEAD[:-2], HEAD, CHUNKED, CHUNKED + b"2\r\na"])
-async def test_a_connection_that_ends_early_is_no_other_program(sends: Sends, part: bytes) -> None:
+async def test_a_connection_closed_early_is_unreachable(sends: Sends, part: bytes) -> None:
     sends(once(part))
     with pytest.raises(Unreachable):
         await called()
 
 
 @pytest.mark.parametrize("head", [b"HTTP/1.1 200 ", HEAD, ENDLESS, CHUNKED + b"1;"])
-async def test_a_reply_that_drips_ends_in_time(sends: Sends, autojump_clock: MockClock, head: bytes) -> None:
+async def test_a_slow_reply_times_out(sends: Sends, autojump_clock: MockClock, head: bytes) -> None:
     sends(dripping(seconds=1, part=b"a", head=head))
     with pytest.raises(Unreachable):
         await called()
     assert trio.current_time() <= REPLY_SECONDS_MAX + 1
 
 
-async def test_a_call_waits_as_long_as_it_says_for_the_head(sends: Sends, autojump_clock: MockClock) -> None:
+async def test_a_call_waits_for_the_head_up_to_its_timeout(sends: Sends, autojump_clock: MockClock) -> None:
     async def each() -> AsyncIterator[bytes]:
         await trio.sleep(10 * REPLY_SECONDS_MAX)
         yield HEAD + b'content-length: 12\r\n\r\n{"result":1}'

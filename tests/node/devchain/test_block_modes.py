@@ -8,7 +8,7 @@ from tests.helpers.golden import fails
 
 
 @pytest.mark.parametrize("text", ["interval", "interval:0.1", "interval:3", "instant", "manual", "mixed:10", "mixed:86400"])
-def test_a_mode_is_shown_as_it_is_written(text: str) -> None:
+def test_a_mode_prints_as_it_was_parsed(text: str) -> None:
     assert str(block_mode(text)) == text
 
 
@@ -35,6 +35,6 @@ def test_the_default_is_a_block_in_each_slot() -> None:
         "mixed:1e9",
     ],
 )
-def test_what_is_no_mode_is_said(text: str) -> None:
+def test_an_invalid_mode_is_refused(text: str) -> None:
     with fails(NodeError):
         block_mode(text)

@@ -43,7 +43,7 @@ class Yard:
         nursery.start_soon(self.producer.run)
 
 
-async def test_a_block_is_made_in_every_slot_from_the_next_one_on(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+async def test_a_block_is_produced_in_every_slot(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
     await trio.sleep(1.3)
     yard = Yard(autojump_clock)
     yard.start(nursery)
@@ -54,7 +54,7 @@ async def test_a_block_is_made_in_every_slot_from_the_next_one_on(nursery: trio.
     assert yard.chain.state.props.head_block_number == 4
 
 
-async def test_it_sleeps_in_between(nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch, autojump_clock: MockClock) -> None:
+async def test_the_producer_sleeps_between_slots(nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch, autojump_clock: MockClock) -> None:
     yard = Yard(autojump_clock)
     asked: list[float] = []
     produce = yard.producer.produce
@@ -70,7 +70,7 @@ async def test_it_sleeps_in_between(nursery: trio.Nursery, monkeypatch: pytest.M
     assert len(yard.made) >= 99
 
 
-async def test_pending_transactions_get_into_the_next_block(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+async def test_pending_transactions_are_in_the_next_block(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
     yard = Yard(autojump_clock)
     yard.start(nursery)
     await trio.sleep(4)
@@ -79,7 +79,7 @@ async def test_pending_transactions_get_into_the_next_block(nursery: trio.Nurser
     assert trio.current_time() == pytest.approx(6, abs=0.002)
 
 
-async def test_a_chain_that_is_ahead_is_waited_for(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+async def test_a_chain_ahead_of_the_clock_waits(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
     yard = Yard(autojump_clock)
     make_block(yard.chain, (START + 60 - DEV.constants.COIN_GENESIS_TIME) // 3)
     ahead = yard.made.pop()[1]
@@ -92,7 +92,7 @@ async def test_a_chain_that_is_ahead_is_waited_for(nursery: trio.Nursery, autoju
     assert yard.made[0][1] == ahead + 3
 
 
-async def test_a_late_start_misses_slots_and_goes_on(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+async def test_a_late_start_misses_slots(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
     yard = Yard(autojump_clock)
     with trio.move_on_after(7):
         async with trio.open_nursery() as first:
@@ -104,7 +104,7 @@ async def test_a_late_start_misses_slots_and_goes_on(nursery: trio.Nursery, auto
     assert [when for _, when in yard.made] == [3, 6, 69]
 
 
-async def test_turns_are_told_as_the_reference_does(autojump_clock: MockClock) -> None:
+async def test_slot_outcomes_are_those_of_the_reference(autojump_clock: MockClock) -> None:
     yard = Yard(autojump_clock)
     turn = yard.producer.next_block
     assert turn(DEV.constants.COIN_GENESIS_TIME - 1) is SlotOutcome.WAIT_FOR_GENESIS
@@ -129,7 +129,7 @@ async def test_the_clock_is_rounded_to_the_nearest_second(autojump_clock: MockCl
     assert made == [SlotOutcome.LAG, due, due, due, SlotOutcome.LAG]
 
 
-async def test_a_stale_chain_is_left_alone_unless_allowed(autojump_clock: MockClock) -> None:
+async def test_a_stale_chain_gets_no_blocks_unless_allowed(autojump_clock: MockClock) -> None:
     yard = Yard(autojump_clock, stale=False)
     assert yard.producer.next_block(START) is SlotOutcome.NOT_SYNCED
     make_block(yard.chain, (START - DEV.constants.COIN_GENESIS_TIME) // 3 - 1)
@@ -138,12 +138,12 @@ async def test_a_stale_chain_is_left_alone_unless_allowed(autojump_clock: MockCl
     assert yard.producer.next_block(START + 30) == ScheduledBlock(START + 30, "initminer", SECRET)
 
 
-async def test_a_key_of_somebody_else_makes_no_block(autojump_clock: MockClock) -> None:
+async def test_without_the_witness_key_no_block_is_produced(autojump_clock: MockClock) -> None:
     yard = Yard(autojump_clock, secret=secret_from_seed("somebody else"))
     assert yard.producer.next_block(START) is SlotOutcome.NO_PRIVATE_KEY
 
 
-async def test_low_participation_stops_it(autojump_clock: MockClock) -> None:
+async def test_low_participation_stops_production(autojump_clock: MockClock) -> None:
     spec = msgspec.structs.replace(DEV, required_participation=3300)
     yard = Yard(autojump_clock, spec)
     assert yard.producer.next_block(START) == ScheduledBlock(START, "initminer", SECRET)
@@ -153,7 +153,9 @@ async def test_low_participation_stops_it(autojump_clock: MockClock) -> None:
     assert yard.producer.next_block(START) == ScheduledBlock(START, "initminer", SECRET)
 
 
-async def test_a_failure_is_no_end(nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch, autojump_clock: MockClock) -> None:
+async def test_production_continues_after_a_failure(
+    nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch, autojump_clock: MockClock
+) -> None:
     yard = Yard(autojump_clock)
 
     def bug(*_: object) -> None:
@@ -193,7 +195,7 @@ def events(lines: list[Any], *names: str) -> list[Any]:
     return [line for line in lines if line["event"] in names]
 
 
-async def test_a_leap_of_the_chain_is_seen_at_once_and_logged_once(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+async def test_a_time_jump_is_reported_at_once_and_logged_once(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
     yard = Yard(autojump_clock)
     producer = yard.producer
     with capture_logs() as lines:
@@ -212,14 +214,14 @@ async def test_a_leap_of_the_chain_is_seen_at_once_and_logged_once(nursery: trio
     assert [when for _, when in yard.made[-2:]] == [69, 72]
 
 
-async def test_a_chain_that_has_not_begun_says_when(autojump_clock: MockClock) -> None:
+async def test_before_genesis_the_trouble_names_the_start_time(autojump_clock: MockClock) -> None:
     genesis = DEV.constants.COIN_GENESIS_TIME
     yard = Yard(autojump_clock)
     producer = Producer(yard.processor, DevChain(yard.chain, ChainClock(lambda: (genesis - 60) * 1000), [SECRET]), is_stale_allowed=True)
     same_as_golden(producer.trouble())
 
 
-async def test_three_failures_in_a_row_are_trouble(
+async def test_three_consecutive_failures_are_reported(
     nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch, autojump_clock: MockClock
 ) -> None:
     yard = Yard(autojump_clock)
@@ -250,7 +252,7 @@ async def test_three_failures_in_a_row_are_trouble(
         SlotOutcome.NOT_SYNCED,
     ],
 )
-async def test_each_reason_has_words(autojump_clock: MockClock, outcome: SlotOutcome) -> None:
+async def test_each_reason_has_a_message(autojump_clock: MockClock, outcome: SlotOutcome) -> None:
     producer = Yard(autojump_clock).producer
     with capture_logs() as lines:
         for _ in range(SLOTS_MISSED_MAX + 1):
@@ -263,7 +265,7 @@ async def test_each_reason_has_words(autojump_clock: MockClock, outcome: SlotOut
     assert producer.trouble() == ""
 
 
-async def test_slots_of_others_are_no_trouble(autojump_clock: MockClock) -> None:
+async def test_slots_of_other_witnesses_are_not_reported(autojump_clock: MockClock) -> None:
     yard = Yard(autojump_clock)
     for _ in range(10):
         yard.producer.record_outcome(SlotOutcome.NO_PRIVATE_KEY)
@@ -276,7 +278,7 @@ async def test_slots_of_others_are_no_trouble(autojump_clock: MockClock) -> None
     same_as_golden(stranger.trouble())
 
 
-async def test_a_block_that_takes_for_ever_is_trouble(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+async def test_a_block_that_takes_too_long_is_reported(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
     yard = Yard(autojump_clock)
     nursery.start_soon(yard.producer.run)  # and nobody does its jobs
     await trio.sleep(9)

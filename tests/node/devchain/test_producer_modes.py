@@ -26,7 +26,7 @@ class Driven(Yard):
         self.made.clear()
 
 
-async def test_a_block_every_so_many_seconds_runs_ahead(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+async def test_short_intervals_run_ahead_of_the_clock(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
     yard = Driven(autojump_clock, "interval:0.5")
     yard.start(nursery)
     await trio.sleep(2.1)
@@ -34,14 +34,14 @@ async def test_a_block_every_so_many_seconds_runs_ahead(nursery: trio.Nursery, a
     assert [when for _, when in yard.made] == [3, 6, 9, 12]
 
 
-async def test_a_block_every_ten_seconds_misses_slots(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+async def test_long_intervals_miss_slots(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
     yard = Driven(autojump_clock, "interval:10")
     yard.start(nursery)
     await trio.sleep(31)
     assert [when for _, when in yard.made] == [9, 18, 30]
 
 
-async def test_only_when_asked(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+async def test_manual_mode_produces_no_blocks(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
     yard = Driven(autojump_clock, "manual")
     yard.start(nursery)
     await trio.sleep(3600)
@@ -55,7 +55,7 @@ async def test_only_when_asked(nursery: trio.Nursery, autojump_clock: MockClock)
     assert yard.producer.outcome is SlotOutcome.PRODUCED
 
 
-async def test_at_once(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+async def test_instant_mode_produces_a_block_per_transaction(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
     yard = Driven(autojump_clock, "instant")
     yard.start(nursery)
     await trio.sleep(100)
@@ -74,7 +74,7 @@ async def test_at_once(nursery: trio.Nursery, autojump_clock: MockClock) -> None
 
 
 @pytest.mark.parametrize("mode", ["instant", "mixed:60"])
-async def test_what_would_have_expired_in_the_promised_block_is_refused(
+async def test_a_transaction_that_expires_before_the_next_block_is_refused(
     nursery: trio.Nursery, autojump_clock: MockClock, mode: str
 ) -> None:
     yard = Driven(autojump_clock, mode)
@@ -91,7 +91,7 @@ async def test_what_would_have_expired_in_the_promised_block_is_refused(
     await yard.processor.push_transaction(transfer(yard.chain, "late", seconds - 1))
 
 
-async def test_at_once_and_every_so_often(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+async def test_mixed_mode_produces_on_transactions_and_intervals(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
     yard = Driven(autojump_clock, "mixed:5")
     yard.start(nursery)
     await trio.sleep(3)
@@ -100,7 +100,7 @@ async def test_at_once_and_every_so_often(nursery: trio.Nursery, autojump_clock:
     assert [round(at, 2) for at, _ in yard.made] == [3, 8]
 
 
-async def test_a_failure_at_once_leaves_the_transaction_waiting(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+async def test_a_failed_instant_block_leaves_the_transaction_pending(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
     yard = Driven(autojump_clock, "instant")
     yard.devchain.secrets.clear()
     yard.start(nursery)
@@ -108,7 +108,7 @@ async def test_a_failure_at_once_leaves_the_transaction_waiting(nursery: trio.Nu
     assert (len(yard.chain.pending), yard.made) == (1, [])
 
 
-async def test_it_goes_on_after_a_leap(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+async def test_production_continues_after_a_time_jump(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
     yard = Driven(autojump_clock, "interval")
     yard.start(nursery)
     await trio.sleep(4)
@@ -118,7 +118,7 @@ async def test_it_goes_on_after_a_leap(nursery: trio.Nursery, autojump_clock: Mo
     assert yard.producer.trouble() == ""
 
 
-async def test_the_time_of_the_next_block_holds_for_the_clock_too(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+async def test_the_next_block_time_also_moves_the_clock(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
     yard = Driven(autojump_clock, "interval")
     yard.start(nursery)
     await trio.sleep(1)
@@ -127,7 +127,7 @@ async def test_the_time_of_the_next_block_holds_for_the_clock_too(nursery: trio.
     assert [when for _, when in yard.made] == [1002, 1005]
 
 
-async def test_what_would_have_expired_by_the_time_that_was_set_gets_a_block_before(
+async def test_a_transaction_that_would_expire_by_the_next_block_time_gets_an_earlier_block(
     nursery: trio.Nursery, autojump_clock: MockClock
 ) -> None:
     yard = Driven(autojump_clock, "instant")
@@ -143,7 +143,7 @@ async def test_what_would_have_expired_by_the_time_that_was_set_gets_a_block_bef
     assert before.timestamp <= trx.expiration < head.timestamp == START + 90_000
 
 
-async def test_a_block_from_outside_does_not_move_the_clock(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+async def test_a_pushed_block_does_not_move_the_clock(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
     yard, other = Driven(autojump_clock, "manual"), Driven(autojump_clock, "manual")
     yard.start(nursery)
     before = yard.devchain.time
@@ -162,7 +162,7 @@ async def waited(yard: Yard, trx: SignedTransaction) -> str:
 
 
 @pytest.mark.parametrize("how", ["revert", "reset", "drop"])
-async def test_who_waits_for_what_is_gone_is_refused(nursery: trio.Nursery, autojump_clock: MockClock, how: str) -> None:
+async def test_waiting_for_a_dropped_transaction_is_refused(nursery: trio.Nursery, autojump_clock: MockClock, how: str) -> None:
     yard = Driven(autojump_clock, "manual")
     yard.start(nursery)
     kept = yard.devchain.snapshot()

@@ -53,7 +53,7 @@ async def test_a_recorded_log_is_applied(case: str, skip: int) -> None:
 
 
 @pytest.mark.parametrize("name", ["lines", "lines.gz", "lines.zst"])
-async def test_lines_lead_to_the_same_head(tmp_path: Path, name: str) -> None:
+async def test_json_lines_lead_to_the_same_head(tmp_path: Path, name: str) -> None:
     blocks = list(BlockFile(case_log("tx_validity"), case_wire()))
     path = write_as(tmp_path / name, json_lines(case_wire(), blocks))
     chain = await replayed(path)
@@ -66,7 +66,7 @@ async def test_a_replay_can_end_early() -> None:
     assert (await replayed(case_log("tx_validity"), until=0)).head is None
 
 
-async def test_a_replay_can_end_inside_of_a_block() -> None:
+async def test_a_replay_can_end_within_a_block() -> None:
     """The state is that after the block's header and so many of its transactions, which are pending, and the block can still be applied."""
     wire = case_wire()
     block = max(BlockFile(case_log("tx_validity"), wire), key=lambda block: len(block.transactions))
@@ -91,7 +91,7 @@ async def test_a_replay_can_end_inside_of_a_block() -> None:
         await replayed(case_log("tx_validity"), until=BlockPoint(block.number, most + 1))
 
 
-async def test_plugins_take_what_is_in_the_middle_of_a_block_for_pending() -> None:
+async def test_plugins_treat_transactions_of_a_partial_block_as_pending() -> None:
     spec = load_spec("steem-testnet")
     chain = Chain(new_state(spec, lambda fresh: enable(fresh, chosen_plugins(spec))))
     blocks = BlockFile(case_log("rewards"), chain.state.wire)
@@ -107,7 +107,7 @@ async def test_plugins_take_what_is_in_the_middle_of_a_block_for_pending() -> No
     assert all(chain.state.plugins["transaction_status"].waiting[trx.id] for trx in chain.pending)
 
 
-async def test_the_middle_of_a_block_is_undone_when_it_is_refused() -> None:
+async def test_a_refused_partial_block_is_undone() -> None:
     blocks = list(BlockFile(case_log("tx_validity"), case_wire()))
     number = next(block.number for block in blocks if block.transactions)
     chain = await replayed(case_log("tx_validity"), until=number - 2)
@@ -151,14 +151,14 @@ async def test_a_flipped_bit_in_a_block_signature_is_refused(tmp_path: Path) -> 
         await replayed(tmp_path / "lines", "dev", skip=TRUSTED)
 
 
-async def test_blocks_must_follow_one_another(tmp_path: Path) -> None:
+async def test_blocks_must_be_consecutive(tmp_path: Path) -> None:
     wire, blocks = empty_blocks(4)
     (tmp_path / "lines").write_bytes(json_lines(wire, blocks[1:]))
     with fails(BlockRefused):
         await replayed(tmp_path / "lines", "dev")
 
 
-def test_blocks_of_a_log_are_numbered_one_after_the_other(tmp_path: Path) -> None:
+def test_block_numbers_in_a_log_must_be_consecutive(tmp_path: Path) -> None:
     (tmp_path / "zeros").write_bytes(bytes(10_000))  # which read as one block 1 after the other
     blocks = iter(BlockFile(tmp_path / "zeros", case_wire()))
     assert next(blocks).number == 1
@@ -190,7 +190,7 @@ async def test_a_torn_pipe_is_applied_up_to_its_end() -> None:
     assert refused.value.number == chain.state.props.head_block_number + 1 == 53
 
 
-async def test_reasons_speak_the_language_of_the_chain(tmp_path: Path) -> None:
+async def test_reasons_use_the_symbols_of_the_chain(tmp_path: Path) -> None:
     wire, blocks = empty_blocks(1)
     (tmp_path / "lines").write_bytes(json_lines(wire, blocks))
     with pytest.raises(BlockRefused) as refused:
@@ -198,7 +198,7 @@ async def test_reasons_speak_the_language_of_the_chain(tmp_path: Path) -> None:
     assert "coin" not in refused.value.reason.lower()
 
 
-async def test_a_trusted_file_leaves_no_door_for_repeated_transactions(tmp_path: Path) -> None:
+async def test_a_trusted_replay_still_refuses_duplicate_transactions(tmp_path: Path) -> None:
     maker = dev_chain()
     make_block(maker)
     trx = transfer(maker, seconds=3000)
@@ -210,7 +210,7 @@ async def test_a_trusted_file_leaves_no_door_for_repeated_transactions(tmp_path:
         chain.push_transaction(chain.state.wire.transaction_from_json(maker.state.wire.transaction_to_json(trx)))
 
 
-async def test_a_replay_stops_when_it_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_replay_stops_at_the_stop_event(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("node.history.apply.SLICE_SECONDS", 0)
     wire, blocks = empty_blocks(3)
     (tmp_path / "lines").write_bytes(json_lines(wire, blocks))
@@ -245,7 +245,7 @@ class Screen(io.StringIO):
         return self.terminal
 
 
-def test_a_line_every_few_seconds() -> None:
+def test_progress_prints_a_line_every_few_seconds() -> None:
     now, out = 100.0, Screen(terminal=False)
     progress = Progress(1000, 20, out=out, seconds=lambda: now)
     for number in range(1, 11):
@@ -258,7 +258,7 @@ def test_a_line_every_few_seconds() -> None:
     ]
 
 
-def test_the_time_left_counts_to_the_end_that_is_wanted() -> None:
+def test_the_time_left_counts_to_the_requested_end() -> None:
     now = 100.0
     progress = Progress(1000, 100, until=20, out=Screen(terminal=False), seconds=lambda: now)
     for number in range(1, 11):
@@ -267,7 +267,7 @@ def test_the_time_left_counts_to_the_end_that_is_wanted() -> None:
     same_as_golden(progress.line())
 
 
-def test_the_time_left_leaves_out_what_was_there_before() -> None:
+def test_the_time_left_ignores_blocks_before_the_start() -> None:
     now = 100.0
     progress = Progress(1000, 20, out=Screen(terminal=False), seconds=lambda: now)
     progress.begin(11, 500)
@@ -279,7 +279,7 @@ def test_the_time_left_leaves_out_what_was_there_before() -> None:
     assert "left" not in progress.line()
 
 
-def test_a_bar_on_a_terminal() -> None:
+def test_a_terminal_shows_a_progress_bar() -> None:
     now, out = 100.0, Screen(terminal=True)
     progress = Progress(1000, out=out, seconds=lambda: now)
     for number in range(1, 4):
@@ -289,7 +289,7 @@ def test_a_bar_on_a_terminal() -> None:
     assert "block 3, 0 transactions" in out.getvalue()
 
 
-def test_a_replay_ends_with_its_figures(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_replay_ends_with_a_summary(capsys: pytest.CaptureFixture[str]) -> None:
     spec = load_spec("steem-testnet")
     assert replay_file(Settings(spec=spec, plugins=()), Replay(source=case_log("block_feed"))) == 0
     first, second, third = capsys.readouterr().out.splitlines()
@@ -299,13 +299,13 @@ def test_a_replay_ends_with_its_figures(capsys: pytest.CaptureFixture[str]) -> N
     assert re.fullmatch("state digest: [0-9a-f]{64}", third)
 
 
-def test_a_replay_checks_invariants_when_it_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_replay_can_check_invariants(capsys: pytest.CaptureFixture[str]) -> None:
     settings = Settings(spec=load_spec("steem-testnet"), plugins=(), check_invariants=10)
     assert replay_file(settings, Replay(source=case_log("block_feed"))) == 0
     assert "state digest" in capsys.readouterr().out
 
 
-def test_what_does_not_add_up_stops_the_node() -> None:
+def test_a_broken_invariant_stops_the_node() -> None:
     context = NodeContext(Settings(spec=load_spec("dev"), plugins=(), check_invariants=2))
     for _ in range(3):
         make_block(context.chain)

@@ -70,7 +70,7 @@ def test_a_data_folder_is_its_block_log(tmp_path: Path, blocks: list[SignedBlock
     assert [block.id for block in read(tmp_path)] == [block.id for block in blocks]
 
 
-def test_a_file_that_does_not_go_on_is_named(folder: Path, blocks: list[SignedBlock]) -> None:
+def test_a_gap_between_files_is_named(folder: Path, blocks: list[SignedBlock]) -> None:
     (folder / "x").unlink()
     with fails(FileError):
         read(folder)
@@ -79,7 +79,7 @@ def test_a_file_that_does_not_go_on_is_named(folder: Path, blocks: list[SignedBl
         read(folder)
 
 
-def test_a_folder_of_other_things_is_refused(tmp_path: Path) -> None:
+def test_a_folder_without_blocks_is_refused(tmp_path: Path) -> None:
     with fails(FileError):
         open_source(tmp_path, WIRE)
     (tmp_path / "README").write_text("what")
@@ -115,7 +115,7 @@ def test_a_pipe_gives_the_same_blocks(tmp_path: Path, blocks: list[SignedBlock],
         os.close(reading)
 
 
-def test_a_block_of_a_pipe_is_there_when_it_is_written(blocks: list[SignedBlock]) -> None:
+def test_a_block_of_a_pipe_is_available_once_written(blocks: list[SignedBlock]) -> None:
     reading, writing = os.pipe()
     data = log_of(blocks[:2])
     os.write(writing, data)
@@ -144,7 +144,7 @@ def test_the_standard_input_is_a_source() -> None:
     assert int(ran.stdout) == len(read(case_log("tx_validity")))
 
 
-def test_nothing_stays_open(folder: Path, blocks: list[SignedBlock]) -> None:
+def test_no_file_stays_open(folder: Path, blocks: list[SignedBlock]) -> None:
     count: Callable[[], int] = lambda: len(os.listdir("/proc/self/fd"))  # noqa: E731
     before = count()
     source = open_source(folder, WIRE)

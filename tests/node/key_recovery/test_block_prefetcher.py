@@ -182,7 +182,7 @@ def with_bad(where: str, change: Callable[[bytes], bytes]) -> tuple[Wire, list[S
 @pytest.mark.usefixtures("eager")
 @pytest.mark.parametrize("where", ["header", "transaction", "0", "2"])
 @pytest.mark.parametrize("way", [way for way in WAYS if way != "good"])
-def test_a_wrong_signature_is_refused_in_the_same_words(tmp_path: Path, where: str, way: str) -> None:
+def test_a_wrong_signature_is_refused_with_the_same_text(tmp_path: Path, where: str, way: str) -> None:
     (tmp_path / "log").write_bytes(log_of(*with_bad(where, WAYS[way])))
     if way in VALID and not is_refused(tmp_path / "log"):
         replayed(tmp_path / "log", 1)
@@ -259,7 +259,7 @@ class Untouched(Pool):
 
 
 @pytest.mark.parametrize("bound", ["AHEAD_BLOCKS_MAX", "AHEAD_SIZE_MAX"])
-def test_reading_ahead_is_bounded(monkeypatch: pytest.MonkeyPatch, bound: str) -> None:
+def test_prefetching_is_bounded(monkeypatch: pytest.MonkeyPatch, bound: str) -> None:
     monkeypatch.setattr(block_prefetcher, "RECORDS_BEFORE_START", 10)
     monkeypatch.setattr(block_prefetcher, "BATCH_RECORDS", 6)
     wire, blocks = chain_of(30)
@@ -278,7 +278,7 @@ def test_reading_ahead_is_bounded(monkeypatch: pytest.MonkeyPatch, bound: str) -
     assert set(pool.given[:-1]) <= {6, 7}
 
 
-def test_few_signatures_and_trusted_blocks_start_no_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_signatures_or_trusted_blocks_start_no_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def forbidden(workers: int) -> Pool:
         raise AssertionError("no process is needed")
 

@@ -64,7 +64,7 @@ def outcome(chain: Chain, push: KeyPrefetcher | Chain, trx: SignedTransaction) -
     return "accepted"
 
 
-def test_only_the_first_recover_their_own_keys(chain: Chain, ahead: KeyPrefetcher, plain_recoveries: list[bytes]) -> None:
+def test_only_the_first_transactions_are_not_prefetched(chain: Chain, ahead: KeyPrefetcher, plain_recoveries: list[bytes]) -> None:
     made = [transfer(chain, str(number)) for number in range(40)]
     ahead.prefetch(made)
     wait(ahead)
@@ -75,7 +75,7 @@ def test_only_the_first_recover_their_own_keys(chain: Chain, ahead: KeyPrefetche
     assert ahead._places == {}
 
 
-def test_another_order_and_others_in_between(chain: Chain, ahead: KeyPrefetcher) -> None:
+def test_transactions_can_come_in_another_order(chain: Chain, ahead: KeyPrefetcher) -> None:
     made = [transfer(chain, str(number)) for number in range(20)]
     ahead.prefetch(made)
     wait(ahead)
@@ -86,7 +86,7 @@ def test_another_order_and_others_in_between(chain: Chain, ahead: KeyPrefetcher)
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_wrong_signatures_are_refused_in_the_same_words(chain: Chain, ahead: KeyPrefetcher, way: str) -> None:
+def test_wrong_signatures_are_refused_with_the_same_text(chain: Chain, ahead: KeyPrefetcher, way: str) -> None:
     trx = transfer(chain, "changed")
     trx.signatures = (WAYS[way](trx.signatures[0]),)
     chain.state.wire.seal(trx)
@@ -103,7 +103,7 @@ def test_wrong_signatures_are_refused_in_the_same_words(chain: Chain, ahead: Key
 
 
 @pytest.mark.parametrize("program", [LIE, ""])
-def test_processes_that_fail_refuse_nothing_valid(chain: Chain, monkeypatch: pytest.MonkeyPatch, program: str) -> None:
+def test_failing_processes_refuse_no_valid_transaction(chain: Chain, monkeypatch: pytest.MonkeyPatch, program: str) -> None:
     monkeypatch.setattr(key_prefetcher, "Pool", warm_pool((sys.executable, "-P", "-c", program)))
     monkeypatch.setattr(key_prefetcher, "TRANSACTIONS_BEFORE_START", 1)
     monkeypatch.setattr("node.key_recovery.pool.random.randrange", lambda count: count - 1)
@@ -118,7 +118,7 @@ def test_processes_that_fail_refuse_nothing_valid(chain: Chain, monkeypatch: pyt
     ahead.close()
 
 
-def test_bounds(chain: Chain, ahead: KeyPrefetcher, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_prefetching_is_bounded(chain: Chain, ahead: KeyPrefetcher, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(key_prefetcher, "WAITING_MAX", 30)
     unsigned, many = transfer(chain, "unsigned"), transfer(chain, "many")
     unsigned.signatures, many.signatures = (), many.signatures * 5
@@ -134,7 +134,7 @@ def test_bounds(chain: Chain, ahead: KeyPrefetcher, monkeypatch: pytest.MonkeyPa
     assert len(chain.pending) == 1
 
 
-def test_processes_start_once_there_have_been_many(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_processes_start_after_many_transactions(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> None:
     pools: list[int] = []
 
     def counted(workers: int) -> Pool:

@@ -82,7 +82,7 @@ def test_every_batch_gets_its_own_keys(opened: Callable[..., Pool], count: int) 
     assert made.is_warm
 
 
-def test_a_batch_may_be_larger_than_a_pipe(opened: Callable[..., Pool]) -> None:
+def test_a_batch_can_be_larger_than_a_pipe(opened: Callable[..., Pool]) -> None:
     made = opened(1)
     given = (records(50) * 400)[: 15_000 * RECORD_SIZE]
     batch, after = made.give(given), made.give(records(3))
@@ -94,14 +94,14 @@ def test_a_batch_may_be_larger_than_a_pipe(opened: Callable[..., Pool]) -> None:
     assert after.keys == recover_records(records(3))
 
 
-def test_without_a_process_nothing_is_taken(opened: Callable[..., Pool], caplog: pytest.LogCaptureFixture) -> None:
+def test_without_a_process_no_batch_is_accepted(opened: Callable[..., Pool], caplog: pytest.LogCaptureFixture) -> None:
     assert opened(0).give(records(1)) is None
     assert opened(2, ("/there/is/no/such/program",)).give(records(1)) is None
     assert [record.message for record in caplog.records] == ["no process for recovering keys could be started"]
 
 
 @pytest.mark.parametrize("way", BROKEN)
-def test_a_process_that_fails_is_given_up(
+def test_a_failing_process_is_abandoned(
     opened: Callable[..., Pool], way: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pool, "RECORDS_FOR_A_LOOK", 1)
@@ -121,7 +121,7 @@ def test_a_process_that_fails_is_given_up(
     assert [record.message for record in caplog.records] == ["a process that recovers keys was killed, the node recovers them itself"]
 
 
-def test_the_others_go_on(opened: Callable[..., Pool]) -> None:
+def test_the_other_processes_continue(opened: Callable[..., Pool]) -> None:
     made = opened(2)
     processes(made)[0].kill()
     processes(made)[0].wait()
@@ -134,7 +134,7 @@ def test_the_others_go_on(opened: Callable[..., Pool]) -> None:
 
 
 @pytest.mark.parametrize("is_reading", [False, True])
-def test_a_process_that_hangs_is_given_up(opened: Callable[..., Pool], monkeypatch: pytest.MonkeyPatch, is_reading: bool) -> None:
+def test_a_hanging_process_is_abandoned(opened: Callable[..., Pool], monkeypatch: pytest.MonkeyPatch, is_reading: bool) -> None:
     monkeypatch.setattr(pool, "HANGING_SECONDS", 0.3)
     made = opened(1, (sys.executable, "-P", "-c", ("import time\n" if not is_reading else READ) + REST))
     batch = made.give(records(12) * 1000)  # more than the pipe takes
@@ -147,7 +147,7 @@ def test_a_process_that_hangs_is_given_up(opened: Callable[..., Pool], monkeypat
     assert made.give(records(1)) is None
 
 
-def test_a_process_has_nothing_of_the_node(opened: Callable[..., Pool], tmp_path: Path) -> None:
+def test_a_process_inherits_no_files_of_the_node(opened: Callable[..., Pool], tmp_path: Path) -> None:
     (tmp_path / "lock").touch()
     held = os.open(tmp_path / "lock", os.O_RDONLY)
     os.set_inheritable(held, True)
@@ -162,7 +162,7 @@ def test_a_process_has_nothing_of_the_node(opened: Callable[..., Pool], tmp_path
     os.close(held)
 
 
-def test_it_loads_little() -> None:
+def test_the_worker_imports_few_modules() -> None:
     code = "import sys, node.key_recovery.worker; print(*sys.modules)"
     found = subprocess.run(
         (*COMMAND[:2], "-c", code), check=True, capture_output=True, text=True, cwd=ROOT, env={**os.environ, "PYTHONPATH": "."}
@@ -188,7 +188,7 @@ def has_ended(pid: int) -> bool:
         return True
 
 
-def test_a_process_ends_with_one_that_is_killed() -> None:
+def test_a_process_ends_when_its_parent_is_killed() -> None:
     code = (
         "from node.key_recovery.pool import Pool\nimport time\np = Pool(1)\nprint(p._workers[0]._process.pid, flush=True)\ntime.sleep(60)"
     )
@@ -203,7 +203,7 @@ def test_a_process_ends_with_one_that_is_killed() -> None:
         time.sleep(0.02)
 
 
-def test_one_for_each_further_core(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_worker_for_each_further_core(monkeypatch: pytest.MonkeyPatch) -> None:
     for cores, expected in ((1, 0), (2, 1), (3, 2), (64, 3)):
         monkeypatch.setattr(os, "sched_getaffinity", lambda _, cores=cores: set(range(cores)))
         assert default_workers() == expected
@@ -212,7 +212,7 @@ def test_one_for_each_further_core(monkeypatch: pytest.MonkeyPatch) -> None:
     assert default_workers() == 1
 
 
-def test_a_busy_process_is_given_no_more_than_it_can_do_soon(opened: Callable[..., Pool], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_busy_process_gets_a_bounded_backlog(opened: Callable[..., Pool], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool, "WAITING_RECORDS_MAX", 5)
     made = opened(1)
     (process,) = processes(made)

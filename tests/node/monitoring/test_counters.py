@@ -22,7 +22,7 @@ def counted(chain: Chain) -> Counters:
     return counters
 
 
-def test_durations_are_sorted_into_classes() -> None:
+def test_durations_are_counted_in_buckets() -> None:
     durations = DurationHistogram((0.1, 1.0))
     for seconds in (0.05, 0.1, 0.5, 7.0):
         durations.add(seconds)
@@ -50,11 +50,11 @@ def test_calls_are_counted_by_method_and_refusal() -> None:
         (KeyError("text of a client"), INTERNAL_ERROR),
     ],
 )
-def test_a_reason_is_the_name_of_a_class(error: Exception, reason: str) -> None:
+def test_a_reason_is_a_class_name(error: Exception, reason: str) -> None:
     assert reason_of(error) == reason
 
 
-def test_blocks_are_counted_and_shown() -> None:
+def test_blocks_are_counted_and_logged() -> None:
     chain = dev_chain()
     counters = counted(chain)
     with capture_logs() as lines:
@@ -69,7 +69,7 @@ def test_blocks_are_counted_and_shown() -> None:
     assert shown == {"number": 2, "witness": "initminer", "transactions": 1, "bytes": block.size, "lag": lag, "log_level": "info"}
 
 
-def test_a_switch_is_counted_and_shown_once() -> None:
+def test_a_fork_switch_is_counted_and_logged_once() -> None:
     chain, other = dev_chain(), dev_chain()
     counters = counted(chain)
     chain.push_block(make_block(other))
@@ -84,7 +84,7 @@ def test_a_switch_is_counted_and_shown_once() -> None:
     assert [line["number"] for line in blocks] == [2, 3]
 
 
-async def test_what_clients_push_is_counted(nursery: trio.Nursery) -> None:
+async def test_pushes_of_clients_are_counted(nursery: trio.Nursery) -> None:
     chain = dev_chain()
     processor = Processor(chain)
     counters = counted(chain)

@@ -12,7 +12,7 @@ from tests.helpers.log_capture import capture_logs
 from tests.helpers.simulated_disk import SimulatedDisk
 
 
-def test_a_short_disk_is_warned_of_once() -> None:
+def test_a_full_disk_is_logged_once() -> None:
     room = DiskSpace(Path("data"), SimulatedDisk(1))
     with capture_logs() as lines:
         for free in (LOW_SPACE_BYTES, LOW_SPACE_BYTES - 1, 5, LOW_SPACE_BYTES, 7):
@@ -34,7 +34,7 @@ class Disk(SimulatedDisk):
         return LOW_SPACE_BYTES + self.asked
 
 
-async def test_a_disk_that_fails_is_asked_again(nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_failing_disk_is_polled_again(nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(node.monitoring.disk_space, "SECONDS", 0.01)
     disk = Disk(1)
     room = DiskSpace(Path("data"), disk)

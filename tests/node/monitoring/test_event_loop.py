@@ -9,7 +9,7 @@ from node.monitoring import event_loop
 from node.monitoring.event_loop import EventLoopMonitor
 
 
-async def test_turns_are_measured_while_it_runs() -> None:
+async def test_loop_iterations_are_measured_while_running() -> None:
     turns = EventLoopMonitor()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(turns.run)
@@ -26,7 +26,7 @@ async def test_turns_are_measured_while_it_runs() -> None:
     assert sum(turns.iterations.counts) == counted
 
 
-async def test_the_longest_turn_is_forgotten_after_two_windows() -> None:
+async def test_the_longest_iteration_is_dropped_after_two_windows() -> None:
     turns = EventLoopMonitor()
     turns.after_io_wait(0)
     turns._begun -= 7

@@ -46,7 +46,7 @@ def shown(node: Parts) -> tuple[int, dict[str, Any]]:
     return reply.status, members
 
 
-async def test_a_node_that_produces_is_well(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+async def test_a_producing_node_is_healthy(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
     node = parts()
     assert node.producer is not None
     nursery.start_soon(node.processor.run)
@@ -70,7 +70,7 @@ async def test_pending_transactions_are_counted(autojump_clock: MockClock) -> No
     assert shown(node)[1]["pending_transactions"] == 1
 
 
-async def test_a_node_without_a_producer_is_well(autojump_clock: MockClock) -> None:
+async def test_a_node_without_a_producer_is_healthy(autojump_clock: MockClock) -> None:
     status, members = shown(parts(is_producing=False))
     assert status == 200
     assert members["producing"] is False
@@ -78,7 +78,7 @@ async def test_a_node_without_a_producer_is_well(autojump_clock: MockClock) -> N
     assert members["last_slot"] is members["seconds_until_next_block"] is None
 
 
-async def test_a_block_from_elsewhere_that_is_far_ahead_is_an_error(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+async def test_a_head_far_in_the_future_is_an_error(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
     node = parts()
     assert node.producer is not None
     nursery.start_soon(node.processor.run)
@@ -109,7 +109,7 @@ async def test_missed_slots_are_an_error(autojump_clock: MockClock) -> None:
     same_as_golden(members["reason"])
 
 
-async def test_the_end_is_an_error(autojump_clock: MockClock) -> None:
+async def test_a_stopping_node_is_an_error(autojump_clock: MockClock) -> None:
     status, members = shown(parts(ending="the node is stopping"))
     assert (status, members["reason"]) == (503, "the node is stopping")
 
@@ -121,11 +121,11 @@ async def test_a_block_log_that_cannot_be_written_is_an_error(autojump_clock: Mo
     assert (status, members["reason"]) == (503, node.processor.failure)
 
 
-async def test_bytes_of_a_client_in_a_reason_are_no_bug(autojump_clock: MockClock) -> None:
+async def test_a_reason_can_hold_invalid_utf8(autojump_clock: MockClock) -> None:
     assert shown(parts(ending="bad \udcff"))[1]["reason"] == "bad \ufffd"
 
 
-async def test_looking_costs_no_line(autojump_clock: MockClock) -> None:
+async def test_health_requests_log_nothing(autojump_clock: MockClock) -> None:
     node = parts()
     make_block(node.chain, (START - DEV.constants.COIN_GENESIS_TIME) // 3 + 100)
     with capture_logs() as lines:
@@ -134,6 +134,6 @@ async def test_looking_costs_no_line(autojump_clock: MockClock) -> None:
 
 
 @pytest.mark.parametrize("is_producing", [True, False])
-async def test_the_old_members_are_there(autojump_clock: MockClock, is_producing: bool) -> None:
+async def test_the_members_of_older_versions_remain(autojump_clock: MockClock, is_producing: bool) -> None:
     old = {"status", "chain", "chain_id", "head_block_number", "head_block_id", "head_block_time", "pending_transactions"}
     assert old <= set(shown(parts(is_producing=is_producing))[1])

@@ -70,7 +70,7 @@ def values(page: Metrics) -> dict[str, float]:
     return found
 
 
-def test_a_fresh_node_has_its_chain_and_its_process() -> None:
+def test_a_fresh_node_has_chain_and_process_metrics() -> None:
     found = values(Metrics(node()))
     assert found["ready"] == found["producing"] == 1
     assert found["head_block_number"] == found["blocks_applied_total"] == 0
@@ -108,7 +108,7 @@ def test_blocks_and_transactions_are_counted() -> None:
     assert found["block_seconds_sum"] > 0
 
 
-def test_work_is_shown_and_what_of_it_was_refused_and_who_is_limited() -> None:
+def test_work_refused_work_and_limited_clients_are_shown() -> None:
     parts = node()
     page = Metrics(parts)
     make_block(parts.chain)
@@ -134,7 +134,7 @@ def test_the_producer_is_shown() -> None:
     assert found["ready"] == found["producing"] == 0
 
 
-async def test_calls_are_counted_by_method_and_nothing_from_outside_is_a_label() -> None:
+async def test_calls_are_counted_by_method_and_labels_hold_no_client_data() -> None:
     parts = node()
     page = Metrics(parts)
     service = new_service(
@@ -165,7 +165,7 @@ async def test_calls_are_counted_by_method_and_nothing_from_outside_is_a_label()
     assert found["calls_refused_total{method=unknown,reason=InvalidRequest}"] == 2
 
 
-async def test_a_method_that_waits_is_counted_when_it_is_done(nursery: trio.Nursery) -> None:
+async def test_a_waiting_method_is_counted_when_it_ends(nursery: trio.Nursery) -> None:
     parts = node()
     nursery.start_soon(parts.processor.run)
     service = new_service(
@@ -192,21 +192,21 @@ def test_refusals_of_pushes_are_shown() -> None:
     assert found["log_lines_lost_total"] == 7
 
 
-def test_every_table_is_there_under_a_name_of_its_own() -> None:
+def test_every_table_has_a_unique_name() -> None:
     state = node().chain.state
     found = [(owner, name) for owner, name, _ in tables(state)]
     assert len(found) == len(set(found))
     assert {owner for owner, _ in found} >= {"chain", "account_history", "follow", "rc", "reputation", "tags"}
 
 
-def test_the_size_of_a_row_is_guessed_from_a_few() -> None:
+def test_the_row_size_is_estimated_from_a_sample() -> None:
     state = node().chain.state
     assert 500 < row_size(state.accounts) < 20_000
     empty: Table[Any] = state.comments
     assert row_size(empty) == 0
 
 
-def test_a_table_that_is_still_being_filled_is_left_out() -> None:
+def test_a_table_that_is_still_loading_is_left_out() -> None:
     parts = node()
     page = Metrics(parts, lambda: 0)
     deferred = BackgroundLoad((parts.chain.state.comments,), iter([None, None]))

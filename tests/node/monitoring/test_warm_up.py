@@ -21,7 +21,7 @@ def node() -> Node:
     return filled(30)
 
 
-async def test_what_is_put_back_is_read_ahead_again(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_restored_state_is_warmed_up_again(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[State] = []
 
     async def note(state: State, _: ReadGate) -> None:
@@ -43,7 +43,7 @@ async def test_what_is_put_back_is_read_ahead_again(node: Node, monkeypatch: pyt
     assert node.site.state.on_restored == listeners
 
 
-async def test_what_has_changed_is_read_again_before_somebody_asks(node: Node, autojump_clock: trio.testing.MockClock) -> None:
+async def test_changed_orders_are_refreshed_periodically(node: Node, autojump_clock: trio.testing.MockClock) -> None:
     state = node.site.state
     view = TAGS.of(state).view
     async with trio.open_nursery() as nursery:
@@ -59,7 +59,7 @@ async def test_what_has_changed_is_read_again_before_somebody_asks(node: Node, a
         nursery.cancel_scope.cancel()
 
 
-async def test_a_read_that_fails_ends_reading_ahead_and_nothing_else(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_failing_read_stops_only_the_warm_up(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     state, lines = node.site.state, list[dict[str, Any]]()
 
     def fail(table: object) -> NoReturn:

@@ -10,7 +10,7 @@ from state.protocol.transaction import SignedBlock
 from tests.helpers.nodes import dev_chain, make_block, transfer
 
 
-async def test_clients_take_turns_and_a_block_comes_before_what_they_push(nursery: trio.Nursery) -> None:
+async def test_clients_take_turns_and_a_block_comes_first(nursery: trio.Nursery) -> None:
     chain = dev_chain()
     make_block(chain)
     processor = Processor(chain, clock=ChainClock(lambda: 2**41))

@@ -33,7 +33,7 @@ class Bench:
             await self.preemption.finish(self.interrupted.append)
 
 
-async def test_what_ends_in_a_slice_is_not_interrupted() -> None:
+async def test_a_short_job_is_not_interrupted() -> None:
     bench = Bench(0.01)
     with trio.testing.assert_no_checkpoints():
         await bench.run()
@@ -41,7 +41,7 @@ async def test_what_ends_in_a_slice_is_not_interrupted() -> None:
     assert bench.interrupted == []
 
 
-async def test_others_have_their_turn_after_each_slice_and_know_that_the_chain_is_not_at_rest(nursery: trio.Nursery) -> None:
+async def test_other_tasks_run_after_each_slice_with_the_gate_closed(nursery: trio.Nursery) -> None:
     bench = Bench(0.5)
     seen: list[tuple[int, bool]] = []
 
@@ -60,7 +60,7 @@ async def test_others_have_their_turn_after_each_slice_and_know_that_the_chain_i
     nursery.cancel_scope.cancel()
 
 
-async def test_what_is_raised_comes_out() -> None:
+async def test_an_exception_propagates() -> None:
     bench = Bench()
 
     def fail() -> None:
@@ -76,7 +76,7 @@ async def test_what_is_raised_comes_out() -> None:
         bench.preemption.start(lambda: 1 // 0)
 
 
-async def test_what_is_cancelled_is_done_to_its_end() -> None:
+async def test_a_cancelled_job_runs_to_its_end() -> None:
     bench = Bench()
     with trio.move_on_after(0) as scope:
         await bench.run()
@@ -85,7 +85,7 @@ async def test_what_is_cancelled_is_done_to_its_end() -> None:
     assert not bench.gate.is_closed
 
 
-async def test_the_time_of_others_is_nobodys_impatience() -> None:
+async def test_the_time_limit_excludes_other_tasks() -> None:
     bench = Bench()
     over: list[bool] = []
 
@@ -109,7 +109,7 @@ async def test_the_time_of_others_is_nobodys_impatience() -> None:
     assert over == [False] * 5
 
 
-async def test_an_error_is_raised_where_it_was_interrupted() -> None:
+async def test_a_thrown_error_is_raised_at_the_pause() -> None:
     bench = Bench()
 
     def work() -> None:
@@ -125,7 +125,7 @@ async def test_an_error_is_raised_where_it_was_interrupted() -> None:
         await bench.preemption.finish(bench.interrupted.append)
 
 
-async def test_the_middle_of_an_undo_is_said() -> None:
+async def test_a_pause_within_an_undo_can_not_raise() -> None:
     bench = Bench()
 
     def work() -> None:

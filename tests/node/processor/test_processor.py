@@ -36,7 +36,7 @@ def ids(path: Path, chain: Chain) -> list[bytes]:
     return [block.id for block in BlockFile(path, chain.state.wire)]
 
 
-async def test_what_is_pushed_is_applied_in_the_order_of_arrival(nursery: trio.Nursery) -> None:
+async def test_transactions_are_applied_in_order_of_arrival(nursery: trio.Nursery) -> None:
     chain = dev_chain()
     make_block(chain)
     processor = processor_of(chain)
@@ -52,7 +52,7 @@ async def test_what_is_pushed_is_applied_in_the_order_of_arrival(nursery: trio.N
 
 
 @pytest.mark.parametrize(("slices", "jobs"), [(1.5, 1), (0.4, 3), (0.0, 10)])
-async def test_others_get_their_turn_after_a_slice_of_jobs(nursery: trio.Nursery, slices: float, jobs: int) -> None:
+async def test_other_tasks_run_after_a_slice_of_jobs(nursery: trio.Nursery, slices: float, jobs: int) -> None:
     chain = dev_chain()
     make_block(chain)
     processor = Processor(chain, clock=ChainClock(lambda: 2**41), stopwatch=Watch(slices * RUN_SECONDS_MAX))
@@ -84,7 +84,7 @@ async def running(nursery: trio.Nursery, seconds: float) -> tuple[Chain, Process
     return chain, processor
 
 
-async def test_a_job_before_which_there_is_no_other_is_done_at_once(nursery: trio.Nursery) -> None:
+async def test_a_job_runs_at_once_if_the_queue_is_empty(nursery: trio.Nursery) -> None:
     chain, processor = await running(nursery, 0.0)
     with trio.testing.assert_no_checkpoints():
         await processor.push_transaction(transfer(chain, "first"))
@@ -114,7 +114,7 @@ async def test_no_job_overtakes_another(nursery: trio.Nursery) -> None:
     assert done == ["job", "push"]
 
 
-async def test_jobs_that_are_done_at_once_let_others_in(nursery: trio.Nursery) -> None:
+async def test_jobs_that_run_at_once_let_other_tasks_run(nursery: trio.Nursery) -> None:
     """After a slice of time one caller gives way, and until it goes on all others take their turn in the queue."""
     slices = 4
     chain, processor = await running(nursery, RUN_SECONDS_MAX / slices)
@@ -138,7 +138,7 @@ async def test_jobs_that_are_done_at_once_let_others_in(nursery: trio.Nursery) -
     assert max(after - before for before, after in pairwise([*seen, 30])) <= 2 * (slices + 1)
 
 
-async def test_a_caller_that_leaves_between_slices_blocks_nobody(nursery: trio.Nursery) -> None:
+async def test_a_cancelled_caller_blocks_nobody(nursery: trio.Nursery) -> None:
     chain, processor = await running(nursery, 1.0)
     with trio.CancelScope() as gone:
         gone.cancel()
@@ -150,7 +150,7 @@ async def test_a_caller_that_leaves_between_slices_blocks_nobody(nursery: trio.N
     assert len(chain.pending) == 2
 
 
-async def test_others_get_their_turn_between_the_blocks_of_one_call(nursery: trio.Nursery) -> None:
+async def test_other_jobs_run_between_the_blocks_of_one_call(nursery: trio.Nursery) -> None:
     chain = dev_chain()
     make_block(chain)
     processor = processor_of(chain)
@@ -172,7 +172,7 @@ async def test_others_get_their_turn_between_the_blocks_of_one_call(nursery: tri
         await processor.run_steps(generate_blocks(chain, "no key", 1))
 
 
-async def test_nothing_is_changed_between_the_steps_of_what_reads_in_steps(nursery: trio.Nursery) -> None:
+async def test_the_chain_is_unchanged_between_read_steps(nursery: trio.Nursery) -> None:
     chain, processor = await running(nursery, 0.0)
     seen: list[object] = []
 
@@ -218,7 +218,7 @@ async def test_nothing_is_changed_between_the_steps_of_what_reads_in_steps(nurse
     assert len(chain.pending) == begun + 2
 
 
-async def test_steps_go_on_when_their_caller_has_left_and_end_with_the_processor() -> None:
+async def test_read_steps_outlive_their_caller_but_not_the_processor() -> None:
     processor = processor_of(dev_chain())
     ended: list[str] = []
 
@@ -247,7 +247,7 @@ async def test_steps_go_on_when_their_caller_has_left_and_end_with_the_processor
     assert ended == ["short", "long"]
 
 
-async def test_a_transaction_is_no_larger_than_any_block(nursery: trio.Nursery) -> None:
+async def test_a_transaction_that_fits_in_no_block_is_refused(nursery: trio.Nursery) -> None:
     chain = dev_chain()
     make_block(chain)
     assert chain.state.props.maximum_block_size > TRANSACTION_SIZE_MAX
@@ -259,7 +259,7 @@ async def test_a_transaction_is_no_larger_than_any_block(nursery: trio.Nursery) 
         await processor.push_transaction(transfer(chain, "x" * (TRANSACTION_SIZE_MAX - 1000)))
 
 
-async def test_blocks_are_made_for_those_only_who_wait_for_them(nursery: trio.Nursery) -> None:
+async def test_blocks_are_made_only_while_the_caller_waits(nursery: trio.Nursery) -> None:
     chain = dev_chain()
     processor = processor_of(chain)
     nursery.start_soon(processor.run)
@@ -270,7 +270,7 @@ async def test_blocks_are_made_for_those_only_who_wait_for_them(nursery: trio.Nu
     assert 0 < chain.state.props.head_block_number <= head + 1
 
 
-async def test_a_refusal_is_for_the_one_who_pushed(nursery: trio.Nursery) -> None:
+async def test_a_refusal_is_raised_in_the_caller(nursery: trio.Nursery) -> None:
     chain = dev_chain()
     make_block(chain)
     processor = processor_of(chain)
@@ -285,7 +285,7 @@ async def test_a_refusal_is_for_the_one_who_pushed(nursery: trio.Nursery) -> Non
     assert len(chain.pending) == 2
 
 
-async def test_a_bug_ends_nothing_but_its_request(nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_bug_ends_only_its_request(nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch) -> None:
     chain = dev_chain()
     make_block(chain)
     processor = processor_of(chain)
@@ -303,7 +303,7 @@ async def test_a_bug_ends_nothing_but_its_request(nursery: trio.Nursery, monkeyp
     assert list(chain.pending) == [trx]
 
 
-async def test_a_full_queue_is_told_at_once(nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_full_queue_refuses_at_once(nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(node.processor.processor, "QUEUE_SIZE_MAX", 3)
     chain = dev_chain()
     make_block(chain)
@@ -335,7 +335,7 @@ async def test_blocks_from_the_future_are_refused(nursery: trio.Nursery, tmp_pat
     assert intime.chain.state.props.head_block_number == 1
 
 
-async def test_a_file_is_pushed_from_the_head_on(nursery: trio.Nursery, tmp_path: Path) -> None:
+async def test_a_file_is_pushed_from_the_head_onwards(nursery: trio.Nursery, tmp_path: Path) -> None:
     maker, chain = dev_chain(), dev_chain()
     blocks = [make_block(maker) for _ in range(10)]
     log = BlockLog(tmp_path, maker.state.wire)
@@ -359,7 +359,7 @@ async def test_a_file_is_pushed_from_the_head_on(nursery: trio.Nursery, tmp_path
         await processor.push_blocks_from("a\0b", 1, 0)
 
 
-async def test_others_have_their_turn_while_a_file_is_read_up_to_the_head(nursery: trio.Nursery, tmp_path: Path) -> None:
+async def test_other_tasks_run_while_a_file_is_read_up_to_the_head(nursery: trio.Nursery, tmp_path: Path) -> None:
     maker = dev_chain()
     blocks = [make_block(maker) for _ in range(400)]
     path = write_as(tmp_path / "lines.gz", json_lines(maker.state.wire, blocks))
@@ -402,7 +402,7 @@ async def wait_into(processor: Processor, trx: SignedTransaction, out: list[Incl
     out.append(await processor.wait_for(trx))
 
 
-async def test_waiters_are_told_of_block_and_place(nursery: trio.Nursery) -> None:
+async def test_waiters_get_block_and_position(nursery: trio.Nursery) -> None:
     chain = dev_chain()
     make_block(chain)
     processor = processor_of(chain)
@@ -422,7 +422,7 @@ async def test_waiters_are_told_of_block_and_place(nursery: trio.Nursery) -> Non
         await processor.wait_for(second)
 
 
-async def test_waiters_are_told_of_expiration(nursery: trio.Nursery) -> None:
+async def test_waiters_get_the_expiration(nursery: trio.Nursery) -> None:
     chain = dev_chain()
     make_block(chain)
     processor = processor_of(chain)
@@ -441,7 +441,7 @@ async def test_waiters_are_told_of_expiration(nursery: trio.Nursery) -> None:
     assert answers == [Inclusion(trx.id, 4, -1, True)]
 
 
-async def test_who_has_gone_waits_no_more(nursery: trio.Nursery) -> None:
+async def test_a_cancelled_waiter_waits_no_longer(nursery: trio.Nursery) -> None:
     chain = dev_chain()
     make_block(chain)
     processor = processor_of(chain)
@@ -455,7 +455,7 @@ async def test_who_has_gone_waits_no_more(nursery: trio.Nursery) -> None:
         await processor.wait_for(trx)
 
 
-async def test_only_so_many_can_wait(nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_number_of_waiters_is_bounded(nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(node.processor.processor, "WAITING_MAX", 1)
     chain = dev_chain()
     make_block(chain)
@@ -497,7 +497,7 @@ async def test_the_log_follows_the_main_branch(nursery: trio.Nursery, tmp_path: 
     assert ids(path, chain) == [block.id for block in second]
 
 
-async def test_the_log_comes_back_from_a_bad_branch(nursery: trio.Nursery, tmp_path: Path) -> None:
+async def test_the_log_returns_from_a_refused_branch(nursery: trio.Nursery, tmp_path: Path) -> None:
     chain, first, second = branches()
     wire = chain.state.wire
     bad = second[5]
@@ -523,9 +523,7 @@ async def test_the_log_follows_edits(tmp_path: Path) -> None:
     assert ids(tmp_path / "block_log", chain) == [block.id for block in blocks[:2]]
 
 
-async def test_a_block_that_cannot_be_kept_is_not_answered_for(
-    nursery: trio.Nursery, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_block_that_can_not_be_written_is_refused(nursery: trio.Nursery, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     maker, chain = dev_chain(), dev_chain()
     blocks = [make_block(maker) for _ in range(2)]
     processor = processor_of(chain, BlockLog(tmp_path, chain.state.wire))
@@ -561,7 +559,7 @@ async def test_a_bug_in_writing_a_block_ends_the_node_like_a_full_disk(
         await processor.push_block(make_block(maker))
 
 
-def test_patience_is_measured_from_the_first_question() -> None:
+def test_a_time_limit_starts_at_the_first_poll() -> None:
     now = 0
     time_limit = TimeLimit(200, lambda: now)
     assert not time_limit.is_over()

@@ -56,7 +56,7 @@ def digest(chain: Chain) -> tuple[bytes, list[bytes], int]:
     return chain.state.props.head_block_id, [trx.id for trx in chain.pending], len(chain.state.journal)
 
 
-async def test_others_run_while_a_block_is_applied_and_what_they_are_shown_is_the_chain_before(nursery: trio.Nursery) -> None:
+async def test_other_tasks_see_the_previous_chain_while_a_block_is_applied(nursery: trio.Nursery) -> None:
     long = Long()
     before = long.processor.summary
     nursery.start_soon(long.processor.run)
@@ -93,7 +93,7 @@ async def test_a_broadcast_waits_for_the_end_of_a_long_job(nursery: trio.Nursery
     assert [waiting.id for waiting in long.chain.pending] == [trx.id]
 
 
-async def test_who_waited_for_one_job_goes_on_when_no_other_is_in_the_middle(nursery: trio.Nursery) -> None:
+async def test_callers_resume_while_no_job_is_interrupted(nursery: trio.Nursery) -> None:
     """Methods read the chain after their job."""
     long = Long()
     nursery.start_soon(long.processor.run)
@@ -128,7 +128,7 @@ def raise_refused() -> None:
     raise Refused("not this one", condition="false")
 
 
-async def test_a_transaction_that_takes_long_is_interrupted_too_and_answered_at_its_end(nursery: trio.Nursery) -> None:
+async def test_a_long_transaction_is_interrupted_and_answered_at_its_end(nursery: trio.Nursery) -> None:
     long = Long()
     nursery.start_soon(long.processor.run)
     await trio.testing.wait_all_tasks_blocked()
@@ -141,7 +141,7 @@ async def test_a_transaction_that_takes_long_is_interrupted_too_and_answered_at_
     assert long.chain.state.props.head_block_number == 2
 
 
-async def test_the_end_of_the_node_in_the_middle_of_a_job_leaves_chain_and_log_alike(tmp_path: Path) -> None:
+async def test_a_shutdown_within_a_job_leaves_chain_and_log_consistent(tmp_path: Path) -> None:
     long = Long()
     log = BlockLog(tmp_path, long.chain.state.wire)
     long = Long(log)
@@ -166,7 +166,7 @@ async def test_the_end_of_the_node_in_the_middle_of_a_job_leaves_chain_and_log_a
     log.close()
 
 
-async def test_a_return_to_an_earlier_moment_is_interrupted_too(nursery: trio.Nursery) -> None:
+async def test_a_long_revert_is_interrupted(nursery: trio.Nursery) -> None:
     long = Long()
     devchain = DevChain(long.chain, ChainClock(lambda: START * 1000), [SECRET])
     nursery.start_soon(long.processor.run)
@@ -188,7 +188,7 @@ async def test_a_return_to_an_earlier_moment_is_interrupted_too(nursery: trio.Nu
     assert digest(long.chain) == before
 
 
-async def test_pending_transactions_are_applied_again_however_long_others_take_in_between(nursery: trio.Nursery) -> None:
+async def test_the_limit_for_reapplying_pending_transactions_excludes_other_tasks(nursery: trio.Nursery) -> None:
     """There is a limit of time for it, which is for the work alone."""
     long = Long()
     for place in range(4):
@@ -208,7 +208,7 @@ async def test_pending_transactions_are_applied_again_however_long_others_take_i
 
 
 @pytest.mark.parametrize("at_once", [True, False])
-async def test_readers_that_have_waited_read_before_the_next_long_job(nursery: trio.Nursery, at_once: bool) -> None:
+async def test_waiting_reads_run_before_the_next_long_job(nursery: trio.Nursery, at_once: bool) -> None:
     """The job that they wait for is begun in the task of its sender, or by the processor."""
     long, seen = Long(), list[int]()
     scheduler = ReplyScheduler(gate=long.processor.gate)

@@ -87,7 +87,7 @@ class Served(Long):
         return found
 
 
-async def test_reads_are_answered_from_the_chain_before_the_block(nursery: trio.Nursery) -> None:
+async def test_reads_see_the_chain_before_the_block(nursery: trio.Nursery) -> None:
     served = Served()
     served.chain.push_transaction(transfer(served.chain, "waits"))
     answered = await served.begin(nursery)
@@ -114,7 +114,7 @@ def is_alive(pid: int) -> bool:
     return True
 
 
-async def test_over_http_pages_and_reads_are_answered_and_streams_wait(nursery: trio.Nursery) -> None:
+async def test_pages_and_reads_are_answered_over_http_and_streams_wait(nursery: trio.Nursery) -> None:
     served = Served()
     served.chain.push_transaction(transfer(served.chain, "waits"))
     clock = served.processor._clock
@@ -140,7 +140,7 @@ async def test_over_http_pages_and_reads_are_answered_and_streams_wait(nursery: 
     nursery.cancel_scope.cancel()
 
 
-async def test_what_changes_the_chain_waits_for_the_end_of_the_job(nursery: trio.Nursery) -> None:
+async def test_broadcasts_wait_for_the_end_of_the_job(nursery: trio.Nursery) -> None:
     served = Served()
     answered = await served.begin(nursery)
     trx = served.chain.state.wire.transaction_to_json(transfer(served.other, "late"))
@@ -160,7 +160,7 @@ async def test_what_changes_the_chain_waits_for_the_end_of_the_job(nursery: trio
     assert len(served.chain.pending) == 1
 
 
-async def test_a_copy_that_dies_leaves_reads_waiting(nursery: trio.Nursery) -> None:
+async def test_reads_wait_after_the_standby_dies(nursery: trio.Nursery) -> None:
     served = Served()
     answered = await served.begin(nursery)
     assert await served.head() == 1
@@ -172,7 +172,7 @@ async def test_a_copy_that_dies_leaves_reads_waiting(nursery: trio.Nursery) -> N
     assert [(line["log_level"], line["reason"]) for line in logged] == [("warning", "the process has ended with signal 9")]
 
 
-async def test_a_copy_that_hangs_leaves_reads_waiting(nursery: trio.Nursery) -> None:
+async def test_reads_wait_if_the_standby_hangs(nursery: trio.Nursery) -> None:
     served = Served()
 
     def hang(_body: bytes, _caller: Caller) -> bytes:
@@ -184,7 +184,7 @@ async def test_a_copy_that_hangs_leaves_reads_waiting(nursery: trio.Nursery) -> 
     await read_at_the_end(served, answered, nursery)
 
 
-async def test_without_a_process_reads_wait(nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_reads_wait_if_no_process_can_be_forked(nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail() -> int:
         raise OSError(11, "Resource temporarily unavailable")
 
@@ -214,7 +214,7 @@ async def read_at_the_end(served: Served, answered: trio.Event, nursery: trio.Nu
     assert heads == [2]
 
 
-async def test_who_was_told_of_a_block_reads_it(nursery: trio.Nursery) -> None:
+async def test_a_client_reads_the_block_that_it_was_notified_of(nursery: trio.Nursery) -> None:
     """While what waits is applied again, there are no answers from the chain before."""
     served = Served()
     for place in range(3):
@@ -230,7 +230,7 @@ async def test_who_was_told_of_a_block_reads_it(nursery: trio.Nursery) -> None:
     await answered.wait()
 
 
-async def test_a_job_that_can_not_be_left_has_no_copy(nursery: trio.Nursery) -> None:
+async def test_a_job_that_can_not_be_undone_has_no_standby(nursery: trio.Nursery) -> None:
     served = Served()
     ended: list[bool] = []
 
@@ -249,7 +249,7 @@ async def test_a_job_that_can_not_be_left_has_no_copy(nursery: trio.Nursery) -> 
     assert ended == [True]
 
 
-async def test_its_answers_name_what_they_belong_to(nursery: trio.Nursery) -> None:
+async def test_answers_belong_to_their_requests(nursery: trio.Nursery) -> None:
     """Also where many ask at once, and some have gone before they are answered."""
     stand_in = Standby(lambda: None, lambda body, caller: body + caller.address.encode())
     nursery.start_soon(stand_in.run)
@@ -268,7 +268,7 @@ async def test_its_answers_name_what_they_belong_to(nursery: trio.Nursery) -> No
     assert await stand_in.ask(b"late", LOCAL) == b""
 
 
-async def test_clients_take_turns_at_it(nursery: trio.Nursery, tmp_path: Path) -> None:
+async def test_clients_take_turns_at_the_standby(nursery: trio.Nursery, tmp_path: Path) -> None:
     numbers, go_on = count(), tmp_path / "go on"
 
     def answer(_body: bytes, _caller: Caller) -> bytes:
@@ -312,7 +312,7 @@ async def test_a_large_batch_waits_for_the_end_of_the_job(nursery: trio.Nursery)
     assert sizes == [MEMBERS_MAX, MEMBERS_MAX + 1]
 
 
-async def test_it_reads_the_block_log_without_its_lock(nursery: trio.Nursery, tmp_path: Path) -> None:
+async def test_the_standby_reads_the_block_log_without_its_lock(nursery: trio.Nursery, tmp_path: Path) -> None:
     """When the process is killed, the next one must not find the folder in use."""
     wire, blocks = empty_blocks(1)
     log = BlockLog(tmp_path, wire)
@@ -327,7 +327,7 @@ async def test_it_reads_the_block_log_without_its_lock(nursery: trio.Nursery, tm
     stand_in.stop()
 
 
-def test_a_block_log_that_was_replaced_is_not_read_on(tmp_path: Path) -> None:
+def test_a_replaced_block_log_is_not_reopened(tmp_path: Path) -> None:
     wire, blocks = empty_blocks(2)
     log = BlockLog(tmp_path, wire)
     log.append(blocks[0])

@@ -15,7 +15,7 @@ BLOCK_ID = "00000064" + 32 * "a"
 @pytest.mark.parametrize(
     ("text", "point"), [("0", BlockPoint(0)), ("80", BlockPoint(80)), ("81:0", BlockPoint(81, 0)), ("81:12", BlockPoint(81, 12))]
 )
-def test_a_point_is_a_block_or_a_place_in_one(text: str, point: BlockPoint) -> None:
+def test_a_point_is_a_block_or_a_position_in_a_block(text: str, point: BlockPoint) -> None:
     assert read_point(text) == point
     assert str(point) == text
 
@@ -33,7 +33,7 @@ def test_checkpoints_are_ids_by_number() -> None:
             read_checkpoints(texts)
 
 
-def test_options_that_contradict_each_other() -> None:
+def test_contradicting_options_are_refused() -> None:
     nothing: dict[str, object] = {"--data": None, "--from": None, "--checkpoint": ()}
     require_together(nothing, None, None)
     require_together(nothing, "2", Path("s"))

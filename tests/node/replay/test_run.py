@@ -89,9 +89,7 @@ def test_a_replay_from_a_snapshot_leads_to_the_same_state(
     assert result.of(start=snapshots[-1], until=BlockPoint(80))[0] == 80
 
 
-def test_blocks_that_begin_late_say_what_they_need(
-    snapshots: list[Path], result: Result, tmp_path: Path, blocks: list[SignedBlock]
-) -> None:
+def test_blocks_that_begin_late_are_refused(snapshots: list[Path], result: Result, tmp_path: Path, blocks: list[SignedBlock]) -> None:
     (tmp_path / "late").write_bytes(json_lines(case_wire(), blocks[89:]))
     for start, first in ((None, 1), (snapshots[-1], 81)):
         with pytest.raises(BlockRefused) as refused:
@@ -108,7 +106,7 @@ def test_an_end_beyond_the_end_is_an_error(result: Result) -> None:
     assert result.of(until=BlockPoint(LAST))[0] == LAST
 
 
-def test_an_end_inside_of_a_block(result: Result, blocks: list[SignedBlock]) -> None:
+def test_a_replay_can_end_within_a_block(result: Result, blocks: list[SignedBlock]) -> None:
     block = next(block for block in blocks if len(block.transactions) > 1)
     head, digest = result.of(until=BlockPoint(block.number, 1))
     assert head == block.number - 1
@@ -137,7 +135,7 @@ def test_blocks_of_another_chain_are_recognised(result: Result, skip: int, tmp_p
         result.of(MAINNET / "blocks-1-1000.jsonl.gz", skip=skip)
 
 
-def test_blocks_that_only_later_show_their_chain_are_recognised(result: Result, tmp_path: Path) -> None:
+def test_the_chain_of_later_blocks_is_recognised(result: Result, tmp_path: Path) -> None:
     chain = dev_chain()
     made = [make_block(chain)]
     chain.push_transaction(transfer(chain))
@@ -147,7 +145,7 @@ def test_blocks_that_only_later_show_their_chain_are_recognised(result: Result, 
         result.of(tmp_path / "dev")
 
 
-def test_damage_is_not_taken_for_another_chain(result: Result, tmp_path: Path, blocks: list[SignedBlock]) -> None:
+def test_damage_is_not_reported_as_another_chain(result: Result, tmp_path: Path, blocks: list[SignedBlock]) -> None:
     (tmp_path / "log").write_bytes(LOG.read_bytes()[:400])
     with pytest.raises(BlockRefused) as refused:
         result.of(tmp_path / "log")
@@ -157,7 +155,7 @@ def test_damage_is_not_taken_for_another_chain(result: Result, tmp_path: Path, b
 # ------------------------------------------------------------------ what is kept
 
 
-def test_what_is_replayed_is_kept(tmp_path: Path, result: Result, blocks: list[SignedBlock]) -> None:
+def test_a_replay_fills_the_data_folder(tmp_path: Path, result: Result, blocks: list[SignedBlock]) -> None:
     data = tmp_path / "data"
     half = result.of(data=data, every=10, until=BlockPoint(70))
     assert result.of(data, until=BlockPoint(70)) == half
@@ -182,7 +180,7 @@ def test_blocks_of_another_branch_are_not_added(tmp_path: Path, result: Result, 
     assert result.of(data=tmp_path / "data") == result.of()
 
 
-def test_the_standard_input_and_folders(tmp_path: Path, result: Result, blocks: list[SignedBlock]) -> None:
+def test_standard_input_and_folders_are_sources(tmp_path: Path, result: Result, blocks: list[SignedBlock]) -> None:
     whole = result.of()
     (tmp_path / "2").write_bytes(json_lines(case_wire(), blocks[:33]))
     (tmp_path / "1").write_bytes(json_lines(case_wire(), blocks[33:]))

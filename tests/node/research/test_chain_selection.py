@@ -34,7 +34,7 @@ def test_a_chain_that_the_first_blocks_contradict_is_refused(name: str) -> None:
             chosen_chain(LOG, given)
 
 
-def test_a_data_folder_says_its_chain(folder: Path, tmp_path: Path) -> None:
+def test_a_data_folder_names_its_chain(folder: Path, tmp_path: Path) -> None:
     for path in (folder, folder / LOG_NAME):
         assert chosen_chain(path, None).name == "dev"
         with pytest.raises(UnknownChain):
@@ -46,7 +46,7 @@ def test_a_data_folder_says_its_chain(folder: Path, tmp_path: Path) -> None:
         chosen_chain(alone, None)
 
 
-def test_a_folder_whose_chain_cannot_be_read_says_so(folder: Path) -> None:
+def test_an_unreadable_chain_file_is_refused(folder: Path) -> None:
     (folder / CHAIN_NAME).unlink()
     os.mkfifo(folder / CHAIN_NAME)
     with pytest.raises(UnknownChain):

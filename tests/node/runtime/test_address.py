@@ -80,7 +80,7 @@ def test_host_names_are_looked_up(names: dict[str, tuple[str, ...]]) -> None:
     ],
 )
 @pytest.mark.usefixtures("names")
-def test_everything_else_is_refused_in_words(text: str) -> None:
+def test_invalid_addresses_are_refused(text: str) -> None:
     with fails(NodeError):
         read_address(text, "--serve")
 
@@ -135,7 +135,7 @@ def test_a_name_of_both_families_is_answered_at_both_with_one_port() -> None:
         listener.close()
 
 
-def test_an_address_that_the_machine_does_not_have_is_left_out_beside_another_one() -> None:
+def test_a_foreign_address_is_skipped_if_another_one_works() -> None:
     listener = Listener("name", 0, hosts=("192.0.2.7", "127.0.0.1"))
     listener.close()
     assert [url.rpartition(":")[0] for url in listener.addresses] == ["http://127.0.0.1"]
@@ -143,6 +143,6 @@ def test_an_address_that_the_machine_does_not_have_is_left_out_beside_another_on
         Listener("name", 0, hosts=("192.0.2.7", "192.0.2.8"))
 
 
-def test_an_address_in_use_is_an_error_also_when_another_one_is_free() -> None:
+def test_an_address_in_use_is_an_error_even_if_another_one_is_free() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(OSError, match="in use"):
         Listener("localhost", taken.getsockname()[1], hosts=("::1", "127.0.0.1"))

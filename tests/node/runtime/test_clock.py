@@ -30,14 +30,14 @@ def clock_of(machine: Machine, start_ms: int | None = None) -> ChainClock:
     return ChainClock(machine.clock, start_ms, machine.steady)
 
 
-def test_it_follows_the_other_clock() -> None:
+def test_the_clock_follows_the_machine() -> None:
     machine = Machine()
     clock = clock_of(machine)
     machine.wait(5)
     assert (clock(), clock.offset_ms, clock.machine()) == (machine.now, 0, machine.now)
 
 
-def test_what_it_has_reached_stays_when_the_other_clock_is_set_back() -> None:
+def test_the_clock_never_goes_back() -> None:
     machine = Machine()
     clock, start = clock_of(machine), machine.now
     clock.advance_to(start + HOUR)
@@ -53,7 +53,7 @@ def test_what_it_has_reached_stays_when_the_other_clock_is_set_back() -> None:
 
 
 @pytest.mark.parametrize("beyond", [0, 60_000])
-def test_a_clock_that_is_put_right_moves_the_chain_ahead_only_by_what_goes_beyond(beyond: int) -> None:
+def test_a_corrected_machine_clock_adds_only_the_excess(beyond: int) -> None:
     machine = Machine()
     clock, start = clock_of(machine), machine.now
     clock.advance_to(start + HOUR)  # on purpose
@@ -71,7 +71,7 @@ def test_a_clock_that_is_put_right_moves_the_chain_ahead_only_by_what_goes_beyon
     assert [line["log_level"] for line in lines] == ["warning", "warning"]
 
 
-def test_a_clock_that_stays_back_catches_up_with_nothing() -> None:
+def test_time_continues_after_the_machine_clock_is_set_back() -> None:
     machine = Machine()
     clock, start = clock_of(machine), machine.now
     clock.advance_to(start)
@@ -82,7 +82,7 @@ def test_a_clock_that_stays_back_catches_up_with_nothing() -> None:
         assert clock() == start + passed * HOUR
 
 
-def test_a_start_before_the_time_of_the_head_is_put_right_as_well() -> None:
+def test_a_start_before_the_head_time_is_corrected() -> None:
     machine = Machine()
     clock, right = clock_of(machine), machine.now + 5 * HOUR
     clock.resume_from(right)
@@ -91,7 +91,7 @@ def test_a_start_before_the_time_of_the_head_is_put_right_as_well() -> None:
     assert (clock(), clock.ahead_ms) == (right, 0)
 
 
-def test_readings_that_are_a_millisecond_apart_are_no_leaps() -> None:
+def test_differences_of_a_millisecond_are_not_jumps() -> None:
     machine = Machine()
     clock, start = clock_of(machine), machine.now
     clock.advance_to(start)
@@ -104,7 +104,7 @@ def test_readings_that_are_a_millisecond_apart_are_no_leaps() -> None:
     assert clock.behind_ms == HOUR
 
 
-def test_only_by_hand_it_goes_back() -> None:
+def test_only_an_explicit_offset_moves_the_clock_back() -> None:
     machine = Machine()
     clock = clock_of(machine)
     clock.advance_to(machine.now + HOUR)
@@ -112,7 +112,7 @@ def test_only_by_hand_it_goes_back() -> None:
     assert clock() == machine.now + 7
 
 
-def test_it_can_start_at_another_time() -> None:
+def test_the_clock_can_start_at_another_time() -> None:
     machine = Machine()
     clock = clock_of(machine, 400_000)
     machine.wait(30)

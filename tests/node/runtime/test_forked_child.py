@@ -14,7 +14,7 @@ from node.runtime.forked_child import ChildFailed, ForkedChild
 from tests.helpers.golden import fails
 
 
-async def test_the_work_is_done_on_a_copy(tmp_path: Path) -> None:
+async def test_the_child_works_on_a_copy(tmp_path: Path) -> None:
     seen = ["before"]
 
     def work() -> None:
@@ -29,7 +29,7 @@ async def test_the_work_is_done_on_a_copy(tmp_path: Path) -> None:
     assert child.pause < 10
 
 
-async def test_a_failure_is_told() -> None:
+async def test_a_failure_is_reported() -> None:
     def work() -> None:
         raise OSError("no room left")
 
@@ -37,7 +37,7 @@ async def test_a_failure_is_told() -> None:
         await ForkedChild(work).wait()
 
 
-async def test_a_killed_child_is_told() -> None:
+async def test_a_killed_child_is_reported() -> None:
     with fails(ChildFailed):
         await ForkedChild(lambda: os.kill(os.getpid(), signal.SIGKILL)).wait()
 
@@ -61,7 +61,7 @@ async def test_a_cancelled_wait_ends_the_child() -> None:
         os.kill(pid, 0)
 
 
-async def test_a_system_without_processes_is_survived(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_failing_fork_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse() -> int:
         raise OSError(12, "Cannot allocate memory")
 
@@ -72,7 +72,7 @@ async def test_a_system_without_processes_is_survived(monkeypatch: pytest.Monkey
     assert len(os.listdir("/proc/self/fd")) == before
 
 
-async def test_a_signal_to_the_group_does_not_end_the_work(tmp_path: Path) -> None:
+async def test_a_signal_to_the_group_does_not_end_the_child(tmp_path: Path) -> None:
     def work() -> None:
         os.kill(os.getpid(), signal.SIGINT)
         (tmp_path / "done").write_text("")

@@ -50,7 +50,7 @@ def written(level: str = "info", terminal: bool = False) -> str:
     return data.decode()
 
 
-def test_elsewhere_a_line_is_a_json_object() -> None:
+def test_without_a_terminal_a_line_is_a_json_object() -> None:
     block, library, error = map(json.loads, written().splitlines())
     assert list(block)[:3] == ["timestamp", "level", "event"]
     assert (block["level"], block["event"], block["number"], block["number_of"]) == ("info", "event", 1, "é")
@@ -59,12 +59,12 @@ def test_elsewhere_a_line_is_a_json_object() -> None:
     assert "ZeroDivisionError" in error["exception"]
 
 
-def test_the_level_is_chosen() -> None:
+def test_the_level_filters_lines() -> None:
     assert [json.loads(line)["event"] for line in written("debug").splitlines()][:2] == ["quiet", "event"]
     assert [json.loads(line)["event"] for line in written("error").splitlines()] == ["internal error"]
 
 
-def test_a_terminal_gets_text_without_commands() -> None:
+def test_a_terminal_gets_text_without_control_characters() -> None:
     coloured = written(terminal=True)
     text = re.sub(r"\x1b\[[0-9;]*m", "", coloured)
     assert text != coloured
@@ -76,7 +76,7 @@ def test_a_terminal_gets_text_without_commands() -> None:
     assert "locals" not in text
 
 
-def test_a_flood_is_cut_and_counted() -> None:
+def test_a_flood_is_limited_and_counted() -> None:
     now = 0.0
     limit = LogRateLimit(lambda: now)
     taken = [limit.take("refused") for _ in range(1000)]
@@ -87,7 +87,7 @@ def test_a_flood_is_cut_and_counted() -> None:
     assert limit.take("refused") == 0
 
 
-def test_what_was_cut_stands_in_the_next_line() -> None:
+def test_the_next_line_counts_suppressed_lines() -> None:
     now = 0.0
     limit = LogRateLimit(lambda: now)
 
@@ -103,7 +103,7 @@ def test_what_was_cut_stands_in_the_next_line() -> None:
     assert [shown("library", str(i)) for i in range(LINES_PER_SECOND_MAX + 1)] == [{}] * LINES_PER_SECOND_MAX + [None]
 
 
-def test_a_reader_who_stops_reading_is_not_waited_for() -> None:
+def test_writing_never_blocks() -> None:
     reading, writing = os.pipe()
     room = fcntl.fcntl(writing, fcntl.F_GETPIPE_SZ)
     lines = LogWriter(writing)
@@ -123,7 +123,7 @@ def test_a_reader_who_stops_reading_is_not_waited_for() -> None:
     os.close(writing)
 
 
-def test_a_full_disk_loses_lines_only() -> None:
+def test_a_full_disk_loses_only_lines() -> None:
     descriptor = os.open("/dev/full", os.O_WRONLY)
     lines = LogWriter(descriptor)
     lines.write("x\n")

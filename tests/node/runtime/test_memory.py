@@ -6,7 +6,7 @@ import time
 from node.runtime.memory import SERVING_THRESHOLDS, collect_in_portions, freeze_loaded_objects, tune_collector
 
 
-def test_while_clients_are_served_a_collection_is_short() -> None:
+def test_collections_are_short_while_serving() -> None:
     before = gc.get_threshold()
     longest = begun = 0.0
 

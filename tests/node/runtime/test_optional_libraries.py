@@ -5,10 +5,10 @@ from node.runtime.optional_libraries import load_extra
 from tests.helpers.golden import fails
 
 
-def test_a_library_that_is_there_is_loaded() -> None:
+def test_an_installed_library_is_loaded() -> None:
     assert load_extra("json", "data", what="an export").__name__ == "json"
 
 
-def test_a_missing_one_is_named_with_the_way_to_get_it() -> None:
+def test_a_missing_library_is_an_error() -> None:
     with fails(NodeError):
         load_extra("no_such_module.sub", "nats", what="a relay")

@@ -74,7 +74,7 @@ def test_empty_blocks_are_counted_in_one_line() -> None:
     ]
 
 
-def test_a_line_that_was_updated_seldom_ends_with_the_last_number(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rarely_updated_line_ends_with_the_last_number(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(terminal, "UPDATE_SECONDS_MIN", 1000)
     empty = [line("block", **{**BLOCK, "transactions": 0, "number": number}) for number in range(1, 1001)]
     writer = Terminal(values_of)
@@ -112,7 +112,7 @@ def test_other_lines_show_their_values() -> None:
     assert rows == ["started at block 25", "slot missed  why=too late  head_block_number=3"]
 
 
-def test_nothing_from_outside_is_a_command() -> None:
+def test_control_characters_are_escaped() -> None:
     evil = "a\x1b[2J\n\r"
     for record in (
         line("block", **{**BLOCK, "witness": evil}),

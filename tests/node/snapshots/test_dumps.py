@@ -131,7 +131,7 @@ def test_a_dump_is_loaded_by_the_chain_itself(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("case", ["communities", "rewards", "market_days", "smt_tokens"])
-def test_chains_with_everything(case: str, tmp_path: Path) -> None:
+def test_recorded_chains_can_be_dumped_and_loaded(case: str, tmp_path: Path) -> None:
     player = Player(CASES / case)
     player.advance(len(player.places))
     other = Player(CASES / case).chain
@@ -146,7 +146,7 @@ def test_chains_with_everything(case: str, tmp_path: Path) -> None:
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
-def test_transactions_of_popped_blocks_go_along(tmp_path: Path) -> None:
+def test_a_dump_holds_transactions_of_popped_blocks(tmp_path: Path) -> None:
     chain, other = lived(), fresh()
     chain.pop_blocks(3)
     dump(chain, tmp_path / "a", DISK)
@@ -216,7 +216,7 @@ def test_a_block_that_is_refused_changes_nothing(tmp_path: Path, monkeypatch: py
     assert deep(other) == before
 
 
-def test_what_is_no_dump_of_this_chain(tmp_path: Path) -> None:
+def test_dumps_of_other_chains_are_refused(tmp_path: Path) -> None:
     chain = lived()
     before = deep(chain)
     snapshot = save(lived(), tmp_path, DISK)
@@ -233,7 +233,7 @@ def test_what_is_no_dump_of_this_chain(tmp_path: Path) -> None:
     assert deep(chain) == before
 
 
-def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
+def test_an_unwritable_path_is_refused(tmp_path: Path) -> None:
     chain = lived()
     before = deep(chain)
     with fails(SnapshotError):

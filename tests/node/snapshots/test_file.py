@@ -66,7 +66,7 @@ def test_every_flipped_bit_is_found(path: Path, tmp_path: Path) -> None:
             checked(target)
 
 
-def test_a_cut_or_lengthened_file_is_broken(path: Path, tmp_path: Path) -> None:
+def test_a_cut_or_lengthened_file_is_corrupt(path: Path, tmp_path: Path) -> None:
     data, target = path.read_bytes(), tmp_path / "cut"
     for size in (0, 1, 15, 16, 17, 100, len(data) // 2, len(data) - 1):
         target.write_bytes(data[:size])
@@ -99,12 +99,12 @@ def rewritten(path: Path, target: Path, start: bytes = b"", **changes: object) -
     return target
 
 
-def test_another_version_of_the_format_says_so(path: Path, tmp_path: Path) -> None:
+def test_another_format_version_is_incompatible(path: Path, tmp_path: Path) -> None:
     with fails(IncompatibleSnapshot):
         Snapshot(rewritten(path, tmp_path / "new", START.pack(MAGIC, 9, 0)), DISK)
 
 
-def test_other_rules_say_so(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_rules_are_incompatible(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     head = msgspec.structs.replace(Snapshot(path, DISK).head, rules=image.RULES + 1)
     with fails(IncompatibleSnapshot):
         load(fresh(), rewritten(path, tmp_path / "rules", head=head), DISK)
@@ -116,24 +116,24 @@ def test_sections_that_leave_a_gap_are_refused(path: Path, tmp_path: Path) -> No
         Snapshot(rewritten(path, tmp_path / "gap", sections=(*sections[1:3], *sections[:1], *sections[3:])), DISK)
 
 
-def test_another_form_of_a_table_says_so(path: Path, tmp_path: Path) -> None:
+def test_another_table_schema_is_incompatible(path: Path, tmp_path: Path) -> None:
     sections = Snapshot(path, DISK).index.sections
     other = msgspec.structs.replace(sections[1], schema="00")
     with fails(IncompatibleSnapshot):
         load(fresh(), rewritten(path, tmp_path / "form", sections=(sections[0], other, *sections[2:])), DISK)
 
 
-def test_another_chain_is_refused(path: Path) -> None:
+def test_another_chain_is_incompatible(path: Path) -> None:
     with fails(IncompatibleSnapshot):
         load(fresh((), "testnet"), path, DISK)
 
 
-def test_a_plugin_that_was_off_makes_it_useless(path: Path) -> None:
+def test_a_snapshot_without_an_enabled_plugin_is_incompatible(path: Path) -> None:
     with fails(IncompatibleSnapshot):
         load(fresh(("tags", "reputation", "follow")), path, DISK)
 
 
-def test_a_plugin_that_is_off_now_is_left_out(path: Path) -> None:
+def test_data_of_a_disabled_plugin_is_skipped(path: Path) -> None:
     chain = fresh(("tags",))
     head = load(chain, path, DISK).head
     assert head.plugins == ("account_history", "tags")
@@ -142,7 +142,7 @@ def test_a_plugin_that_is_off_now_is_left_out(path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["absent", "folder"])
-def test_what_is_no_file_is_named(tmp_path: Path, name: str) -> None:
+def test_a_missing_file_or_folder_is_an_error(tmp_path: Path, name: str) -> None:
     (tmp_path / "folder").mkdir()
     with fails(SnapshotError):
         Snapshot(tmp_path / name, DISK)
@@ -167,7 +167,7 @@ def test_a_section_of_an_impossible_size_is_refused(tmp_path: Path, path: Path) 
 
 
 @pytest.mark.parametrize("declared", [8 << 30, None])
-def test_a_frame_of_another_size_than_its_chunk_is_not_unpacked(
+def test_a_frame_of_the_wrong_size_is_not_decompressed(
     tmp_path: Path, path: Path, declared: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A few bytes of zstd can be gigabytes, and say so themselves: room would be made for all of them."""
@@ -186,7 +186,7 @@ def test_a_frame_of_another_size_than_its_chunk_is_not_unpacked(
         list(Snapshot(target, DISK).chunks("state/accounts"))
 
 
-def test_more_than_may_be_in_a_file_is_not_unpacked(tmp_path: Path, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_decompressed_size_of_a_file_is_bounded(tmp_path: Path, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Many chunks of zeros, each of which may be as large as it is, take gigabytes of a file of some kilobytes."""
 
     def written(name: str) -> Snapshot:

@@ -45,7 +45,7 @@ def saved(folder: Path, *counts: int) -> list[Path]:
     return [save(grown(count), folder, DISK) for count in counts]
 
 
-def test_the_newest_is_taken(tmp_path: Path) -> None:
+def test_the_newest_snapshot_is_loaded(tmp_path: Path) -> None:
     _, newest = saved(tmp_path, 25, 30)
     chain = dev_chain()
     found = resume(chain, tmp_path, DISK, older_of(grown(30)))
@@ -54,7 +54,7 @@ def test_the_newest_is_taken(tmp_path: Path) -> None:
     assert state_digest(chain.state) == found.head.digest
 
 
-def test_a_broken_one_is_set_aside_and_the_next_is_taken(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_corrupt_snapshot_is_set_aside_and_the_next_is_loaded(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     good, bad = saved(tmp_path, 25, 30)
     data = bytearray(bad.read_bytes())
     data[len(data) // 2] ^= 1
@@ -66,7 +66,7 @@ def test_a_broken_one_is_set_aside_and_the_next_is_taken(tmp_path: Path, caplog:
     assert sorted(path.name for path in tmp_path.iterdir()) == [good.name, f"{bad.name}.broken"]
 
 
-def test_without_a_good_one_the_chain_stays_at_genesis(tmp_path: Path) -> None:
+def test_without_a_good_snapshot_the_chain_stays_at_genesis(tmp_path: Path) -> None:
     for path in saved(tmp_path, 25, 30):
         path.write_bytes(b"nothing")
     chain = dev_chain()
@@ -76,13 +76,13 @@ def test_without_a_good_one_the_chain_stays_at_genesis(tmp_path: Path) -> None:
     assert state_digest(chain.state) == before
 
 
-def test_one_of_blocks_that_the_log_does_not_have_is_set_aside(tmp_path: Path) -> None:
+def test_a_snapshot_beyond_the_log_is_set_aside(tmp_path: Path) -> None:
     saved(tmp_path, 30)
     assert resume(dev_chain(), tmp_path, DISK, older_of(grown(3))) is None
     assert [path.suffix for path in tmp_path.iterdir()] == [".broken"]
 
 
-def test_one_of_another_branch_is_set_aside(tmp_path: Path) -> None:
+def test_a_snapshot_of_another_branch_is_set_aside(tmp_path: Path) -> None:
     saved(tmp_path, 30)
     other = dev_chain()
     for _ in range(30):
@@ -91,7 +91,7 @@ def test_one_of_another_branch_is_set_aside(tmp_path: Path) -> None:
     assert [path.suffix for path in tmp_path.iterdir()] == [".broken"]
 
 
-def test_old_ones_and_leftovers_are_removed(tmp_path: Path) -> None:
+def test_old_snapshots_and_leftovers_are_removed(tmp_path: Path) -> None:
     for number in range(KEPT_MAX + 2):
         (tmp_path / f"{number:010}-{'0' * 40}.snapshot").write_bytes(b"")
         (tmp_path / f"{number:010}-{'0' * 40}.snapshot.broken").write_bytes(b"")
@@ -111,7 +111,7 @@ def test_at_genesis_there_is_nothing_to_save(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_that_is_none_is_no_damage(tmp_path: Path) -> None:
+def test_a_pipe_instead_of_a_folder_is_a_disk_error(tmp_path: Path) -> None:
     folder = folder_of(tmp_path)
     os.mkfifo(folder)
     for work in (lambda: paths(folder, DISK), lambda: save(grown(30), folder, DISK)):
@@ -120,7 +120,7 @@ def test_a_folder_that_is_none_is_no_damage(tmp_path: Path) -> None:
         assert refused.value.STATUS is Status.DISK
 
 
-def test_a_disk_without_room_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(folder_module, "ROOM_BYTES_MIN", 1 << 62)
     with pytest.raises(SnapshotError):
         save(grown(30), tmp_path, DISK)
@@ -128,7 +128,7 @@ def test_a_disk_without_room_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("operations", range(0, 60, 3))
-def test_a_disk_that_fails_leaves_no_snapshot_that_is_not_whole(operations: int) -> None:
+def test_a_failing_disk_leaves_no_partial_snapshot(operations: int) -> None:
     disk = SimulatedDisk(operations)
     folder = folder_of(Path("/data"))
     disk.fail_after(operations, errno.ENOSPC)

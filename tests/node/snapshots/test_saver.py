@@ -61,7 +61,7 @@ def whole(chain: Chain) -> object:
     return state_digest(chain.state), {name: snapshot(kept) for name, kept in chain.state.plugins.items()}
 
 
-async def test_a_start_from_a_snapshot_is_a_replay(data: Path) -> None:
+async def test_a_start_from_a_snapshot_equals_a_replay(data: Path) -> None:
     replayed = await started(data)
     before = whole(replayed)
     assert replayed.started_at == 0
@@ -76,7 +76,7 @@ async def test_a_start_from_a_snapshot_is_a_replay(data: Path) -> None:
     assert whole(await started(data)) == before
 
 
-async def test_broken_snapshots_are_survived(data: Path) -> None:
+async def test_a_start_survives_corrupt_snapshots(data: Path) -> None:
     replayed = await started(data)
     before = whole(replayed)
     saver_of(replayed, data).save_at_stop()
@@ -88,7 +88,7 @@ async def test_broken_snapshots_are_survived(data: Path) -> None:
     assert [each.name for each in folder_of(data).iterdir()] == [f"{path.name}.broken"]
 
 
-async def test_blocks_that_nobody_has_checked_are_replayed(data: Path) -> None:
+async def test_unverified_blocks_are_replayed(data: Path) -> None:
     """Without the mark of a node the log is not believed, and no snapshot of it is."""
     replayed = await started(data)
     saver_of(replayed, data).save_at_stop()
@@ -109,7 +109,7 @@ async def test_old_blocks_come_from_the_log(data: Path) -> None:
     folder.close()
 
 
-async def test_a_running_node_saves_after_so_many_blocks(data: Path) -> None:
+async def test_a_running_node_saves_periodically(data: Path) -> None:
     chain = await started(data)
     digest = state_digest(chain.state)
     async with trio.open_nursery() as nursery:
@@ -122,7 +122,7 @@ async def test_a_running_node_saves_after_so_many_blocks(data: Path) -> None:
     assert (await started(data)).started_at > 0
 
 
-async def test_a_failure_is_survived(data: Path, monkeypatch: pytest.MonkeyPatch, autojump_clock: object) -> None:
+async def test_a_failed_save_is_survived(data: Path, monkeypatch: pytest.MonkeyPatch, autojump_clock: object) -> None:
     chain = await started(data)
 
     def refuse(*arguments: object) -> None:
@@ -135,7 +135,7 @@ async def test_a_failure_is_survived(data: Path, monkeypatch: pytest.MonkeyPatch
     assert paths(folder_of(data), DISK) == []
 
 
-async def test_with_0_nothing_is_saved(data: Path, autojump_clock: object) -> None:
+async def test_interval_0_disables_snapshots(data: Path, autojump_clock: object) -> None:
     chain = await started(data)
     saver = saver_of(chain, data, 0)
     await saver.run()
@@ -143,7 +143,7 @@ async def test_with_0_nothing_is_saved(data: Path, autojump_clock: object) -> No
     assert not folder_of(data).exists()
 
 
-async def test_snapshots_of_what_was_taken_back_are_removed(data: Path) -> None:
+async def test_snapshots_of_reverted_blocks_are_removed(data: Path) -> None:
     begun = site(data)
     start = begun.chain.savepoint()
     saver = saver_of(begun.chain, data, 1)

@@ -35,7 +35,7 @@ def user_spec(folder: Path, text: str, name: str = "mine.toml") -> str:
 # ------------------------------------------------------------------ the chains that come with the node
 
 
-def test_the_chains_that_come_with_the_node() -> None:
+def test_the_built_in_chains() -> None:
     assert spec_names() == ["dev", "dev-tests", "steem-mainnet", "steem-testnet", "testnet"]
     assert [load_spec(name).name for name in spec_names()] == spec_names()
 
@@ -63,7 +63,7 @@ def test_dev_accounts_have_keys_made_from_the_password() -> None:
             assert key == keys.public_key(hashlib.sha256(f"{account.name}{role}dev".encode()).digest())
 
 
-def test_dev_books_are_balanced() -> None:
+def test_the_genesis_supply_of_dev_adds_up() -> None:
     spec = load_spec("dev")
     accounts = spec.genesis.accounts
     assert all(account.coin > 0 and account.sbd > 0 and account.vesting > 0 for account in accounts)
@@ -142,7 +142,7 @@ def test_spelling(product: str, steem: str) -> None:
     assert load_spec("dev").spell(product) == product
 
 
-def test_a_word_that_only_ends_like_the_placeholder_stays() -> None:
+def test_words_that_end_in_coin_are_not_respelled() -> None:
     assert load_spec("steem-testnet").spell("Bitcoin bitcoin BITCOIN") == "Bitcoin bitcoin BITCOIN"
 
 
@@ -171,13 +171,13 @@ def test_a_spec_on_top_of_another(tmp_path: Path) -> None:
     assert spec.genesis == load_spec("dev").genesis
 
 
-def test_a_base_is_seen_from_the_file_that_names_it(tmp_path: Path) -> None:
+def test_a_base_is_relative_to_its_file(tmp_path: Path) -> None:
     user_spec(tmp_path, 'base = "testnet"\nblock_limit = 7\n', "below.toml")
     spec = load_spec(user_spec(tmp_path, 'base = "./below.toml"\nkey_prefix = "XYZ"\n'))
     assert (spec.block_limit, spec.key_prefix) == (7, "XYZ")
 
 
-def test_accounts_may_name_their_keys(tmp_path: Path) -> None:
+def test_accounts_can_have_explicit_keys(tmp_path: Path) -> None:
     named = "".join(f'{role} = "{INIT_KEY}"\n' for role in ("owner", "active", "posting"))
     path = user_spec(tmp_path, f'base = "dev"\n[[genesis.accounts]]\nnames = ["mallory"]\nmemo = "{INIT_KEY}"\n{named}sbd = "0.001"\n')
     (account,) = load_spec(path).genesis.accounts
@@ -229,14 +229,14 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("line", "key"), WRONG, ids=[key for _, key in WRONG])
-def test_what_is_wrong_is_told_by_file_and_key(tmp_path: Path, line: str, key: str) -> None:
+def test_errors_name_file_and_key(tmp_path: Path, line: str, key: str) -> None:
     path = user_spec(tmp_path, f'base = "dev"\n{line}\n')
     with fails(SpecError) as caught:
         load_spec(path)
     assert (caught.value.file, caught.value.key) == (path, key)
 
 
-def test_all_names_that_clash_are_told_at_once(tmp_path: Path) -> None:
+def test_all_clashing_names_are_reported_at_once(tmp_path: Path) -> None:
     path = user_spec(tmp_path, f'base = "dev"\n{ACCOUNTS}names = ["bob", "bob", "Carl", "dan", "eve", "coin.dao"]\n')
     with pytest.raises(SpecError) as caught:
         load_spec(path)
@@ -245,26 +245,26 @@ def test_all_names_that_clash_are_told_at_once(tmp_path: Path) -> None:
     assert "eve" not in caught.value.expected
 
 
-def test_accounts_that_are_added_must_have_new_names(tmp_path: Path) -> None:
+def test_added_accounts_must_have_new_names(tmp_path: Path) -> None:
     spec = load_spec(user_spec(tmp_path, f'base = "dev"\n{ACCOUNTS}names = ["user3", "user5", "user9"]\n'))
     assert len(with_accounts(spec, 4).genesis.accounts) == 4
     with fails(NodeError):
         with_accounts(spec, 8)
 
 
-def test_a_missing_key_is_told(tmp_path: Path) -> None:
+def test_a_missing_key_is_reported(tmp_path: Path) -> None:
     with fails(SpecError):
         load_spec(user_spec(tmp_path, 'key_prefix = "TST"\n'))
 
 
-def test_the_file_below_is_told_when_the_fault_is_there(tmp_path: Path) -> None:
+def test_an_error_in_the_base_names_the_base(tmp_path: Path) -> None:
     below = user_spec(tmp_path, 'base = "dev"\nbrand = "X"\n', "below.toml")
     with pytest.raises(SpecError) as caught:
         load_spec(user_spec(tmp_path, 'base = "below.toml"\nblock_limit = 5\n'))
     assert (caught.value.file, caught.value.key) == (below, "brand")
 
 
-def test_files_that_are_no_specs(tmp_path: Path) -> None:
+def test_files_that_are_not_specs_are_refused(tmp_path: Path) -> None:
     with fails(SpecError):
         load_spec("prod")
     with fails(SpecError):
@@ -287,18 +287,18 @@ def test_files_that_are_no_specs(tmp_path: Path) -> None:
     "text",
     ["a = " + "[" * 10_000, "block_limit = " + "9" * 10_000, ".".join("a" * 3000) + " = 1", "k" * 1_000_000 + " = 1"],
 )
-def test_files_that_cost_much_are_refused_shortly(tmp_path: Path, text: str) -> None:
+def test_expensive_files_are_refused_with_a_short_error(tmp_path: Path, text: str) -> None:
     with pytest.raises(SpecError) as caught:
         load_spec(user_spec(tmp_path, text))
     assert len(str(caught.value)) < 1000
 
 
-def test_a_file_without_an_end_is_refused() -> None:
+def test_an_endless_file_is_refused() -> None:
     with fails(SpecError):
         load_spec("/dev/zero")
 
 
-def test_a_name_longer_than_a_file_may_have_is_no_chain() -> None:
+def test_an_overlong_name_is_refused() -> None:
     with fails(SpecError):
         load_spec("9" * 300)
 
@@ -322,7 +322,7 @@ def test_a_spec_loads_within_30_milliseconds() -> None:
 # ------------------------------------------------------------------ witnesses and accounts by options
 
 
-def test_further_witnesses_take_their_turns() -> None:
+def test_added_witnesses_are_scheduled() -> None:
     spec = with_witnesses(load_spec("dev"), 4)
     assert spec.genesis.witnesses == ("initminer2", "initminer3", "initminer4")
     context = NodeContext(Settings(spec=load_spec("dev"), plugins=(), is_producing=True, witnesses=4))
@@ -335,7 +335,7 @@ def test_further_witnesses_take_their_turns() -> None:
     validate_invariants(context.chain.state)
 
 
-def test_accounts_are_as_many_as_asked_for() -> None:
+def test_the_number_of_accounts_can_be_chosen() -> None:
     dev = load_spec("dev")
     assert with_accounts(dev, None) is dev
     assert [account.name for account in with_accounts(dev, 3).genesis.accounts] == DEV_NAMES[:3]
@@ -360,7 +360,7 @@ def test_accounts_are_as_many_as_asked_for() -> None:
         ("dev", {"time": -1}),
     ],
 )
-def test_options_that_a_chain_can_not_have(chain: str, options: dict[str, Any]) -> None:
+def test_options_that_a_chain_does_not_support_are_refused(chain: str, options: dict[str, Any]) -> None:
     with fails(NodeError):
         NodeContext(Settings(spec=load_spec(chain), plugins=(), **options))
 
@@ -373,7 +373,7 @@ def test_a_folder_of_another_genesis_is_refused() -> None:
     assert len(marks) == 3
 
 
-def test_time_begins_where_it_is_told_and_blocks_are_the_same_each_time() -> None:
+def test_with_a_start_time_blocks_are_reproducible() -> None:
     heads = set()
     for _ in range(2):
         context = NodeContext(Settings(spec=load_spec("dev"), plugins=(), is_producing=True, time=1_800_000_000))

@@ -4,7 +4,7 @@ from node.specs.builder import load_spec, spec_names
 from node.specs.known_chains import known_chains
 
 
-def test_all_specs_are_known_as_they_are_loaded() -> None:
+def test_all_specs_are_known() -> None:
     by_name = {known.name: known for known in known_chains()}
     assert by_name.keys() > set(spec_names())
     for name in spec_names():

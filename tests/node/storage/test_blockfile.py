@@ -26,7 +26,7 @@ def test_a_file_that_is_refused_is_closed(tmp_path: Path, content: bytes) -> Non
 
 
 @pytest.mark.parametrize("start", [b"{", b"\1"])
-def test_a_block_that_is_much_longer_than_its_file_is_refused(tmp_path: Path, start: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_block_much_larger_than_its_file_is_refused(tmp_path: Path, start: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blockfile, "UNPACKED_FREE", 0)
     file = tmp_path / "blocks"
     # No block: it would have more transactions than there are bytes.
@@ -42,7 +42,7 @@ def test_a_block_that_is_much_longer_than_its_file_is_refused(tmp_path: Path, st
         blocks.close()
 
 
-def test_zstd_is_unpacked_piece_by_piece(tmp_path: Path) -> None:
+def test_zstd_is_decompressed_in_pieces(tmp_path: Path) -> None:
     file, packer = tmp_path / "blocks", zstandard.ZstdCompressor().compressobj()
     file.write_bytes(b"".join([packer.compress(b"{"), *(packer.compress(bytes(1 << 24)) for _ in range(12)), packer.flush()]))
     tracemalloc.start()

@@ -51,7 +51,7 @@ def test_a_recorded_log_is_written_byte_for_byte(tmp_path: Path) -> None:
     assert log.packed(109) is None
 
 
-def test_a_log_that_another_program_has_cut(tmp_path: Path) -> None:
+def test_a_log_cut_by_another_program_is_an_error(tmp_path: Path) -> None:
     wire, blocks = empty_blocks(6)
     data = written(tmp_path, wire, blocks)
     log = BlockLog(tmp_path, wire)
@@ -83,7 +83,7 @@ def test_reading_can_begin_anywhere_without_an_index(tmp_path: Path) -> None:
     assert [block.number for block in opened] == [5, 6]
 
 
-def test_lines_may_be_replies_of_get_block(tmp_path: Path) -> None:
+def test_lines_can_be_replies_of_get_block(tmp_path: Path) -> None:
     wire, blocks = empty_blocks(2)
     lines = b"\n".join(b'{"block":' + line + b"}" for line in json_lines(wire, blocks).splitlines())
     assert read(write_as(tmp_path / "lines", lines), wire) == [block.id for block in blocks]
@@ -100,7 +100,7 @@ def test_lines_may_be_replies_of_get_block(tmp_path: Path) -> None:
         bytes(500),
     ],
 )
-def test_what_is_no_file_of_blocks_is_named(tmp_path: Path, data: bytes) -> None:
+def test_a_file_without_blocks_is_refused(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "file"
     path.write_bytes(data)
     with fails(FileError):
@@ -108,7 +108,7 @@ def test_what_is_no_file_of_blocks_is_named(tmp_path: Path, data: bytes) -> None
 
 
 @pytest.mark.parametrize("name", ["lines.gz", "lines.zst"])
-def test_packed_files_may_have_many_parts_and_no_hole(tmp_path: Path, name: str) -> None:
+def test_compressed_files_can_have_several_frames(tmp_path: Path, name: str) -> None:
     wire, blocks = empty_blocks(4)
     first = write_as(tmp_path / name, json_lines(wire, blocks[:2])).read_bytes()
     both = first + write_as(tmp_path / name, json_lines(wire, blocks[2:])).read_bytes()
@@ -125,7 +125,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         BlockFile(tmp_path / "none", case_wire())
 
 
-def test_a_cut_file_tells_how_far_it_goes(tmp_path: Path) -> None:
+def test_a_cut_file_is_an_error(tmp_path: Path) -> None:
     wire, blocks = empty_blocks(3)
     path = tmp_path / "cut"
     path.write_bytes(written(tmp_path, wire, blocks)[:-3])
@@ -133,7 +133,7 @@ def test_a_cut_file_tells_how_far_it_goes(tmp_path: Path) -> None:
         read(path, wire)
 
 
-def test_a_log_is_cut_back_and_goes_on(tmp_path: Path) -> None:
+def test_a_log_can_be_cut_back_and_continued(tmp_path: Path) -> None:
     wire, blocks = empty_blocks(5)
     log = BlockLog(tmp_path, wire)
     for block in (*blocks[:4],):
@@ -169,7 +169,7 @@ def test_every_torn_end_is_cut_off(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("tail", [bytes(40), bytes(8), b"\xff" * 100])
-def test_what_a_loss_of_power_leaves_is_cut_off(tmp_path: Path, tail: bytes) -> None:
+def test_a_torn_end_after_a_power_loss_is_cut_off(tmp_path: Path, tail: bytes) -> None:
     wire, blocks = empty_blocks(3)
     whole = written(tmp_path, wire, blocks)
     (tmp_path / "block_log").write_bytes(whole + tail)
@@ -181,7 +181,7 @@ def test_what_a_loss_of_power_leaves_is_cut_off(tmp_path: Path, tail: bytes) -> 
 
 
 @pytest.mark.parametrize("left", [b"", b"\0" * 8, b"\0" * 13, b"\xff" * 24])
-def test_an_index_is_made_anew(tmp_path: Path, left: bytes) -> None:
+def test_a_damaged_index_is_rebuilt(tmp_path: Path, left: bytes) -> None:
     wire, blocks = empty_blocks(3)
     whole = written(tmp_path, wire, blocks)
     index = (tmp_path / "block_log.index").read_bytes()
@@ -198,7 +198,7 @@ def test_an_index_without_its_log_is_emptied(tmp_path: Path) -> None:
     assert (tmp_path / "block_log.index").stat().st_size == 0
 
 
-def test_damage_in_front_of_whole_blocks_is_not_cut_off(tmp_path: Path) -> None:
+def test_damage_before_whole_blocks_is_not_cut_off(tmp_path: Path) -> None:
     wire, blocks = empty_blocks(4)
     whole = written(tmp_path, wire, blocks)
     start = OFFSET.unpack_from((tmp_path / "block_log.index").read_bytes(), 8)[0]
@@ -261,7 +261,7 @@ def test_a_folder_belongs_to_one_node(tmp_path: Path) -> None:
     DataFolder(tmp_path, DEV, wire).close()
 
 
-def test_a_log_that_was_put_there_is_not_trusted(tmp_path: Path) -> None:
+def test_a_copied_log_is_not_trusted(tmp_path: Path) -> None:
     wire, blocks = empty_blocks(2)
     written(tmp_path, wire, blocks)
     folder = DataFolder(tmp_path, DEV, wire)
@@ -273,7 +273,7 @@ def test_a_log_that_was_put_there_is_not_trusted(tmp_path: Path) -> None:
     again.close()
 
 
-def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+def test_a_folder_that_can_not_be_created_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with fails(NodeError):
         DataFolder(tmp_path / "file" / "x", DEV, Wire(DEV))

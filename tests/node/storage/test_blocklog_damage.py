@@ -63,7 +63,7 @@ def make_former(folder: Path) -> None:
     (folder / "chain.json").write_text(json.dumps({key: mark[key] for key in ("name", "chain_id", "genesis")}))
 
 
-def test_a_torn_end_and_earlier_damage(folder: Path, made: tuple[Wire, list[SignedBlock]]) -> None:
+def test_a_torn_end_with_earlier_damage_is_refused(folder: Path, made: tuple[Wire, list[SignedBlock]]) -> None:
     make_former(folder)
     log = folder / "block_log"
     change(log, 5 * SIZE + 40)
@@ -73,7 +73,7 @@ def test_a_torn_end_and_earlier_damage(folder: Path, made: tuple[Wire, list[Sign
     same_as_golden(text)
 
 
-def test_a_damaged_index_is_never_believed(folder: Path, made: tuple[Wire, list[SignedBlock]]) -> None:
+def test_a_damaged_index_is_rebuilt(folder: Path, made: tuple[Wire, list[SignedBlock]]) -> None:
     wire, blocks = made
     index = folder / "block_log.index"
     right = index.read_bytes()
@@ -86,7 +86,7 @@ def test_a_damaged_index_is_never_believed(folder: Path, made: tuple[Wire, list[
         assert index.read_bytes() == right
 
 
-def test_fewer_blocks_are_not_taken_for_all(folder: Path, made: tuple[Wire, list[SignedBlock]]) -> None:
+def test_missing_blocks_are_detected(folder: Path, made: tuple[Wire, list[SignedBlock]]) -> None:
     log = folder / "block_log"
     whole = log.read_bytes()
     for left in (19, 3, 0):
@@ -98,7 +98,7 @@ def test_fewer_blocks_are_not_taken_for_all(folder: Path, made: tuple[Wire, list
     assert not log.exists()
 
 
-def test_another_log_is_not_taken_for_this_one(folder: Path, tmp_path: Path, made: tuple[Wire, list[SignedBlock]]) -> None:
+def test_a_replaced_log_is_detected(folder: Path, tmp_path: Path, made: tuple[Wire, list[SignedBlock]]) -> None:
     chain = dev_chain()
     other = BlockLog(tmp_path, made[0])
     for missed in range(COUNT):
@@ -110,14 +110,14 @@ def test_another_log_is_not_taken_for_this_one(folder: Path, tmp_path: Path, mad
     same_as_golden(refusal(folder, made[0]))
 
 
-def test_a_bit_of_the_last_signature(folder: Path, made: tuple[Wire, list[SignedBlock]]) -> None:
+def test_a_flipped_bit_in_the_last_signature_is_detected(folder: Path, made: tuple[Wire, list[SignedBlock]]) -> None:
     change(folder / "block_log", 20 * SIZE - 20)
     same_as_golden(refusal(folder, made[0]))
     (folder / "block_log.sums").unlink()
     same_as_golden(refusal(folder, made[0]))
 
 
-def test_blocks_after_a_kill_are_known_as_well(tmp_path: Path, made: tuple[Wire, list[SignedBlock]]) -> None:
+def test_missing_blocks_are_detected_after_a_kill(tmp_path: Path, made: tuple[Wire, list[SignedBlock]]) -> None:
     wire, blocks = made
     for size in (19 * SIZE, 20 * SIZE - 1):
         disk = SimulatedDisk(1)
@@ -131,7 +131,7 @@ def test_blocks_after_a_kill_are_known_as_well(tmp_path: Path, made: tuple[Wire,
             DataFolder(tmp_path, DEV, wire, disk)
 
 
-def test_marks_that_are_gone(folder: Path, made: tuple[Wire, list[SignedBlock]]) -> None:
+def test_missing_sync_marks_and_checksums(folder: Path, made: tuple[Wire, list[SignedBlock]]) -> None:
     (folder / "block_log.head").unlink()
     DataFolder(folder, DEV, made[0]).close()
     (folder / "block_log.sums").unlink()
@@ -141,7 +141,7 @@ def test_marks_that_are_gone(folder: Path, made: tuple[Wire, list[SignedBlock]])
     same_as_golden(refusal(folder, made[0]))
 
 
-def test_the_folder_of_a_former_version(folder: Path, made: tuple[Wire, list[SignedBlock]]) -> None:
+def test_the_folder_of_an_earlier_version(folder: Path, made: tuple[Wire, list[SignedBlock]]) -> None:
     make_former(folder)
     data = DataFolder(folder, DEV, made[0])
     assert (len(data.log), data.is_verified, data.log.is_marked) == (20, True, False)
@@ -153,19 +153,19 @@ def test_the_folder_of_a_former_version(folder: Path, made: tuple[Wire, list[Sig
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe{", b"[1]", b"{", b'{"name": 1}', b"", b'{"name":"\xc3("}'])
-def test_a_damaged_chain_file(folder: Path, made: tuple[Wire, list[SignedBlock]], content: bytes) -> None:
+def test_a_damaged_chain_file_is_refused(folder: Path, made: tuple[Wire, list[SignedBlock]], content: bytes) -> None:
     (folder / "chain.json").write_bytes(content)
     text = refusal(folder, made[0])
     same_as_golden(text)
 
 
-def test_a_bit_of_the_chain_file(folder: Path, made: tuple[Wire, list[SignedBlock]]) -> None:
+def test_a_flipped_bit_in_the_chain_file_is_detected(folder: Path, made: tuple[Wire, list[SignedBlock]]) -> None:
     path = folder / "chain.json"
     path.write_bytes(path.read_bytes().replace(b'"dev"', b'"dew"'))
     same_as_golden(refusal(folder, made[0]))
 
 
-def test_a_removed_lock_file_lets_nobody_in(folder: Path, made: tuple[Wire, list[SignedBlock]]) -> None:
+def test_a_removed_lock_file_still_excludes_others(folder: Path, made: tuple[Wire, list[SignedBlock]]) -> None:
     first = DataFolder(folder, DEV, made[0])
     (folder / "lock").unlink()
     with fails(NodeError):
@@ -177,7 +177,7 @@ def test_a_removed_lock_file_lets_nobody_in(folder: Path, made: tuple[Wire, list
 
 
 @pytest.mark.parametrize("kind", ["device", "pipe", "folder"])
-def test_only_a_file_is_a_log(tmp_path: Path, made: tuple[Wire, list[SignedBlock]], kind: str) -> None:
+def test_a_log_must_be_a_regular_file(tmp_path: Path, made: tuple[Wire, list[SignedBlock]], kind: str) -> None:
     path = tmp_path / "block_log"
     if kind == "device":
         path.symlink_to("/dev/null")
@@ -190,7 +190,7 @@ def test_only_a_file_is_a_log(tmp_path: Path, made: tuple[Wire, list[SignedBlock
 
 
 @pytest.mark.parametrize("is_replaced", [False, True])
-def test_a_log_that_vanishes_is_noticed_and_saved(tmp_path: Path, made: tuple[Wire, list[SignedBlock]], is_replaced: bool) -> None:
+def test_a_removed_log_is_detected_and_rescued(tmp_path: Path, made: tuple[Wire, list[SignedBlock]], is_replaced: bool) -> None:
     wire, blocks = made
     data = DataFolder(tmp_path, DEV, wire)
     for block in blocks[:10]:
@@ -225,7 +225,7 @@ def branches(old_count: int, new_count: int) -> tuple[list[SignedBlock], list[Si
 
 
 @pytest.mark.parametrize("is_power", [False, True])
-def test_an_interrupted_switch_leaves_one_branch_whole(made: tuple[Wire, list[SignedBlock]], is_power: bool) -> None:
+def test_an_interrupted_switch_leaves_one_complete_branch(made: tuple[Wire, list[SignedBlock]], is_power: bool) -> None:
     old, new = branches(8, 9)
     found = set()
     path = Path("/data")
@@ -249,7 +249,7 @@ def test_an_interrupted_switch_leaves_one_branch_whole(made: tuple[Wire, list[Si
 
 @pytest.mark.parametrize("is_power", [False, True])
 @pytest.mark.parametrize("is_once", [False, True])
-def test_a_switch_that_the_disk_fails_leaves_one_branch_whole(made: tuple[Wire, list[SignedBlock]], is_power: bool, is_once: bool) -> None:
+def test_a_switch_on_a_failing_disk_leaves_one_complete_branch(made: tuple[Wire, list[SignedBlock]], is_power: bool, is_once: bool) -> None:
     old, added = branches(8, 9)
     new = [*old[:4], *added]
     found = set()
@@ -281,7 +281,7 @@ def test_a_switch_that_the_disk_fails_leaves_one_branch_whole(made: tuple[Wire, 
     assert found == {old[-1].id, new[-1].id}
 
 
-def test_a_failed_sync_is_not_tried_again_when_the_log_is_closed(made: tuple[Wire, list[SignedBlock]]) -> None:
+def test_closing_does_not_repeat_a_failed_sync(made: tuple[Wire, list[SignedBlock]]) -> None:
     disk = SimulatedDisk(1)
     data = DataFolder(Path("/data"), DEV, made[0], disk)
     data.log.append(made[1][0])
@@ -297,7 +297,7 @@ def test_a_failed_sync_is_not_tried_again_when_the_log_is_closed(made: tuple[Wir
     assert len(DataFolder(Path("/data"), DEV, made[0], disk.crash()).log) <= 1
 
 
-def test_a_folder_that_the_disk_fails_at_the_start_is_free_again(made: tuple[Wire, list[SignedBlock]]) -> None:
+def test_a_failed_start_releases_the_folder(made: tuple[Wire, list[SignedBlock]]) -> None:
     path, opened = Path("/data"), []
     for operations in range(45):
         disk = SimulatedDisk(operations)
@@ -316,7 +316,7 @@ def test_a_folder_that_the_disk_fails_at_the_start_is_free_again(made: tuple[Wir
 # ------------------------------------------------------------------ check and repair
 
 
-def test_a_good_folder_needs_nothing(folder: Path, made: tuple[Wire, list[SignedBlock]]) -> None:
+def test_a_good_folder_needs_no_repair(folder: Path, made: tuple[Wire, list[SignedBlock]]) -> None:
     found = check(folder, made[0])
     assert (found.good, found.known, found.damage, found.mended) == (20, 20, "", [])
     assert found.head_id == made[1][-1].id.hex()
@@ -344,7 +344,7 @@ def test_a_repair_keeps_the_good_part_and_a_copy(folder: Path, made: tuple[Wire,
 
 
 @pytest.mark.parametrize("count", [0, 11])
-def test_blocks_that_are_missing_are_not_given_up_by_a_plain_repair(folder: Path, made: tuple[Wire, list[SignedBlock]], count: int) -> None:
+def test_a_plain_repair_does_not_give_up_missing_blocks(folder: Path, made: tuple[Wire, list[SignedBlock]], count: int) -> None:
     log = folder / "block_log"
     os.truncate(log, count * SIZE)
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
@@ -354,7 +354,7 @@ def test_blocks_that_are_missing_are_not_given_up_by_a_plain_repair(folder: Path
     same_as_golden(repair(folder, made[0], accept_loss=True)[0])
 
 
-def test_a_cut_log_without_its_mark_is_not_given_up_by_a_plain_repair(folder: Path, made: tuple[Wire, list[SignedBlock]]) -> None:
+def test_a_plain_repair_does_not_give_up_a_cut_log_without_its_mark(folder: Path, made: tuple[Wire, list[SignedBlock]]) -> None:
     (folder / "block_log.head").unlink()
     os.truncate(folder / "block_log", 5 * SIZE)
     with fails(NodeError):
@@ -369,7 +369,7 @@ class ReadOnlyDisk(SystemDisk):
         raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
 
 
-def test_a_check_needs_no_disk_that_can_be_written(folder: Path, made: tuple[Wire, list[SignedBlock]]) -> None:
+def test_a_check_works_on_a_read_only_disk(folder: Path, made: tuple[Wire, list[SignedBlock]]) -> None:
     assert not check(folder, made[0], ReadOnlyDisk()).damage
     with fails(DiskError):
         repair(folder, made[0], ReadOnlyDisk())

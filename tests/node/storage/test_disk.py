@@ -24,7 +24,7 @@ def disk(request: pytest.FixtureRequest) -> Disk:
     return SystemDisk() if request.param == "system" else SimulatedDisk(1)
 
 
-def test_files_are_written_and_read_at_places(disk: Disk, tmp_path: Path) -> None:
+def test_files_are_written_and_read_at_offsets(disk: Disk, tmp_path: Path) -> None:
     folder = tmp_path / "a" / "b"
     disk.make_folder(folder)
     with pytest.raises(FileNotFoundError):
@@ -44,7 +44,7 @@ def test_files_are_written_and_read_at_places(disk: Disk, tmp_path: Path) -> Non
     assert disk.free(folder) > 0
 
 
-def test_names(disk: Disk, tmp_path: Path) -> None:
+def test_files_can_be_renamed_and_removed(disk: Disk, tmp_path: Path) -> None:
     disk.make_folder(tmp_path)
     one, two = disk.open(tmp_path / "one", create=True), disk.open(tmp_path / "two", create=True)
     one.write(b"1", 0)
@@ -69,7 +69,7 @@ def test_names(disk: Disk, tmp_path: Path) -> None:
         disk.names(tmp_path / "none")
 
 
-def test_a_lock_is_that_of_one(disk: Disk, tmp_path: Path) -> None:
+def test_a_lock_is_exclusive(disk: Disk, tmp_path: Path) -> None:
     disk.make_folder(tmp_path)
     one, two = disk.open(tmp_path / "file", create=True), disk.open(tmp_path / "file")
     assert one.lock()
@@ -79,7 +79,7 @@ def test_a_lock_is_that_of_one(disk: Disk, tmp_path: Path) -> None:
     two.close()
 
 
-def test_a_file_is_written_as_a_whole_or_not_at_all(disk: Disk, tmp_path: Path) -> None:
+def test_a_file_is_written_atomically(disk: Disk, tmp_path: Path) -> None:
     disk.make_folder(tmp_path)
     path = tmp_path / "file"
     assert read_whole(disk, path) == b""
@@ -97,7 +97,7 @@ def test_pipes_and_devices_are_refused(tmp_path: Path) -> None:
             SystemDisk().open(path)
 
 
-def test_nothing_is_written_through_a_link(tmp_path: Path) -> None:
+def test_symbolic_links_are_not_written_through(tmp_path: Path) -> None:
     """Whoever may write to the folder, and not to the file, could have put it there."""
     victim = tmp_path / "victim"
     victim.write_text("precious")
@@ -123,7 +123,7 @@ def test_a_link_in_a_data_folder_is_refused(tmp_path: Path, name: str) -> None:
     assert victim.read_text() == "precious"
 
 
-def test_a_boot_has_one_name() -> None:
+def test_the_boot_id_is_stable() -> None:
     assert SystemDisk().boot() == SystemDisk().boot()
 
 
@@ -148,7 +148,7 @@ def content(disk: SimulatedDisk) -> bytes:
     return disk.open(FOLDER / "file").read(9999, 0)
 
 
-def test_what_was_synced_survives_and_the_rest_in_any_form() -> None:
+def test_synced_data_survives_and_the_rest_in_any_form() -> None:
     found = [content(written(seed).crash()) for seed in range(200)]
     assert all(data.startswith(b"a" * 2000) for data in found)
     assert {len(data) for data in found} >= {2000, 3000, 4000}
@@ -158,7 +158,7 @@ def test_what_was_synced_survives_and_the_rest_in_any_form() -> None:
     assert found == [content(written(seed).crash()) for seed in range(200)]
 
 
-def test_a_kill_keeps_everything_and_a_later_loss_of_power_does_not() -> None:
+def test_a_kill_keeps_everything_and_a_later_power_loss_does_not() -> None:
     disks = [written(seed).kill() for seed in range(50)]
     assert {content(disk) for disk in disks} == {b"a" * 2000 + b"b" * 1000 + b"c" * 1000}
     assert len({content(disk.crash()) for disk in disks}) > 5
@@ -169,7 +169,7 @@ def test_a_kill_keeps_everything_and_a_later_loss_of_power_does_not() -> None:
         content(disk)
 
 
-def test_names_that_were_not_synced_are_old_or_new() -> None:
+def test_unsynced_names_are_old_or_new() -> None:
     found = set()
     for seed in range(100):
         disk = SimulatedDisk(seed)
@@ -192,7 +192,7 @@ def test_locks_end_with_the_process() -> None:
     assert disk.kill().open(FOLDER / "file").lock()
 
 
-def test_operations_fail_and_stop_where_they_are_to() -> None:
+def test_operations_fail_and_stop_as_configured() -> None:
     disk = written(3)
     file = disk.open(FOLDER / "file")
     disk.fail_after(1, errno.EIO)

@@ -29,7 +29,7 @@ def written(folder: Path) -> EditLog:
     return log
 
 
-def test_edits_are_found_again(tmp_path: Path) -> None:
+def test_edits_are_read_back(tmp_path: Path) -> None:
     written(tmp_path).close()
     assert opened(tmp_path).read() == FOUND
 
@@ -39,7 +39,7 @@ def test_without_edits_there_is_no_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_folder_learns_its_tag_once_the_file_is_there(tmp_path: Path) -> None:
+def test_the_tag_is_reported_once_the_file_exists(tmp_path: Path) -> None:
     seen = []
     log = EditLog(tmp_path, SystemDisk(), "", lambda tag: seen.append((tag, (tmp_path / EDITS_NAME).read_bytes())))
     log.append(*EDITS[0])
@@ -48,7 +48,7 @@ def test_the_folder_learns_its_tag_once_the_file_is_there(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("rest", [b"", b"\0" * 20, b"\0" * 20 + b"\n"])
-def test_a_last_line_that_is_not_whole_is_cut_off(tmp_path: Path, rest: bytes) -> None:
+def test_a_torn_last_line_is_cut_off(tmp_path: Path, rest: bytes) -> None:
     written(tmp_path).close()
     path = tmp_path / EDITS_NAME
     whole = path.read_bytes()
@@ -72,7 +72,7 @@ def test_edits_are_cut_off(tmp_path: Path) -> None:
     assert opened(tmp_path).read() == {}
 
 
-def test_edits_are_dropped_and_brought_back(tmp_path: Path) -> None:
+def test_edits_are_dropped_and_restored(tmp_path: Path) -> None:
     log = written(tmp_path)
     size = log.size
     log.drop([BLOCK, b"\1" * 20])
@@ -86,7 +86,7 @@ def test_edits_are_dropped_and_brought_back(tmp_path: Path) -> None:
     assert opened(tmp_path).read() == FOUND
 
 
-def test_nothing_is_written_once_it_is_over_and_errors_are_said(tmp_path: Path) -> None:
+def test_a_stopped_log_writes_nothing_and_errors_are_reported(tmp_path: Path) -> None:
     log, errors = written(tmp_path), list[OSError]()
     is_over = False
     log.follow(lambda: is_over, errors.append)
@@ -102,13 +102,13 @@ def test_nothing_is_written_once_it_is_over_and_errors_are_said(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("line", [b"{}", b"x", b'{"block":"zz","edit":{},"check":""}', b'{"block":"00","edit":{"edit":"x"},"check":""}'])
-def test_what_is_no_line_is_said(tmp_path: Path, line: bytes) -> None:
+def test_an_invalid_line_is_an_error(tmp_path: Path, line: bytes) -> None:
     (tmp_path / EDITS_NAME).write_bytes(line + b"\n")
     with fails(FileError):
         opened(tmp_path).read()
 
 
-def test_no_bit_of_a_line_may_differ(tmp_path: Path) -> None:
+def test_every_flipped_bit_is_detected(tmp_path: Path) -> None:
     """All lines but the last: what an interrupted write leaves of that can't be told from damage where its end is gone."""
     written(tmp_path).append(BLOCK, EDITS[1][1])
     path = tmp_path / EDITS_NAME
@@ -122,7 +122,7 @@ def test_no_bit_of_a_line_may_differ(tmp_path: Path) -> None:
                 opened(tmp_path).read()
 
 
-def test_a_line_that_is_missing_and_a_file_of_another_folder_are_said(tmp_path: Path) -> None:
+def test_a_missing_line_and_a_foreign_file_are_detected(tmp_path: Path) -> None:
     written(tmp_path).close()
     path = tmp_path / EDITS_NAME
     lines = path.read_bytes().splitlines(keepends=True)
@@ -134,7 +134,7 @@ def test_a_line_that_is_missing_and_a_file_of_another_folder_are_said(tmp_path: 
         opened(tmp_path, OTHER.hex()).read()
 
 
-def test_a_file_that_is_missing_is_said(tmp_path: Path) -> None:
+def test_a_missing_file_is_detected(tmp_path: Path) -> None:
     written(tmp_path).close()
     (tmp_path / EDITS_NAME).unlink()
     with fails(FileError):

@@ -173,7 +173,7 @@ class Story:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_what_was_done_is_found_again(seed: int) -> None:
+def test_finished_steps_survive_restarts(seed: int) -> None:
     story = Story(seed)
     for _ in range(STEPS):
         story.step()

@@ -38,19 +38,19 @@ def told(spec: ChainSpec, other: ChainSpec) -> str:
     return difference(decisive(spec), mark_of(spec).genesis, other)
 
 
-def test_the_kept_bytes_are_those_of_the_mark(tmp_path: Path) -> None:
+def test_the_digest_of_the_copy_is_in_the_mark(tmp_path: Path) -> None:
     opened(tmp_path, DEV)
     assert digest_of((tmp_path / SPEC_NAME).read_bytes()) == mark_of(DEV).genesis
 
 
-def test_a_refusal_names_the_constants_and_the_ways_out(tmp_path: Path) -> None:
+def test_a_refusal_names_differing_constants(tmp_path: Path) -> None:
     opened(tmp_path, DEV)
     other = replace(DEV, constants=replace(DEV.constants, COIN_GENESIS_TIME=1_735_689_600, COIN_CASHOUT_WINDOW_SECONDS=60), block_limit=5)
     same_as_golden(refusal(tmp_path, other))
     opened(tmp_path, DEV)
 
 
-def test_values_of_the_genesis_are_named_as_in_a_file() -> None:
+def test_differing_genesis_values_are_named_as_in_a_spec_file() -> None:
     assert told(DEV, with_witnesses(DEV, 2)) == 'genesis.witnesses: there none, here ["initminer2"]'
     assert told(DEV, with_accounts(DEV, 11)) == (
         "genesis.accounts: there 10, here 11; genesis.accounts.user11: there none, here an account"
@@ -68,13 +68,13 @@ def test_values_of_the_genesis_are_named_as_in_a_file() -> None:
     )
 
 
-def test_of_many_only_the_first_are_named() -> None:
+def test_of_many_differences_only_the_first_are_named() -> None:
     text = told(DEV, with_accounts(DEV, 30))
     assert text.count("there") == NAMED_MAX
     same_as_golden(text)
 
 
-def test_a_folder_of_before_says_that_it_is_not_known_and_keeps_it_from_its_next_start_on(tmp_path: Path) -> None:
+def test_a_folder_without_a_copy_gets_one_at_its_next_start(tmp_path: Path) -> None:
     opened(tmp_path, DEV)
     (tmp_path / SPEC_NAME).unlink()
     other = replace(DEV, block_limit=5)
@@ -85,7 +85,7 @@ def test_a_folder_of_before_says_that_it_is_not_known_and_keeps_it_from_its_next
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"\xff", decisive(load_spec("testnet"))])
-def test_what_is_not_of_the_folder_is_left_out(tmp_path: Path, content: bytes) -> None:
+def test_a_copy_of_another_spec_is_replaced(tmp_path: Path, content: bytes) -> None:
     opened(tmp_path, DEV)
     (tmp_path / SPEC_NAME).write_bytes(content)
     same_as_golden(refusal(tmp_path, replace(DEV, block_limit=5)))
@@ -93,13 +93,13 @@ def test_what_is_not_of_the_folder_is_left_out(tmp_path: Path, content: bytes) -
     assert (tmp_path / SPEC_NAME).read_bytes() == decisive(DEV)
 
 
-def test_tools_refuse_alike(tmp_path: Path) -> None:
+def test_tools_refuse_another_spec(tmp_path: Path) -> None:
     opened(tmp_path, DEV)
     with fails(NodeError):
         require_chain(tmp_path, mark_of(DEV), replace(DEV, block_limit=5))
 
 
-def test_a_snapshot_names_them_too(tmp_path: Path) -> None:
+def test_a_snapshot_of_another_spec_is_incompatible(tmp_path: Path) -> None:
     (path,) = saved(tmp_path, 25)
     other = Chain(new_state(replace(DEV, block_limit=5)))
     with fails(IncompatibleSnapshot):
@@ -119,7 +119,7 @@ def test_a_snapshot_names_them_too(tmp_path: Path) -> None:
         b'{"0":"' + b"9" * 5000 + b'","genesis":{"accounts":{}}}',
     ],
 )
-def test_a_kept_spec_that_a_stranger_made_up_is_an_unknown_one(kept: bytes, tmp_path: Path) -> None:
+def test_a_forged_copy_is_unknown(kept: bytes, tmp_path: Path) -> None:
     """Its digest fits, since the mark with it is made up as well."""
     opened(tmp_path, DEV)
     (tmp_path / SPEC_NAME).write_bytes(kept)
@@ -129,7 +129,7 @@ def test_a_kept_spec_that_a_stranger_made_up_is_an_unknown_one(kept: bytes, tmp_
     assert len(difference(kept, digest_of(kept), DEV)) < 1000
 
 
-def test_names_of_a_kept_spec_are_shown_in_part_and_many_cost_little() -> None:
+def test_names_of_a_forged_copy_are_shortened_and_cheap() -> None:
     """With a comparison of each name to all others this took hours."""
     long = b'{"' + b"0" * 100_000 + b'":1}'
     assert len(difference(long, digest_of(long), DEV)) < 1000

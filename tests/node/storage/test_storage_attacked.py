@@ -3,7 +3,7 @@
 from tests.attack import damage, power
 
 
-def test_losses_of_power() -> None:
+def test_power_losses() -> None:
     counts = power.run(60, 1000)
     assert min(counts[name] for name in ("starts", "syncs", "switches", "kills", "losses of power", "failures")) > 0
 
@@ -20,10 +20,10 @@ def test_damaged_files() -> None:
     assert set(counts) == {"refused", *started}
 
 
-def test_two_damages_whose_checksums_cancel_out() -> None:
+def test_two_damages_with_equal_checksums() -> None:
     # Two bytes exchanged at a distance at which a CRC-32 of CRC-32s stays the same.
     assert damage.run(1, 570872458) == {"refused": 1}
 
 
-def test_another_branch_s_snapshot_under_the_name_of_the_own_one() -> None:
+def test_a_renamed_snapshot_of_another_branch() -> None:
     assert damage.run(1, 158) == {"started as it was, without the snapshot": 1}

@@ -42,17 +42,17 @@ def log_on(disk: SimulatedDisk) -> BlockLog:
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("block", 0), ("never", None), ("5", 5.0), ("0.5", 0.5)])
-def test_policies(text: str, seconds: float | None) -> None:
+def test_policies_are_parsed(text: str, seconds: float | None) -> None:
     assert sync_policy(text) == SyncPolicy(seconds)
 
 
 @pytest.mark.parametrize("text", ["", "0", "-1", "1e-9", "nan", "inf", "blocks"])
-def test_what_is_no_policy(text: str) -> None:
+def test_invalid_policies_are_refused(text: str) -> None:
     with fails(NodeError):
         sync_policy(text)
 
 
-async def test_an_answer_comes_after_the_sync_and_others_go_on(nursery: trio.Nursery) -> None:
+async def test_a_reply_waits_for_the_sync_while_others_run(nursery: trio.Nursery) -> None:
     maker, chain, slow = dev_chain(), dev_chain(), SlowDisk()
     log = log_on(SimulatedDisk(1))
     processor = Processor(chain, log=log, clock=ChainClock(lambda: 2**31 * 1000), in_thread=slow.in_thread)
@@ -74,7 +74,7 @@ async def test_an_answer_comes_after_the_sync_and_others_go_on(nursery: trio.Nur
     assert (sorted(answered), slow.syncs, log.is_synced) == ([1, 2, 3], 1, True)
 
 
-async def test_many_blocks_of_one_call_are_not_synced_one_by_one(nursery: trio.Nursery) -> None:
+async def test_blocks_of_one_call_share_a_sync(nursery: trio.Nursery) -> None:
     chain, slow = dev_chain(), SlowDisk()
     made: list[int] = []
     log = log_on(SimulatedDisk(1))
@@ -92,7 +92,7 @@ async def test_many_blocks_of_one_call_are_not_synced_one_by_one(nursery: trio.N
     assert (made, log.is_synced, slow.syncs) == ([200], True, 1)
 
 
-async def test_seconds_and_never(nursery: trio.Nursery, autojump_clock: trio.testing.MockClock) -> None:
+async def test_periodic_and_disabled_syncs(nursery: trio.Nursery, autojump_clock: trio.testing.MockClock) -> None:
     # A thread would need time of its own, which the clock jumps over.
     slow = SlowDisk()
     slow.turn.set()
@@ -106,7 +106,7 @@ async def test_seconds_and_never(nursery: trio.Nursery, autojump_clock: trio.tes
         assert log.is_synced is synced
 
 
-async def test_a_failed_sync_is_no_answer(nursery: trio.Nursery) -> None:
+async def test_a_failed_sync_refuses_the_block(nursery: trio.Nursery) -> None:
     maker, disk = dev_chain(), SimulatedDisk(1)
     log = log_on(disk)
     processor = Processor(dev_chain(), log=log, clock=ChainClock(lambda: 2**31 * 1000))
@@ -118,7 +118,7 @@ async def test_a_failed_sync_is_no_answer(nursery: trio.Nursery) -> None:
     assert processor.failed.is_set()
 
 
-async def test_a_log_that_is_removed_ends_an_idle_node(autojump_clock: trio.testing.MockClock, nursery: trio.Nursery) -> None:
+async def test_a_removed_log_stops_an_idle_node(autojump_clock: trio.testing.MockClock, nursery: trio.Nursery) -> None:
     disk = SimulatedDisk(1)
     processor = Processor(dev_chain(), log=log_on(disk))
     nursery.start_soon(processor.run)

@@ -71,7 +71,7 @@ def outcomes(folder: Path, source: Path = LOG) -> list[RangeResult]:
     return [verify_range(part, lambda number: None) for part in ranges_of(source, CHAIN, folder, is_trusted=False)]
 
 
-def test_another_state_is_found_where_it_begins(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_differing_state_is_found_in_its_range(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     forge(folder, 1)
     first, second, _ = outcomes(folder)
     assert first.failure == ""
@@ -101,7 +101,7 @@ def test_a_damaged_block_is_found_in_its_range(folder: Path, tmp_path: Path) -> 
         verify_in_parallel(tmp_path / "log", CHAIN, folder, "2", is_trusted=False)
 
 
-def test_blocks_that_end_early_or_are_not_there(folder: Path, tmp_path: Path) -> None:
+def test_missing_blocks_are_reported(folder: Path, tmp_path: Path) -> None:
     replay_file(Settings(spec=SPEC, plugins=(), data=tmp_path / "data"), Replay(source=LOG, until=BlockPoint(60)))
     first, second, third = outcomes(folder, tmp_path / "data")
     assert first.failure == ""
@@ -111,12 +111,12 @@ def test_blocks_that_end_early_or_are_not_there(folder: Path, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("where", ["", "0", "-1", "ray", "ray:0", "ray://host", "x", "1000"])
-def test_other_places_are_refused(folder: Path, where: str) -> None:
+def test_other_executors_are_refused(folder: Path, where: str) -> None:
     with fails(NodeError):
         verify_in_parallel(LOG, CHAIN, folder, where, is_trusted=False)
 
 
-def test_what_is_missing_is_said(tmp_path: Path) -> None:
+def test_missing_snapshots_and_files_are_refused(tmp_path: Path) -> None:
     with fails(NodeError):
         ranges_of(LOG, CHAIN, tmp_path, is_trusted=False)
     with fails(NodeError):
@@ -154,13 +154,13 @@ class Killer(RangeProgress):
 
 
 @pytest.mark.parametrize(("times", "said"), [(1, ""), (2, "its process ended 2 times without a result, the last time with status -9")])
-def test_a_killed_process_is_tried_again(folder: Path, times: int, said: str) -> None:
+def test_a_killed_process_is_retried(folder: Path, times: int, said: str) -> None:
     progress = Killer(ranges_of(LOG, CHAIN, folder, is_trusted=True)[:2], times)
     trio.run(verify_locally, progress.ranges, 2, progress)
     assert [progress.outcomes[place].failure for place in (0, 1)] == [said, ""]
 
 
-def test_all_ranges_are_in_one_line(folder: Path) -> None:
+def test_progress_shows_all_ranges_in_one_line(folder: Path) -> None:
     progress = RangeProgress(ranges_of(LOG, CHAIN, folder, is_trusted=True))
     progress.begin(0)
     progress.begin(2)

@@ -60,7 +60,7 @@ async def what_comes(spec: ChainSpec = DEV) -> list[object]:
         about() + b'{"error":"no more"}\n',
     ],
 )
-async def test_whatever_the_child_writes_is_said(says: Say, data: bytes) -> None:
+async def test_invalid_output_of_the_child_is_an_error(says: Say, data: bytes) -> None:
     says(data)
     with fails(NodeError):
         await what_comes()
@@ -72,7 +72,7 @@ async def test_blocks_of_another_chain_are_refused(says: Say) -> None:
         await what_comes(load_spec("steem-mainnet"))
 
 
-async def test_a_replica_takes_blocks(says: Say) -> None:
+async def test_a_replica_applies_blocks_from_a_broker(says: Say) -> None:
     chain = dev_chain()
     lines = [encode_line(new_block(chain, make_block(chain))) + b"\n" for _ in range(2)]
     says(about() + b"".join(lines), seconds=10)
@@ -80,7 +80,7 @@ async def test_a_replica_takes_blocks(says: Say) -> None:
         await until(lambda: replica.is_like(chain))
 
 
-async def test_questions_are_answered_by_one_line(says: Say) -> None:
+async def test_queries_are_answered_by_one_line(says: Say) -> None:
     source = BrokerSource(URL, DEV)
     says(b'{"head":7}\n')
     assert await source.head() == 7
@@ -90,13 +90,13 @@ async def test_questions_are_answered_by_one_line(says: Say) -> None:
     assert await source.id_of(3) is None
 
 
-def test_without_the_library_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_library_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(broker, "find_spec", lambda name: None)
     with fails(NodeError):
         BrokerSource(URL, DEV)
 
 
-def test_addresses() -> None:
+def test_addresses_are_checked() -> None:
     assert (followed_url(URL), followed_url("there:8090"), node_url("https://there")) == (URL, "http://there:8090", "https://there")
     for text in ("nats://", "nats://a b", "nats://a:0", "nats://a:b", "nats://a..b"):
         with fails(NodeError):

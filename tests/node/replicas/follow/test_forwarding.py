@@ -50,7 +50,7 @@ async def site() -> AsyncIterator[Site]:
 
 @pytest.mark.parametrize("caller", [ONE, OTHER])
 @pytest.mark.parametrize("is_waiting", [False, True])
-async def test_both_charge_the_client_for_what_is_refused(caller: Caller, *, is_waiting: bool) -> None:
+async def test_owner_and_replica_charge_the_client_for_refusals(caller: Caller, *, is_waiting: bool) -> None:
     async with site() as here:
         with pytest.raises(UpstreamError) as caught:
             await (here.passing.wait_for if is_waiting else here.passing.push_transaction)(here.unsigned(), caller)
@@ -60,7 +60,7 @@ async def test_both_charge_the_client_for_what_is_refused(caller: Caller, *, is_
             assert list(allowances._buckets) == list(charged(caller.address))
 
 
-async def test_who_has_used_it_up_at_the_followed_node_is_refused_and_others_are_not() -> None:
+async def test_an_allowance_used_up_at_the_owner_affects_only_its_client() -> None:
     async with site() as here:
         here.owner.processor.allowances.charge(ONE, ALLOWANCE_UNITS, Refused())
         with pytest.raises(UpstreamError) as caught, capture_logs() as logged:
@@ -70,7 +70,7 @@ async def test_who_has_used_it_up_at_the_followed_node_is_refused_and_others_are
         await here.passing.push_transaction(transfer(here.owner.chain), OTHER)
 
 
-async def test_who_has_used_it_up_here_is_not_passed_on() -> None:
+async def test_an_allowance_used_up_at_the_replica_stops_forwarding() -> None:
     async with site() as here:
         here.allowances.charge(ONE, ALLOWANCE_UNITS, Refused())
         with pytest.raises(RefusedTooOften):
@@ -80,7 +80,7 @@ async def test_who_has_used_it_up_here_is_not_passed_on() -> None:
         assert len(here.owner.chain.pending) == 1
 
 
-async def test_clients_take_turns_at_what_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_clients_take_turns_at_forwarding(monkeypatch: pytest.MonkeyPatch) -> None:
     passed: list[str] = []
     may_end = trio.Event()
 

@@ -90,7 +90,7 @@ def pair() -> Pair:
     return Pair()
 
 
-def test_blocks_and_edits(pair: Pair) -> None:
+def test_blocks_and_edits_are_applied(pair: Pair) -> None:
     pair.follow()
     pair.chain.push_transaction(transfer(pair.chain))
     list(pair.devchain.mine(3))
@@ -103,7 +103,7 @@ def test_blocks_and_edits(pair: Pair) -> None:
     pair.follow()
 
 
-def test_blocks_of_impersonated_accounts(pair: Pair) -> None:
+def test_blocks_of_impersonated_accounts_are_applied(pair: Pair) -> None:
     pair.chain.impersonate(is_everyone=True)
     trx = transfer(pair.chain)
     trx.signatures = ()
@@ -113,7 +113,7 @@ def test_blocks_of_impersonated_accounts(pair: Pair) -> None:
     assert pair.replica.chain.head.transactions  # type: ignore[union-attr]
 
 
-def test_an_edit_of_an_irreversible_head_and_a_return_before_it(pair: Pair) -> None:
+def test_an_edit_of_an_irreversible_head_can_be_reverted(pair: Pair) -> None:
     moment = pair.devchain.snapshot()
     pair.chain.edit(SetBalance("alice", Asset(5, COIN)))
     pair.follow()
@@ -121,7 +121,7 @@ def test_an_edit_of_an_irreversible_head_and_a_return_before_it(pair: Pair) -> N
     pair.follow()
 
 
-def test_a_dump_with_other_edits_of_the_head(pair: Pair, tmp_path: Path) -> None:
+def test_a_loaded_dump_replaces_edits_of_the_head(pair: Pair, tmp_path: Path) -> None:
     without, edited = str(tmp_path / "without"), str(tmp_path / "edited")
     pair.devchain.dump(without)
     pair.chain.edit(SetBalance("alice", Asset(5, COIN)))
@@ -135,7 +135,7 @@ def test_a_dump_with_other_edits_of_the_head(pair: Pair, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_whatever_happens(pair: Pair, seed: int) -> None:
+def test_random_changes_lead_to_the_same_state(pair: Pair, seed: int) -> None:
     draw, kinds = random.Random(seed), Counter[str]()
     for _ in range(STEPS):
         kind = step(pair, draw, kinds)
@@ -181,7 +181,7 @@ def step(pair: Pair, draw: random.Random, kinds: Counter[str]) -> str:
     return kind
 
 
-def test_what_cannot_be_applied_says_which_and_why(pair: Pair) -> None:
+def test_an_event_that_can_not_be_applied_is_an_error(pair: Pair) -> None:
     pair.follow()
     list(pair.devchain.mine(2))
     one, two = [event for event in pair.events() if isinstance(event, NewBlock)]
@@ -205,7 +205,7 @@ def test_what_cannot_be_applied_says_which_and_why(pair: Pair) -> None:
     pair.compare()
 
 
-def test_only_chains_made_for_tests_go_back_beyond_irreversible_blocks(pair: Pair) -> None:
+def test_only_test_chains_revert_irreversible_blocks(pair: Pair) -> None:
     pair.follow()
     strict = ReplicaApplier(pair.replica.chain)
     with fails(ForkTooDeep):

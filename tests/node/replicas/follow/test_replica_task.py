@@ -33,7 +33,7 @@ def url_of(world: PushClients) -> str:
     return f"http://127.0.0.1:{world.port}"
 
 
-async def test_it_catches_up_and_goes_on_through_edits_and_branches() -> None:
+async def test_a_replica_catches_up_and_follows_edits_and_forks() -> None:
     async with pushing() as world:
         world.make(40)
         async with replica_of(url_of(world)) as replica:
@@ -50,7 +50,7 @@ async def test_it_catches_up_and_goes_on_through_edits_and_branches() -> None:
             assert replica.replica.attempts == 1
 
 
-async def test_a_node_that_ends_is_asked_again() -> None:
+async def test_a_replica_reconnects() -> None:
     async with pushing() as world:
         world.make(3)
         async with replica_of(url_of(world)) as replica:
@@ -92,7 +92,7 @@ class Older:
 
 
 @pytest.mark.parametrize(("has_ranges", "is_condenser"), [(True, False), (False, False), (False, True)])
-async def test_blocks_are_asked_for_where_there_is_no_stream(monkeypatch: pytest.MonkeyPatch, has_ranges: bool, is_condenser: bool) -> None:
+async def test_blocks_are_polled_if_there_is_no_stream(monkeypatch: pytest.MonkeyPatch, has_ranges: bool, is_condenser: bool) -> None:
     monkeypatch.setattr(sources, "POLL_SECONDS", 0.01)
     older = Older(has_ranges=has_ranges, is_condenser=is_condenser)
     older.chain.push_transaction(transfer_after(older.chain, 3))
@@ -115,7 +115,7 @@ def transfer_after(chain: Chain, count: int) -> Any:
     return transfer(chain)
 
 
-async def test_another_chain_is_said_at_once() -> None:
+async def test_another_chain_is_refused_at_once() -> None:
     async with pushing() as world:
         other = load_spec("dev-tests")
         async with replica_of(url_of(world), other) as replica:
@@ -165,14 +165,14 @@ WRONG_ID = json.dumps(json.loads(ONE) | {"id": "00" * 20}).encode()
         (reply(b"", "503 Service Unavailable"), "has too many streams"),
     ],
 )
-async def test_whatever_a_node_sends_is_said_and_changes_nothing(sent: bytes, said: str) -> None:
+async def test_invalid_data_of_a_node_is_reported_and_changes_nothing(sent: bytes, said: str) -> None:
     async with answering(lambda line, body: sent) as url, replica_of(url) as replica:
         await until(lambda: said in replica.replica.problem)
         assert replica.head == 0
         assert replica.replica.trouble()
 
 
-async def test_what_is_said_of_a_node_is_short() -> None:
+async def test_a_reported_problem_is_short() -> None:
     def answer(line: str, body: bytes) -> bytes:
         return reply(b"", "404 Not Found") if line.startswith("GET") else reply(b'{"error": {"message": "%s"}}' % (b"x" * 100_000))
 
@@ -181,13 +181,13 @@ async def test_what_is_said_of_a_node_is_short() -> None:
         assert len(replica.replica.problem) <= PROBLEM_LENGTH_MAX
 
 
-async def test_a_line_without_an_end_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_endless_line_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lines, "LINE_SIZE_MAX", 1 << 20)
     async with answering(lambda line, body: greeted(b"x" * (4 << 20))) as url, replica_of(url) as replica:
         await until(lambda: "a line of the stream has more than 1 MiB" in replica.replica.problem)
 
 
-async def test_a_node_that_does_not_answer_is_waited_for() -> None:
+async def test_an_unreachable_node_is_retried() -> None:
     async with replica_of("http://127.0.0.1:9") as replica:
         await until(lambda: replica.replica.attempts > 1)
         same_as_golden(replica.replica.trouble())
@@ -196,7 +196,7 @@ async def test_a_node_that_does_not_answer_is_waited_for() -> None:
 # ------------------------------------------------------------------ what clients of a replica may do
 
 
-async def test_broadcasts_are_passed_on_and_the_reply_is_the_owners() -> None:
+async def test_broadcasts_are_forwarded_to_the_owner() -> None:
     async with pushing() as world, trio.open_nursery() as nursery:
         world.make(3)
         replica = Replica(url_of(world))
@@ -221,7 +221,7 @@ async def test_broadcasts_are_passed_on_and_the_reply_is_the_owners() -> None:
         assert (inclusion.id, inclusion.block_num, inclusion.trx_num) == (waited.id, 4, 1)
 
 
-async def test_nothing_else_changes_a_replica() -> None:
+async def test_a_replica_refuses_other_changes() -> None:
     replica = Replica("http://127.0.0.1:9")
 
     async def reached(number: int) -> None: ...
@@ -238,7 +238,7 @@ async def test_nothing_else_changes_a_replica() -> None:
         await unreachable.push_transaction(transfer(dev_chain_with_blocks()))
 
 
-async def test_places_of_accepted_transactions_that_are_none_mean_nothing() -> None:
+async def test_invalid_positions_of_accepted_transactions_are_ignored() -> None:
     strange = json.dumps(json.loads(ONE) | {"accepted": [-1, -9, 7]}).encode()
     async with answering(lambda line, body: greeted(strange)) as url, replica_of(url) as replica:
         await until(lambda: replica.head == 1)

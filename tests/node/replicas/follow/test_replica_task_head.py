@@ -83,7 +83,7 @@ async def following() -> AsyncIterator[World]:
         nursery.cancel_scope.cancel()
 
 
-async def test_a_chain_that_stands_still_is_none_as_long_as_its_node_says_so(autojump_clock: MockClock) -> None:
+async def test_an_idle_chain_is_healthy_while_its_node_confirms_the_head(autojump_clock: MockClock) -> None:
     async with following() as world:
         await world.hear(Heartbeat(1), 20 * HEAD_SECONDS_MAX)
         assert world.replica.trouble() == ""
@@ -94,7 +94,7 @@ async def test_a_chain_that_stands_still_is_none_as_long_as_its_node_says_so(aut
         assert world.replica.trouble() == ""
 
 
-async def test_whoever_does_not_know_the_head_itself_does_not_vouch_for_it(autojump_clock: MockClock) -> None:
+async def test_a_stale_heartbeat_does_not_confirm_the_head(autojump_clock: MockClock) -> None:
     async with following() as world:
         await world.hear(Heartbeat(1, is_stale=True), HEAD_SECONDS_MAX - LIFE_SECONDS)
         assert world.replica.trouble() == ""
@@ -102,7 +102,7 @@ async def test_whoever_does_not_know_the_head_itself_does_not_vouch_for_it(autoj
         assert (world.replica.blocks_behind, "has not confirmed" in world.replica.trouble()) == (0, True)
 
 
-async def test_a_few_blocks_are_many_for_an_old_head(autojump_clock: MockClock) -> None:
+async def test_a_few_missing_blocks_are_trouble_if_the_head_is_old(autojump_clock: MockClock) -> None:
     async with following() as world:
         await world.hear(Heartbeat(2), HEAD_SECONDS_MAX - LIFE_SECONDS)
         assert world.replica.trouble() == ""
@@ -113,7 +113,7 @@ async def test_a_few_blocks_are_many_for_an_old_head(autojump_clock: MockClock) 
         assert world.replica.trouble() == ""
 
 
-async def test_a_stale_head_takes_nothing_back(autojump_clock: MockClock) -> None:
+async def test_a_stale_heartbeat_does_not_lower_the_head(autojump_clock: MockClock) -> None:
     async with following() as world:
         world.say(Heartbeat(9), Heartbeat(1, is_stale=True))
         await trio.sleep(0.1)
@@ -121,7 +121,7 @@ async def test_a_stale_head_takes_nothing_back(autojump_clock: MockClock) -> Non
 
 
 @pytest.mark.parametrize("is_stale", [False, True])
-def test_signs_of_life_say_whether_they_are_stale(is_stale: bool) -> None:
+def test_heartbeats_encode_whether_they_are_stale(is_stale: bool) -> None:
     line = encode_line(Heartbeat(7, is_stale))
     assert read_packed(line) == Heartbeat(7, is_stale)
     assert (b"stale" in line) is is_stale

@@ -30,7 +30,7 @@ def is_like(replica: InProcessNode, owner: InProcessNode) -> bool:
 
 
 @pytest.mark.parametrize("readers", [0, 1])
-async def test_what_users_do(readers: int) -> None:
+async def test_users_are_served_over_each_protocol(readers: int) -> None:
     async with pair(readers) as (owner, replica):
         await uses_each_way(owner, replica.port, 1 + readers)
         for open_ in WAYS:
@@ -48,7 +48,7 @@ async def refused(way: Transport, method: str, trx: Any) -> str:
 
 
 @pytest.mark.parametrize("open_", WAYS)
-async def test_an_owner_that_ends_and_comes_back(open_: Open) -> None:
+async def test_broadcasts_resume_after_an_owner_restarts(open_: Open) -> None:
     async with pair() as (owner, replica), open_(replica.port) as way:
         trx_id, trx = owner.transfer()
         async with trio.open_nursery() as nursery:
@@ -111,7 +111,7 @@ async def faked() -> AsyncIterator[tuple[InProcessNode, InProcessNode, Fake]]:
         nursery.cancel_scope.cancel()
 
 
-async def test_an_owner_that_is_slow_keeps_nobody_else_waiting() -> None:
+async def test_a_slow_owner_delays_no_other_client() -> None:
     async with faked() as (owner, replica, fake):
         for times, open_ in enumerate(WAYS, 1):
             async with open_(replica.port) as leaving, trio.open_nursery() as nursery:
@@ -147,7 +147,7 @@ ERRORS: list[dict[str, Any]] = [
 NO_INCLUSIONS: list[Any] = [{}, [], None, {"id": 5}, {"id": "zz"}, {"id": "", "block_num": float("inf"), "trx_num": 0, "expired": False}]
 
 
-async def test_whatever_the_owner_answers_is_passed_on_or_said() -> None:
+async def test_replies_of_the_owner_are_forwarded_or_reported() -> None:
     async with faked() as (owner, replica, fake), AsyncExitStack() as stack:
         fake.may_answer.set()
         ways = [await stack.enter_async_context(open_(replica.port)) for open_ in WAYS]
@@ -166,7 +166,7 @@ async def test_whatever_the_owner_answers_is_passed_on_or_said() -> None:
                 assert await refused(way, SYNC, owner.transfer()[1]) == "owner_gives_no_answer"
 
 
-async def test_more_calls_than_may_wait_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_number_of_waiting_calls_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forwarding, "WAITING_CALLS_MAX", 1)
     async with (
         faked() as (owner, replica, fake),
@@ -180,7 +180,7 @@ async def test_more_calls_than_may_wait_are_refused(monkeypatch: pytest.MonkeyPa
         nursery.cancel_scope.cancel()
 
 
-async def test_a_replica_that_is_refused_for_its_witnesses_leaves_a_folder_that_others_can_use(tmp_path: Path) -> None:
+async def test_a_replica_refused_for_its_witnesses_leaves_a_usable_folder(tmp_path: Path) -> None:
     async with node_here(witnesses=3) as owner:
         async with node_here(follow=owner.url, data=tmp_path) as refused:
             await refused.context.stop.wait()

@@ -30,6 +30,6 @@ NO_LINES = [
 
 
 @pytest.mark.parametrize("line", NO_LINES, ids=lambda line: line[:30].decode())
-def test_a_line_of_another_form_is_no_bug(line: bytes) -> None:
+def test_an_invalid_line_is_an_error(line: bytes) -> None:
     with pytest.raises(NodeError):
         read_packed(line)

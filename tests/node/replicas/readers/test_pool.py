@@ -21,7 +21,7 @@ from rpc.jsonrpc.memory import MemoryLimiter
 from tests.helpers.followed import new_site
 
 
-async def test_a_reader_that_is_silent_or_loads_a_dump_is_given_nothing(autojump_clock: MockClock) -> None:
+async def test_a_silent_or_loading_reader_gets_no_connections(autojump_clock: MockClock) -> None:
     context = new_site(is_producing=True)
     publisher = Publisher(context.chain, context.devchain)
     readers = ReaderPool(1, publisher, Processor(context.chain), None)
@@ -53,7 +53,7 @@ async def test_a_reader_that_is_silent_or_loads_a_dump_is_given_nothing(autojump
         assert not folder.exists()
 
 
-async def test_a_page_is_not_made_again_for_each_that_asks_a_reader_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_page_is_cached_for_clients_of_readers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(asgi_app, "PAGE_KEPT_TIMES", 1e12)
     monkeypatch.setattr(asgi_app, "PAGE_KEPT_SECONDS_MAX", 1e12)
     context = new_site(is_producing=True)
@@ -73,7 +73,7 @@ async def test_a_page_is_not_made_again_for_each_that_asks_a_reader_for_it(monke
             nursery.cancel_scope.cancel()
 
 
-async def test_what_clients_of_readers_hold_counts_until_the_reader_has_taken_the_reply() -> None:
+async def test_memory_of_reader_clients_is_reserved_until_the_reply_is_taken() -> None:
     context, memory = new_site(is_producing=True), MemoryLimiter(4_000_000)
     readers = ReaderPool(1, Publisher(context.chain, context.devchain), Processor(context.chain), None)
     registry: dict[str, Method] = {}

@@ -84,7 +84,7 @@ def pair() -> Pair:
     return Pair()
 
 
-def test_transactions_that_wait_are_sent_once(pair: Pair) -> None:
+def test_pending_transactions_are_sent_once(pair: Pair) -> None:
     for memo in ("one", "two"):
         pair.chain.push_transaction(transfer(pair.chain, memo))
         pair.compare()
@@ -97,7 +97,7 @@ def test_transactions_that_wait_are_sent_once(pair: Pair) -> None:
     assert pair.line.kinds == {"Sync": 1, "Changes": 5}
 
 
-def test_dropped_and_impersonated(pair: Pair) -> None:
+def test_drops_and_impersonation_are_followed(pair: Pair) -> None:
     pair.chain.impersonate(is_everyone=True)
     trx = transfer(pair.chain)
     trx.signatures = ()
@@ -114,7 +114,7 @@ def test_dropped_and_impersonated(pair: Pair) -> None:
     pair.compare()
 
 
-def test_a_reader_that_has_lost_the_chain_waits_for_all_of_it(pair: Pair) -> None:
+def test_a_reader_out_of_sync_waits_for_a_dump(pair: Pair) -> None:
     pair.reader.chain.pop_blocks(3)
     list(pair.devchain.mine(1))
     with pytest.raises(AssertionError):
@@ -128,7 +128,7 @@ def test_a_reader_that_has_lost_the_chain_waits_for_all_of_it(pair: Pair) -> Non
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_whatever_happens(pair: Pair, seed: int) -> None:
+def test_random_changes_lead_to_the_same_state(pair: Pair, seed: int) -> None:
     draw, kinds = random.Random(seed), Counter[str]()
     for _ in range(STEPS):
         step(pair, draw, kinds)  # type: ignore[arg-type]

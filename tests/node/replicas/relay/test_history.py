@@ -32,21 +32,21 @@ from tests.helpers.golden import fails
 from tests.helpers.nodes import dev_chain, make_block
 
 
-def test_names_have_no_signs_of_their_own_meaning() -> None:
+def test_names_hold_no_special_characters() -> None:
     names = StreamNames("my chain.*")
     assert (names.blocks, names.undone) == ("coind.my_chain__.blocks", "coind.my_chain__.undone")
     assert (names.blocks_stream, names.operations_stream) == ("coind-my_chain__-blocks", "coind-my_chain__-operations")
     assert StreamNames("dev").kind("transfer_operation") == "coind.dev.operations.transfer"
 
 
-def test_ids_of_messages() -> None:
+def test_message_ids() -> None:
     assert block_message_id("00ff", 0) == "00ff"
     assert block_message_id("00ff", 2) == "00ff+2"
     assert block_message_id("00ff", 0, 17) == "00ff.17"
     assert operation_message_id("00ff", 3) == "00ff-3"
 
 
-def test_what_messages_say() -> None:
+def test_messages_are_decoded() -> None:
     chain = dev_chain()
     one, two = make_block(chain), make_block(chain)
     message = read_message(encode_line(new_block(chain, two)))
@@ -57,7 +57,7 @@ def test_what_messages_say() -> None:
             read_message(line)
 
 
-def test_operations_have_their_block_and_place() -> None:
+def test_operations_have_block_and_position() -> None:
     name, payload = operation_of({"block": 7, "op": {"type": "vote_operation", "value": {}}}, "07aa", 2)
     assert (name, msgspec.json.decode(payload)["block_id"], msgspec.json.decode(payload)["place"]) == ("vote_operation", "07aa", 2)
     with fails(NodeError):
@@ -68,7 +68,7 @@ def test_operations_have_their_block_and_place() -> None:
     ("trx_in_block", "trx_id", "is_in"),
     [(0, "aa" * 20, True), (2**32 - 1, "00" * 20, True), (2**32 - 1, "aa" * 20, False)],
 )
-def test_operations_that_wait_are_in_no_block(trx_in_block: int, trx_id: str, is_in: bool) -> None:
+def test_pending_operations_are_in_no_block(trx_in_block: int, trx_id: str, is_in: bool) -> None:
     assert is_in_block({"trx_in_block": trx_in_block, "trx_id": trx_id}) is is_in
 
 
@@ -105,7 +105,7 @@ def main_branch(messages: list[Message]) -> list[tuple[int, str]]:
 
 
 @pytest.mark.parametrize("seed", range(20))
-async def test_blocks_are_found_whatever_was_undone(seed: int) -> None:
+async def test_blocks_are_found_whatever_was_removed(seed: int) -> None:
     messages = history(random.Random(seed), 60)
 
     async def read(place: int) -> Message:
@@ -192,12 +192,12 @@ def with_header(**said: object) -> Parts:
         [(b"", {PART_HEADER: "["})],
     ],
 )
-def test_parts_that_make_no_message_are_refused(parts: Parts) -> None:
+def test_invalid_parts_are_refused(parts: Parts) -> None:
     with pytest.raises(NodeError):
         joined(parts)
 
 
-def test_what_a_part_says_holds_with_the_last_one() -> None:
+def test_a_message_takes_effect_with_its_last_part() -> None:
     block = Message(8, "08aa", "07aa", 1_800_000_000, 2)
     whole = whole_of(LINE, "08aa+2", block, 7)
     messages = [read_message(data, {PART_HEADER: msgspec.json.encode(part).decode()}) for part, data in parts_of(LINE, whole, 20)]

@@ -224,7 +224,7 @@ def ids_from(lines: list[Any], first: int) -> list[str]:
     return [line["id"] for line in lines if "block" in line and line["block"] >= first]
 
 
-def test_operations_that_are_large_come_in_parts_too() -> None:
+def test_large_operations_are_sent_in_parts() -> None:
     async def scenario(world: World) -> None:
         world.large()
         world.relay()
@@ -241,7 +241,7 @@ def test_operations_that_are_large_come_in_parts_too() -> None:
 
 
 @pytest.mark.parametrize("count", range(1, 9))
-def test_a_relay_that_dies_between_messages_is_gone_on_from(count: int) -> None:
+def test_a_restarted_relay_resumes_between_messages(count: int) -> None:
     async def scenario(world: World) -> None:
         world.small()
         world.large()
@@ -272,7 +272,7 @@ def test_a_relay_that_dies_between_messages_is_gone_on_from(count: int) -> None:
     run(scenario)
 
 
-def test_two_relays_at_once_write_everything_once() -> None:
+def test_two_concurrent_relays_write_everything_once() -> None:
     async def scenario(world: World) -> None:
         reader = None
         for _ in range(2):
@@ -293,7 +293,7 @@ def test_two_relays_at_once_write_everything_once() -> None:
 
 
 @pytest.mark.parametrize("is_large", [False, True])
-def test_a_block_of_which_a_part_was_written_may_be_undone(is_large: bool) -> None:
+def test_a_partly_written_block_can_be_removed(is_large: bool) -> None:
     async def scenario(world: World) -> None:
         world.small(2)
         world.relay(has_operations=False)
@@ -325,7 +325,7 @@ def test_a_block_of_which_a_part_was_written_may_be_undone(is_large: bool) -> No
     run(scenario)
 
 
-def test_a_switch_edits_and_a_chain_that_begins_anew_come_through() -> None:
+def test_fork_switches_edits_and_a_restarted_chain_are_relayed() -> None:
     async def scenario(world: World) -> None:
         world.relay()
         world.small(3)
@@ -350,7 +350,7 @@ def test_a_switch_edits_and_a_chain_that_begins_anew_come_through() -> None:
     run(scenario)
 
 
-def test_the_beginning_of_a_block_may_be_dropped() -> None:
+def test_the_first_parts_of_a_block_can_be_dropped() -> None:
     async def scenario(world: World) -> None:
         world.small()
         world.large()
@@ -368,7 +368,7 @@ def test_the_beginning_of_a_block_may_be_dropped() -> None:
     run(scenario)
 
 
-def test_parts_that_make_no_block_are_said() -> None:
+def test_invalid_parts_are_an_error() -> None:
     async def scenario(world: World) -> None:
         world.large()
         world.relay(has_operations=False)
@@ -384,7 +384,7 @@ def test_parts_that_make_no_block_are_said() -> None:
     run(scenario)
 
 
-def test_a_stream_that_has_dropped_everything_is_filled_again() -> None:
+def test_an_emptied_stream_is_filled_again() -> None:
     async def scenario(world: World) -> None:
         world.small(2)
         world.relay()
@@ -399,7 +399,7 @@ def test_a_stream_that_has_dropped_everything_is_filled_again() -> None:
     run(scenario)
 
 
-def test_a_replica_takes_large_blocks_from_its_reader() -> None:
+def test_a_replica_applies_large_blocks() -> None:
     async def scenario(world: World) -> None:
         world.small()
         world.large()
@@ -423,7 +423,7 @@ def test_a_replica_takes_large_blocks_from_its_reader() -> None:
 # ------------------------------------------------------------------ what the node says of its head
 
 
-def test_the_node_s_word_comes_to_the_readers_and_the_broker_s_is_stale(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_heartbeats_of_the_node_are_relayed_and_those_of_the_broker_are_stale(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(broker_reader, "LIFE_SECONDS", 0.2)
 
     async def scenario(world: World) -> None:
@@ -454,7 +454,7 @@ def test_the_node_s_word_comes_to_the_readers_and_the_broker_s_is_stale(monkeypa
 # ------------------------------------------------------------------ failures that stay
 
 
-def test_a_block_that_can_never_be_written_costs_the_node_little() -> None:
+def test_an_unwritable_block_is_not_fetched_repeatedly() -> None:
     async def scenario(world: World) -> None:
         world.small()
         relay = world.relay()
@@ -502,7 +502,7 @@ def test_a_broker_of_another_chain_ends_the_relay() -> None:
     run(scenario)
 
 
-def test_both_ends_may_be_away_for_a_while() -> None:
+def test_both_ends_can_disconnect() -> None:
     async def scenario(world: World) -> None:
         relay = world.relay()
 
@@ -526,7 +526,7 @@ def test_both_ends_may_be_away_for_a_while() -> None:
     run(scenario)
 
 
-def test_numbers_of_a_relay() -> None:
+def test_counters_of_a_relay() -> None:
     now = 100.0
     counters = RelayCounters(lambda: 1000.0, lambda: now)
     for block_id in ("aa", "bb", "bb", "bb"):
@@ -542,7 +542,7 @@ def test_numbers_of_a_relay() -> None:
     assert counters.succeeded == now
 
 
-def test_numbers_are_served() -> None:
+def test_counters_are_served_over_http() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

@@ -78,7 +78,7 @@ def test_amounts_are_numbers_with_their_symbols() -> None:
     }
 
 
-def test_authorities_are_structs_and_null_where_they_are_not_set() -> None:
+def test_authorities_are_structs_or_null() -> None:
     found = row(AccountUpdate(account="alice", owner=key_authority(NULL_KEY)))
     key = public_key_text(NULL_KEY, SPEC.key_prefix)
     assert found["owner"] == {"weight_threshold": 1, "account_auths": [], "key_auths": [(key, 1)]}
@@ -88,23 +88,23 @@ def test_authorities_are_structs_and_null_where_they_are_not_set() -> None:
     assert flat["active"] is None
 
 
-def test_bytes_that_are_no_text_become_the_replacement_character() -> None:
+def test_invalid_utf8_becomes_the_replacement_character() -> None:
     assert row(Comment(body="a\udc80b", title="ä"))["body"] == "a�b"
     assert row(Comment(body="a\udc80b", title="ä"))["title"] == "ä"
 
 
-def test_beneficiaries_stand_beside_the_extensions() -> None:
+def test_beneficiaries_have_their_own_column() -> None:
     found = row(CommentOptions(author="alice", extensions=(CommentPayoutBeneficiaries((Beneficiary("bob", 100),)),)))
     assert found["beneficiaries"] == [{"account": "bob", "weight": 100}]
     assert found["extensions"].startswith('[{"type":"comment_payout_beneficiaries"')
     assert found["percent_steem_dollars"] == 10_000
 
 
-def test_numbers_of_64_bits_without_a_sign_fit() -> None:
+def test_unsigned_64_bit_numbers_fit() -> None:
     assert row(Pow(nonce=(1 << 64) - 1))["nonce"] == Decimal((1 << 64) - 1)
 
 
-def test_times_are_points_of_time() -> None:
+def test_times_are_timestamps() -> None:
     from state.operations.market import LimitOrderCreate
 
     assert row(LimitOrderCreate(expiration=(1 << 32) - 1))["expiration"] == datetime(2106, 2, 7, 6, 28, 15, tzinfo=UTC)

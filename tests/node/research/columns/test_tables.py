@@ -39,7 +39,7 @@ def test_every_table_has_rows_of_plain_columns(chain: Chain, is_flat: bool) -> N
         assert not is_flat or not any(pa.types.is_nested(field.type) for field in rows.schema), name
 
 
-def test_money_times_and_keys(chain: Chain) -> None:
+def test_amounts_times_and_keys_have_their_own_types(chain: Chain) -> None:
     first = rows_of(chain.state, "accounts").whole().to_pylist()[-1]
     row = list(chain.state.accounts)[-1]
     assert (first["id"], first["name"], first["balance"], first["balance_symbol"]) == (row.id, row.name, row.balance, "TESTS")
@@ -61,7 +61,7 @@ def test_rows_come_in_batches(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> 
     assert max(sizes) == 4
 
 
-def test_a_table_of_a_plugin_needs_it_and_what_it_uses() -> None:
+def test_a_table_of_a_plugin_needs_its_plugins() -> None:
     assert plugins_for(SPEC, {"accounts"}) == ()
     assert plugins_for(SPEC, {"market_buckets"}) == ("market_history",)
     assert plugins_for(SPEC, {"follow_follows"}) == ("reputation", "follow")
@@ -71,7 +71,7 @@ def test_a_table_of_a_plugin_needs_it_and_what_it_uses() -> None:
         rows_of(new_state(SPEC), "market_buckets")
 
 
-def test_every_table_has_a_name_of_its_own() -> None:
+def test_every_table_has_a_unique_name() -> None:
     state = new_state(SPEC, partial(enable, names=PLUGINS))
     tables = names_of(state)
     assert len({id(table) for table in tables.values()}) == len(tables)

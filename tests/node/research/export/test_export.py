@@ -94,7 +94,7 @@ class Failing(SystemDisk):
 
 
 @pytest.mark.parametrize("renames", [0, 2, 20, 40])
-def test_an_export_that_broke_off_goes_on_to_the_same_bytes(whole: Path, tmp_path: Path, renames: int) -> None:
+def test_an_interrupted_export_resumes_to_the_same_bytes(whole: Path, tmp_path: Path, renames: int) -> None:
     with fails(DiskError):
         exported(wanted(tmp_path, disk=Failing(renames)))
     # Every chunk that has its name is whole.
@@ -104,7 +104,7 @@ def test_an_export_that_broke_off_goes_on_to_the_same_bytes(whole: Path, tmp_pat
     assert contents(tmp_path) == right
 
 
-def test_an_export_that_was_stopped_keeps_the_ranges_that_are_whole(whole: Path, tmp_path: Path) -> None:
+def test_a_stopped_export_keeps_complete_ranges(whole: Path, tmp_path: Path) -> None:
     export = Export(wanted(tmp_path))
 
     async def stopped() -> bool:
@@ -123,7 +123,7 @@ def test_more_blocks_are_added(whole: Path, tmp_path: Path) -> None:
     assert contents(tmp_path) == contents(whole)
 
 
-def test_an_export_goes_on_from_a_snapshot(whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_export_resumes_from_a_snapshot(whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("node.research.export.run.SECONDS_BETWEEN_SNAPSHOTS", 0.0)
     first = exported(wanted(tmp_path, last=79))
     second = exported(wanted(tmp_path))
@@ -146,7 +146,7 @@ def test_a_chunk_that_is_missing_is_written_again(whole: Path, tmp_path: Path) -
     assert contents(tmp_path) == contents(whole)
 
 
-def test_a_part_of_the_blocks(whole: Path, tmp_path: Path) -> None:
+def test_a_range_of_blocks_can_be_exported(whole: Path, tmp_path: Path) -> None:
     part = exported(wanted(tmp_path, first=40, last=79))
     right, found = contents(whole), contents(tmp_path)
     chunks = [name for name in found if name.startswith(("operations/", "blocks/"))]
@@ -195,7 +195,7 @@ def test_other_blocks_are_refused(whole: Path, tmp_path: Path) -> None:
     assert contents(tmp_path) == before
 
 
-def test_unknown_kinds_and_blocks_that_are_not_there_are_refused(tmp_path: Path) -> None:
+def test_unknown_kinds_and_missing_blocks_are_refused(tmp_path: Path) -> None:
     with fails(NodeError):
         Export(wanted(tmp_path, only=("transfr",)))
     with fails(NodeError):
@@ -215,7 +215,7 @@ def test_a_source_without_blocks_is_refused(tmp_path: Path) -> None:
         exported(ExportOptions(spec=load_spec("dev"), source=Path(os.devnull), to=tmp_path))
 
 
-def test_folders_of_somebody_else_are_left_alone(tmp_path: Path) -> None:
+def test_a_foreign_folder_is_left_alone(tmp_path: Path) -> None:
     theirs = tmp_path / "blocks" / "theirs.parquet"
     theirs.parent.mkdir()
     theirs.touch()
@@ -231,7 +231,7 @@ def test_two_exports_do_not_write_into_one_folder(tmp_path: Path) -> None:
         exported(wanted(tmp_path))
 
 
-def test_the_plan_says_what_is_there_and_what_is_to_do(tmp_path: Path) -> None:
+def test_the_plan_lists_done_and_missing_ranges(tmp_path: Path) -> None:
     assert list(Export(wanted(tmp_path)).plan()) == ["blocks 1 to 39: to do", "blocks 40 to 79: to do", "blocks 80 to 105: to do"]
     exported(wanted(tmp_path, last=50))
     lines = list(Export(wanted(tmp_path)).plan())
@@ -240,7 +240,7 @@ def test_the_plan_says_what_is_there_and_what_is_to_do(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("form", "start"), [("csv", b'"block","trx","op","virtual_op","time","trx_id","voter"'), ("jsonl", b'{"block":')])
-def test_lines_of_text(whole: Path, tmp_path: Path, form: str, start: bytes) -> None:
+def test_ranges_can_be_text_files(whole: Path, tmp_path: Path, form: str, start: bytes) -> None:
     exported(wanted(tmp_path, form=form))
     manifest = load(whole, SystemDisk())
     assert manifest is not None

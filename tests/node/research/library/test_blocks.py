@@ -47,12 +47,12 @@ def test_the_chain_is_found_by_the_blocks(sources: dict[str, Path]) -> None:
     assert {open_blocks(sources[form]).chain for form in ("log", "folder")} == {"steem-testnet"}
 
 
-def test_a_part_of_the_blocks(sources: dict[str, Path]) -> None:
+def test_a_range_of_blocks_can_be_read(sources: dict[str, Path]) -> None:
     for path in sources.values():
         assert [block.number for block in open_blocks(path, "steem-testnet", first=40, last=60)] == list(range(40, 61))
 
 
-def test_what_a_block_holds() -> None:
+def test_the_contents_of_a_block() -> None:
     block = next(iter(open_blocks(LOG, first=25)))
     assert (block.number, block.witness, str(block.time), len(block.transactions)) == (25, "initminer", "2020-12-01 00:01:12+00:00", 15)
     trx = block.transactions[1]
@@ -69,7 +69,7 @@ def test_what_a_block_holds() -> None:
 
 
 @pytest.mark.parametrize("form", [True, False], ids=["condenser", "database"])
-def test_json_of_blocks_is_read_again(form: bool, tmp_path: Path) -> None:
+def test_json_of_blocks_can_be_read_back(form: bool, tmp_path: Path) -> None:
     import json
 
     path = tmp_path / "lines"
@@ -77,7 +77,7 @@ def test_json_of_blocks_is_read_again(form: bool, tmp_path: Path) -> None:
     assert [block.id for block in open_blocks(path)] == [block.id for block in open_blocks(LOG)]
 
 
-def test_it_is_closed_at_the_end_and_by_with() -> None:
+def test_files_are_closed_at_the_end_and_by_with() -> None:
     before = len(os.listdir("/proc/self/fd"))
     for _ in open_blocks(LOG):
         pass
@@ -86,7 +86,7 @@ def test_it_is_closed_at_the_end_and_by_with() -> None:
     assert len(os.listdir("/proc/self/fd")) == before
 
 
-def test_it_is_imported_first_and_reads_a_pipe() -> None:
+def test_the_library_can_be_imported_first_and_reads_a_pipe() -> None:
     program = "from node.research.library import open_blocks\nprint(sum(1 for _ in open_blocks('-', 'steem-testnet')))"
     with LOG.open("rb") as log:
         ran = subprocess.run([sys.executable, "-c", program], cwd=ROOT, stdin=log, capture_output=True, text=True, check=True)
@@ -103,13 +103,13 @@ def test_it_is_imported_first_and_reads_a_pipe() -> None:
         ("-", None, UnknownChain),
     ],
 )
-def test_errors_say_what_is_wrong(path: str | Path, chain: str | None, kind: type[DataError]) -> None:
+def test_each_error_has_its_class(path: str | Path, chain: str | None, kind: type[DataError]) -> None:
     with fails(kind) as caught:
         open_blocks(path, chain)
     assert "--" not in str(caught.value)
 
 
-def test_a_torn_file_is_an_error_of_the_iteration(tmp_path: Path) -> None:
+def test_a_torn_file_raises_during_iteration(tmp_path: Path) -> None:
     torn = tmp_path / "log"
     torn.write_bytes(LOG.read_bytes()[:-20])
     found = []

@@ -58,7 +58,7 @@ def test_checks_lead_to_the_same_state() -> None:
 
 
 @pytest.mark.parametrize("form", ["log.gz", "log.zst"])
-def test_packed_files_keep_their_blocks(form: str, tmp_path: Path) -> None:
+def test_compressed_files_keep_their_blocks(form: str, tmp_path: Path) -> None:
     with chain_at(write_as(tmp_path / form, LOG.read_bytes()), 80, "steem-testnet") as chain:
         assert chain.digest == digests(CASE)[80]
         assert chain.call("block_api.get_block", {"block_num": 3})["block"]["block_id"] == chain.block(3).id
@@ -84,7 +84,7 @@ def rows_but_of_the_header(chain: Chain) -> dict[str, list[bytes]]:
 
 @settings(max_examples=5)
 @given(st.data())
-def test_inside_of_a_block_are_its_first_transactions(data: st.DataObject) -> None:
+def test_a_position_in_a_block_includes_its_first_transactions(data: st.DataObject) -> None:
     number = data.draw(st.sampled_from([25, 26, 27, 80]))
     size = len(list(Player(LOG.parent, plugins=()).blocks())[number - 1].transactions)
     count = data.draw(st.integers(0, size))
@@ -93,7 +93,7 @@ def test_inside_of_a_block_are_its_first_transactions(data: st.DataObject) -> No
         assert rows_but_of_the_header(chain._chain) == rows_but_of_the_header(applied_by_hand(number, count))
 
 
-def test_transfers_inside_of_a_block_are_seen() -> None:
+def test_transfers_within_a_block_are_visible() -> None:
     def balance(at: str) -> int:
         found: int = chain_at(LOG, at, "steem-testnet", plugins=()).tables["accounts"]["ada"].balance
         return found
@@ -116,7 +116,7 @@ def data_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(("at", "begins"), [(105, 84), ("85:0", 84), (84, 84), (83, 0), ("84:0", 0), (0, 0)])
-def test_a_snapshot_before_is_the_beginning(at: int | str, begins: int, data_folder: Path) -> None:
+def test_an_earlier_snapshot_is_the_start(at: int | str, begins: int, data_folder: Path) -> None:
     with chain_at(data_folder, at) as chain:
         assert chain._chain.started_at == begins
         if isinstance(at, int):
@@ -125,7 +125,7 @@ def test_a_snapshot_before_is_the_beginning(at: int | str, begins: int, data_fol
             assert chain.block(2).number == 2
 
 
-def test_a_damaged_snapshot_is_passed_over(data_folder: Path, tmp_path: Path) -> None:
+def test_a_damaged_snapshot_is_skipped(data_folder: Path, tmp_path: Path) -> None:
     damaged = tmp_path / "data"
     shutil.copytree(data_folder, damaged)
     (path,) = folder_of(damaged).iterdir()
@@ -137,7 +137,7 @@ def test_a_damaged_snapshot_is_passed_over(data_folder: Path, tmp_path: Path) ->
     assert [each.name for each in folder_of(damaged).iterdir()] == [path.name], "nothing is written into the folder"
 
 
-def test_changes_by_hand_are_not_left_out_silently(data_folder: Path, tmp_path: Path) -> None:
+def test_a_folder_with_edits_is_refused(data_folder: Path, tmp_path: Path) -> None:
     edited = tmp_path / "data"
     shutil.copytree(data_folder, edited)
     (edited / "edits").touch()
@@ -158,7 +158,7 @@ def test_calls_answer_as_the_reference_did() -> None:
     assert len(asked) > 5
 
 
-def test_no_method_that_is_served_can_change_the_chain() -> None:
+def test_served_methods_can_not_change_the_chain() -> None:
     asking = {name for name, method in METHODS.items() if is_asking(method)}
     assert {"condenser_api.get_accounts", "database_api.find_accounts", "bridge.get_post", "block_api.get_block"} <= asking
     assert not [name for name in asking if "broadcast" in name or METHODS[name].waits]
@@ -209,12 +209,12 @@ def test_genesis_has_no_block() -> None:
         (True, InvalidPosition),
     ],
 )
-def test_moments_that_are_not(at: int | str, kind: type[DataError]) -> None:
+def test_invalid_positions_are_refused(at: int | str, kind: type[DataError]) -> None:
     with fails(kind):
         chain_at(LOG, at, "steem-testnet", plugins=())
 
 
-def test_the_end_is_known_of_packed_files_too(tmp_path: Path) -> None:
+def test_the_end_of_a_compressed_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(BeyondEnd) as caught:
         chain_at(write_as(tmp_path / "log.gz", LOG.read_bytes()), 500, "steem-testnet", plugins=())
     assert (caught.value.number, caught.value.last) == (500, LAST)
@@ -225,7 +225,7 @@ def test_the_right_chain_is_named() -> None:
         chain_at(LOG, 5, "dev")
 
 
-def test_blocks_without_a_beginning_say_what_they_need(tmp_path: Path) -> None:
+def test_blocks_without_a_beginning_are_refused(tmp_path: Path) -> None:
     lines = json_lines(case_wire(), [each for each in Player(LOG.parent).blocks() if each.number > 50])
     with fails(RefusedBlock):
         chain_at(write_as(tmp_path / "late", lines), 60, "steem-testnet")

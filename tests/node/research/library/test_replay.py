@@ -65,7 +65,7 @@ def test_operations_are_those_of_the_history(case: str) -> None:
     assert seen > LAST
 
 
-def test_a_part_is_replayed_and_the_rest_is_silent() -> None:
+def test_only_the_requested_blocks_are_yielded() -> None:
     whole = list(replayed(LOG, "steem-testnet"))
     part = list(replayed(LOG, "steem-testnet", first=80, last=82))
     assert [step.block.number for step in part] == [80, 81, 82]
@@ -93,7 +93,7 @@ def test_operations_are_collected_as_columns() -> None:
         replayed(LOG, "steem-testnet").collect("votes")
 
 
-def test_memory_is_bounded_where_blocks_can_not_be_read_again(tmp_path: Path) -> None:
+def test_memory_is_bounded_for_compressed_files(tmp_path: Path) -> None:
     with replayed(write_as(tmp_path / "log.gz", LOG.read_bytes()), "steem-testnet") as chain:
         settled = chain._chain.irreversible_blocks
         most = max(len(settled.blocks_in_memory) for _ in chain)
@@ -107,7 +107,7 @@ def test_without_changes_none_are_read() -> None:
     assert not any(step.changes for step in replayed(LOG, "steem-testnet", has_changes=False))
 
 
-def test_what_cannot_be_read_is_an_error_at_its_place(tmp_path: Path) -> None:
+def test_an_unreadable_block_raises_at_its_position(tmp_path: Path) -> None:
     torn = tmp_path / "log"
     torn.write_bytes(LOG.read_bytes()[:-20])
     found = []

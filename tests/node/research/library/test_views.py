@@ -59,7 +59,7 @@ def test_no_value_of_a_row_can_be_changed(case: str) -> None:
             assert [name for name in view.fields if changeable(getattr(row, name))] == [], view.name
 
 
-def test_nothing_is_written_through_a_view() -> None:
+def test_views_are_read_only() -> None:
     before, accounts = chain().digest, chain().tables["accounts"]
     row = accounts["ada"]
     with pytest.raises(AttributeError):
@@ -104,13 +104,13 @@ def test_ranges_of_an_order(bounds: tuple[str, str]) -> None:
     assert [row.name for row in by_name.equal(low)] == [name for name in names if name == low]
 
 
-def test_descending_orders_take_values_as_they_are() -> None:
+def test_descending_orders_take_plain_values() -> None:
     by_votes = chain().tables["witnesses"].by_vote_name
     votes = [(row.votes, row.owner) for row in by_votes]
     assert votes == sorted(votes, key=lambda each: (-each[0], each[1]))
 
 
-def test_rows_are_found_by_the_unique_index_with_so_many_fields() -> None:
+def test_rows_are_found_by_the_unique_index_with_that_many_fields() -> None:
     tables = chain().tables
     post = next(iter(tables["comments"]))
     assert tables["accounts"]["ada"].name == "ada"
@@ -141,7 +141,7 @@ def test_arrow_has_every_row(case: str) -> None:
         assert sum(batch.num_rows for batch in view.batches()) == len(table)
 
 
-def test_frames_keep_whole_numbers() -> None:
+def test_frames_keep_integers() -> None:
     frame = chain().tables["accounts"].frame()
     assert list(frame["name"]) == [row.name for row in chain().tables["accounts"]]
     assert frame.set_index("name")["balance"]["ada"] == 100_000

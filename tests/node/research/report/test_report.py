@@ -78,7 +78,7 @@ def test_operations_and_transactions_are_all_counted(workload: tuple[Path, Expor
     assert sum(column(parts["trades"], "Trades")) == connection.execute("SELECT count(*) FROM fill_order").fetchone()[0]
 
 
-def test_a_report_up_to_a_block_says_nothing_of_later_ones(workload: tuple[Path, Export], tmp_path: Path) -> None:
+def test_a_report_up_to_a_block_excludes_later_blocks(workload: tuple[Path, Export], tmp_path: Path) -> None:
     connection = open_export(workload[0])
     span = span_of(connection, 100)
     found = {part.picture.key: part for part in answers(connection, read_manifest(workload[0]), span)}
@@ -89,7 +89,7 @@ def test_a_report_up_to_a_block_says_nothing_of_later_ones(workload: tuple[Path,
             span_of(connection, at)
 
 
-def test_a_file_is_reported_as_its_export_is(spec: ChainSpec, tmp_path: Path) -> None:
+def test_a_report_of_a_file_is_reproducible(spec: ChainSpec, tmp_path: Path) -> None:
     pages = []
     for name in ("first.html", "second.html"):
         assert report(WORKLOAD, spec, tmp_path / name, at=60, skip_flags=TRUSTED) == 0
@@ -106,7 +106,7 @@ def test_a_file_is_reported_as_its_export_is(spec: ChainSpec, tmp_path: Path) ->
     assert all(f'<div id="{key}">' in pages[0] for key in numbers)
 
 
-def test_a_pipe_is_reported_as_the_file_in_it(spec: ChainSpec, tmp_path: Path) -> None:
+def test_a_report_of_a_pipe_equals_that_of_its_file(spec: ChainSpec, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     writer = Thread(target=lambda: pipe.write_bytes(WORKLOAD.read_bytes()))
@@ -117,7 +117,7 @@ def test_a_pipe_is_reported_as_the_file_in_it(spec: ChainSpec, tmp_path: Path) -
     assert (tmp_path / "piped.html").read_bytes() == (tmp_path / "read.html").read_bytes()
 
 
-def test_what_an_export_has_not_is_said(workload: tuple[Path, Export], spec: ChainSpec, tmp_path: Path) -> None:
+def test_a_report_names_missing_tables(workload: tuple[Path, Export], spec: ChainSpec, tmp_path: Path) -> None:
     picture = PICTURES[-1]
     assert "Not in this export: accounts." in part_text(PictureData(picture, missing="accounts"))
     assert "There was nothing of this." in part_text(PictureData(picture))
@@ -125,7 +125,7 @@ def test_what_an_export_has_not_is_said(workload: tuple[Path, Export], spec: Cha
         report(WORKLOAD, spec, tmp_path / "no" / "report.html", at=1)
 
 
-def test_texts_of_strangers_stay_texts() -> None:
+def test_markup_in_texts_is_escaped() -> None:
     evil = "</script><script>alert(1)</script>"
     picture = Picture(
         key="x", title=evil, text=evil, needs=(), query="", titles=(evil, "n"), series=PICTURES[0].series[:0], is_by_block=False
@@ -135,13 +135,13 @@ def test_texts_of_strangers_stay_texts() -> None:
     assert "&lt;script&gt;" in text
 
 
-def test_the_script_holds_all_that_it_needs() -> None:
+def test_the_script_loads_nothing() -> None:
     text = script_text()
     assert not re.search(r'(?:from|import\() ?"/', text)
     assert not re.search(r"\bfetch\(|WebSocket", text)
 
 
-def test_periods_without_anything_are_zero() -> None:
+def test_empty_periods_are_zero() -> None:
     from node.research.report.queries import Span
 
     span = Span(first=1, last=9, begin=0, end=0, width=3)

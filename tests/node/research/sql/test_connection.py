@@ -39,7 +39,7 @@ def test_all_operations_are_one_view(workload: Exported) -> None:
     assert counted == [{"n": sum(len(transaction.operations) for block in workload.blocks for transaction in block.transactions)}]
 
 
-def test_tables_are_those_of_the_end_and_with_at_of_each_block(workload: Exported) -> None:
+def test_tables_hold_the_last_block_and_with_at_each_block(workload: Exported) -> None:
     assert workload.rows("SELECT count(*) AS n FROM accounts") == [{"n": len(workload.state.accounts)}]
     assert [row["at_block"] for row in workload.rows("SELECT at_block FROM global_properties_at ORDER BY 1")] == [50, 100, 150, 155]
 
@@ -51,11 +51,11 @@ def test_the_chain_is_named(workload: Exported) -> None:
 
 
 @pytest.mark.parametrize("raw", [0, 1, 999, 10**9, 123_456_789_012, 95_832_978_796_820, -1, -5_000_000_000, -(10**15), 2**63 - 1])
-def test_reputations_are_those_that_people_know(workload: Exported, raw: int) -> None:
+def test_reputations_are_shown_as_scores(workload: Exported, raw: int) -> None:
     assert workload.rows(f"SELECT reputation(CAST({raw} AS BIGINT)) AS n") == [{"n": shown_reputation(raw)}]
 
 
-def test_vests_are_worth_what_the_newest_price_up_to_a_block_says(workload: Exported) -> None:
+def test_vests_are_converted_at_the_price_of_a_block(workload: Exported) -> None:
     props = workload.state.props
     worth = 10**12 * props.total_vesting_fund_coin // props.total_vesting_shares
     rows = workload.rows("SELECT coin_of_vests(1000000000000, 155) AS last, coin_of_vests(1, 49) AS early")
@@ -79,7 +79,7 @@ def test_vests_are_worth_what_the_newest_price_up_to_a_block_says(workload: Expo
         ("seconds_between(TIMESTAMP '2020-01-01 00:00:00', TIMESTAMP '2020-01-01 00:01:30')", "90"),
     ],
 )
-def test_macros(workload: Exported, expression: str, text: str | None) -> None:
+def test_macros_compute_their_values(workload: Exported, expression: str, text: str | None) -> None:
     assert workload.rows(f"SELECT CAST({expression} AS STRING) AS n") == [{"n": text}]
 
 
@@ -106,12 +106,12 @@ def test_a_folder_without_an_export_is_refused(tmp_path: Path) -> None:
         open_export(tmp_path)
 
 
-def test_memory_is_an_amount(workload: Exported) -> None:
+def test_memory_must_be_an_amount(workload: Exported) -> None:
     with fails(NodeError):
         open_export(workload.folder, memory="much")
 
 
-def test_what_does_not_fit_goes_into_temporary_files(workload: Exported, tmp_path: Path) -> None:
+def test_large_queries_use_temporary_files(workload: Exported, tmp_path: Path) -> None:
     connection = open_export(workload.folder, memory="40MB", threads=1, temporary=tmp_path)
     assert connection.sql("SELECT count(*) FROM (SELECT DISTINCT range, range * 7 FROM range(1000000))").fetchall() == [(1_000_000,)]
     connection.close()

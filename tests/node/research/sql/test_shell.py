@@ -23,12 +23,12 @@ def typed(workload: Exported, *lines: str) -> int:
     return Shell(workload.connection, read=read).run()
 
 
-def test_a_statement_may_have_several_lines(workload: Exported, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_statement_can_have_several_lines(workload: Exported, capsys: pytest.CaptureFixture[str]) -> None:
     assert typed(workload, "SELECT count(*) AS n", "", "FROM vote;") == 0
     assert capsys.readouterr().out.split() == ["n", "876"]
 
 
-def test_an_error_does_not_end_it(workload: Exported, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_error_does_not_end_the_shell(workload: Exported, capsys: pytest.CaptureFixture[str]) -> None:
     typed(workload, "SELEC 1;", "SELECT * FROM nothing;", "COPY vote TO 'x';", ".nothing", ".mode xml", "SELECT 7 AS n;")
     done = capsys.readouterr()
     assert done.out.split() == ["n", "7"]
@@ -38,7 +38,7 @@ def test_an_error_does_not_end_it(workload: Exported, capsys: pytest.CaptureFixt
     assert "unknown command .nothing. The commands are .tables" in done.err
 
 
-def test_commands(workload: Exported, capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands_are_run(workload: Exported, capsys: pytest.CaptureFixture[str]) -> None:
     typed(workload, ".tables global", ".schema chain", ".macros", ".help", ".mode csv", "SELECT 1 AS a, 'x,y' AS b;", ".quit", "SELECT 99;")
     out = capsys.readouterr().out
     assert "global_properties_at" in out
@@ -48,7 +48,7 @@ def test_commands(workload: Exported, capsys: pytest.CaptureFixture[str]) -> Non
 
 
 @pytest.mark.parametrize("what", ["count(*)", "a.range"])
-def test_ctrl_c_ends_the_query_and_not_the_prompt(workload: Exported, capsys: pytest.CaptureFixture[str], what: str) -> None:
+def test_ctrl_c_ends_only_the_query(workload: Exported, capsys: pytest.CaptureFixture[str], what: str) -> None:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
     timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
@@ -66,6 +66,6 @@ def test_where_a_statement_ends(text: str, whole: bool) -> None:
     assert is_whole(text) is whole
 
 
-def test_a_long_answer_says_that_there_is_more(workload: Exported, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_cut_answer_is_marked(workload: Exported, capsys: pytest.CaptureFixture[str]) -> None:
     answer(workload.connection, "SELECT block FROM vote", "table", 3)
     assert capsys.readouterr().out.splitlines()[-1] == "the first 3 rows (all rows: --rows 0, --csv or --json)"

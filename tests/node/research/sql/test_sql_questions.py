@@ -224,5 +224,5 @@ def test_an_answer_agrees_with_the_chain(name: str, workload: Exported) -> None:
     CHECKS[name](rows, workload)
 
 
-def test_every_question_is_worked_out() -> None:
+def test_every_question_has_a_check() -> None:
     assert QUESTIONS.keys() == CHECKS.keys()

@@ -20,7 +20,7 @@ from tests.helpers.golden import fails
         ("struct<a: int64, b: map<string, int32>>", "STRUCT(a BIGINT, b MAP(VARCHAR, INTEGER))", "STRUCT<a: BIGINT, b: MAP<STRING, INT>>"),
     ],
 )
-def test_a_type_in_both(arrow: str, duckdb: str, spark: str) -> None:
+def test_a_type_in_both_dialects(arrow: str, duckdb: str, spark: str) -> None:
     assert (sql_type(arrow, DUCKDB), sql_type(arrow, SPARK)) == (duckdb, spark)
 
 
