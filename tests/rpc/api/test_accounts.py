@@ -29,7 +29,7 @@ def names(accounts: list[dict[str, str]]) -> list[str]:
     return [account["name"] for account in accounts]
 
 
-def test_find_accounts_keeps_the_order_and_leaves_out_who_is_unknown(api: ApiChain) -> None:
+def test_find_accounts_keeps_the_order_and_skips_unknown_names(api: ApiChain) -> None:
     found = api.call("database_api.find_accounts", accounts=["carol", "nobody", "alice", "carol"])["accounts"]
     assert names(found) == ["carol", "alice", "carol"]
     assert found[1]["balance"] == {"amount": "1500", "precision": 3, "nai": "@@000000021"}
@@ -56,11 +56,11 @@ def test_find_accounts_takes_a_thousand_names(api: ApiChain) -> None:
     assert api.refused("database_api.find_accounts", accounts=["alice"] * 1001) == (-32003, limit)
 
 
-def test_a_client_may_ask_for_a_thousand_accounts(api: ApiChain) -> None:
+def test_a_client_can_ask_for_a_thousand_accounts(api: ApiChain) -> None:
     assert len(api.call("condenser_api.get_accounts", ["alice", "carol"] * 500, local=False)) == 1000
 
 
-def test_texts_and_members_of_authorities_count(api: ApiChain) -> None:
+def test_texts_and_authority_members_count_as_work(api: ApiChain) -> None:
     state, spent = api.state, list[int]()
     many = Authority(1, (), tuple((bytes((2, number)) * 16 + b"k", 1) for number in range(40)))
     state.account_authorities.modify(state.account_authorities.by_account.find("bob"), posting=many)
@@ -75,7 +75,7 @@ def test_texts_and_members_of_authorities_count(api: ApiChain) -> None:
         api.call("condenser_api.get_accounts", ["carol"] * 500, local=False)
 
 
-def test_find_accounts_wants_a_list(api: ApiChain) -> None:
+def test_find_accounts_requires_a_list(api: ApiChain) -> None:
     assert api.refused("database_api.find_accounts", accounts="alice") == (-32000, "Bad Cast:Invalid cast from string_type to Array")
 
 
@@ -113,7 +113,7 @@ def test_voting_power_is_that_of_the_last_vote(api: ApiChain) -> None:
     assert power(voting_mana=5, voting_mana_time=hardfork_20, delegated_vesting_shares=1000) == 0
 
 
-def test_lookup_account_names_tells_who_is_unknown(api: ApiChain) -> None:
+def test_lookup_account_names_shows_unknown_accounts_as_null(api: ApiChain) -> None:
     alice, nobody = api.call("condenser_api.lookup_account_names", ["alice", "nobody"])
     assert (alice["name"], nobody) == ("alice", None)
     assert "vesting_balance" not in alice
@@ -168,7 +168,7 @@ def test_list_accounts_refuses(api: ApiChain) -> None:
     assert refused(start="alice", limit=1, order="by_proxy") == (-32000, "Bad Cast:Invalid cast from string_type to Array")
 
 
-def test_what_only_refuses(api: ApiChain) -> None:
+def test_methods_that_are_always_refused(api: ApiChain) -> None:
     text = "Assert Exception:false: condenser_api::get_account_references --- Needs to be refactored for Coin."
     assert api.refused("condenser_api.get_account_references", 4) == (-32003, text)
     missing = "Assert Exception:method_itr != api_itr->second.end(): Could not find method get_account_bandwidth"

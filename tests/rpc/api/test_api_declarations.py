@@ -139,7 +139,7 @@ def test_orders(name: str) -> None:
         ("follow_api.get_followers", {"type": "foe"}, "type"),
     ],
 )
-def test_what_is_wrong_with_an_argument_names_it(name: str, params: Any, parameter: str) -> None:
+def test_an_argument_error_names_its_parameter(name: str, params: Any, parameter: str) -> None:
     request: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": name, "params": params}
     answer = json.loads(ApiChain().answer(json.dumps(request).encode()))
     assert answer["error"]["data"]["parameter"] == parameter

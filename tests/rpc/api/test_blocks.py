@@ -60,14 +60,14 @@ def test_a_header_is_the_start_of_its_block(api: ApiChain) -> None:
 
 
 @pytest.mark.parametrize("number", [0, 4, 2**32 - 1])
-def test_no_block_has_this_number(api: ApiChain, number: int) -> None:
+def test_an_unknown_block_number_gives_null(api: ApiChain, number: int) -> None:
     assert api.call("block_api.get_block", block_num=number) == {"block": None}
     assert api.call("block_api.get_block_header", block_num=number) is None
     assert api.call("condenser_api.get_block", number) is None
     assert api.call("condenser_api.get_block_header", number) is None
 
 
-def test_the_number_may_be_left_out_or_a_text(api: ApiChain) -> None:
+def test_the_number_can_be_omitted_or_a_text(api: ApiChain) -> None:
     assert api.call("block_api.get_block") == {"block": None}
     assert api.call("condenser_api.get_block", "3")["block_id"] == api.state.props.head_block_id.hex()
     assert api.call("condenser_api.get_block", 2**32 + 3)["block_id"] == api.state.props.head_block_id.hex()
@@ -81,5 +81,5 @@ def test_old_blocks_stay(api: ApiChain) -> None:
     assert api.call("condenser_api.get_block", 3) == before
 
 
-def test_a_block_that_nobody_signed_shows_the_null_key() -> None:
+def test_an_unsigned_block_shows_the_null_key() -> None:
     assert block_signer(bytes(65), bytes(32)) == NULL_KEY

@@ -49,7 +49,7 @@ def test_a_transaction_waits_for_a_block(api: ApiChain, method: str) -> None:
 
 
 @pytest.mark.parametrize("method", PUSH)
-def test_what_the_chain_refuses_is_a_server_error(api: ApiChain, method: str) -> None:
+def test_a_refusal_of_the_chain_is_a_server_error(api: ApiChain, method: str) -> None:
     unsigned = "missing required active authority:Missing Active Authority initminer"
 
     def refused(trx: SignedTransaction) -> tuple[int, str]:
@@ -63,14 +63,14 @@ def test_what_the_chain_refuses_is_a_server_error(api: ApiChain, method: str) ->
     assert balance(api) == 0
 
 
-def test_what_cannot_be_read_is_refused_before_it_is_pushed(api: ApiChain) -> None:
+def test_an_undecodable_transaction_is_refused_before_it_is_pushed(api: ApiChain) -> None:
     shown = api.wire.transaction_to_json(transfer(api), legacy=True)
     shown["operations"][0][1]["amount"] = "1.0 COIN"
     code, message = api.refused("condenser_api.broadcast_transaction", shown)
     assert (code, message.split(":")[-1]) == (-32003, " Incorrect decimal places")
 
 
-def test_an_old_head(api: ApiChain) -> None:
+def test_the_age_of_the_head_can_be_limited(api: ApiChain) -> None:
     """The head may be as old as max_block_age says, not older; a negative age is any."""
     api.now = api.state.head_time + 11
     trx = api.wire.transaction_to_json(transfer(api))
@@ -92,7 +92,7 @@ def test_waiting_for_the_block(api: ApiChain, method: str) -> None:
     assert balance(api) == 1000
 
 
-def test_blocks_come_in(api: ApiChain) -> None:
+def test_blocks_are_pushed_in_both_groups(api: ApiChain) -> None:
     other = ApiChain()
     shown = [api.call("block_api.get_block", block_num=number)["block"] for number in (1, 2)]
     assert other.call("network_broadcast_api.broadcast_block", block=shown[0]) == {}

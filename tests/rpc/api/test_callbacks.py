@@ -30,7 +30,7 @@ async def test_callbacks_are_set_and_ended(world: PushClients, group: str) -> No
     assert world.hub.count == 0
 
 
-async def test_a_session_as_clients_of_graphene_hold_it(world: PushClients) -> None:
+async def test_a_session_of_a_graphene_client(world: PushClients) -> None:
     session = world.session()
 
     def call(*params: Any) -> Any:
@@ -49,7 +49,7 @@ async def test_a_session_as_clients_of_graphene_hold_it(world: PushClients) -> N
     assert session.size == 0
 
 
-def test_all_older_apis_have_a_number(world: PushClients) -> None:
+def test_every_older_api_has_a_number(world: PushClients) -> None:
     session = world.session()
     for name in (*APIS, *OTHER_APIS):
         assert world.call(session, "login_api.get_api_by_name", {"api": name})["result"] == APIS.get(name, OTHER)
@@ -57,7 +57,7 @@ def test_all_older_apis_have_a_number(world: PushClients) -> None:
     assert world.call(session, "login_api.login", {"user": "a", "password": "b"})["result"] is True
 
 
-def test_over_http_everything_is_as_on_the_reference(world: PushClients) -> None:
+def test_over_http_callbacks_are_refused_as_by_the_reference(world: PushClients) -> None:
     for name in CALLBACKS:
         error = world.call(None, f"condenser_api.{name}", [1])["error"]
         assert error["message"] == f"Assert Exception:method_itr != api_itr->second.end(): Could not find method {name}"

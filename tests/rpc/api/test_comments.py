@@ -125,9 +125,7 @@ TEXT_CAST = "Bad Cast:Invalid cast from array_type to string"
         ("by_permlink", [NO_TEXT, {}], TEXT_CAST),
     ],
 )
-def test_of_several_wrong_members_the_one_that_the_reference_reads_first_is_refused(
-    api: ApiChain, order: str, start: list[Any], text: str
-) -> None:
+def test_the_first_invalid_member_in_the_order_of_the_reference_is_refused(api: ApiChain, order: str, start: list[Any], text: str) -> None:
     assert api.refused("database_api.list_comments", start=start, order=order)[1].startswith(text)
 
 

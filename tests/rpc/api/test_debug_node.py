@@ -46,7 +46,7 @@ def test_slots_are_missed_before_each_block(api: ApiChain) -> None:
     assert api.state.head_time == time + 2 * 5 * 3
 
 
-def test_nothing_to_make(api: ApiChain) -> None:
+def test_invalid_requests_make_no_blocks(api: ApiChain) -> None:
     assert generated(api, count=0) == generated(api) == generated(api, debug_key="", count=3) == 0
     code, message = api.refused("debug_node_api.debug_generate_blocks", debug_key="no key", count=1)
     assert (code, message) == (-32003, "Assert Exception:private_key.valid(): unable to parse private key")
@@ -67,7 +67,7 @@ def test_the_witness_is_given_the_key(api: ApiChain) -> None:
 @pytest.mark.parametrize(
     ("count", "missed"), [(1, 4_294_967_295), (1, 900_000_000), (1000, 900_000), (2, 447_167_082), (BLOCKS_MAX, 4_294_967_295)]
 )
-def test_a_leap_beyond_the_end_of_time_changes_nothing(api: ApiChain, count: int, missed: int) -> None:
+def test_a_time_jump_beyond_the_maximum_changes_nothing(api: ApiChain, count: int, missed: int) -> None:
     time = api.state.head_time
     code, message = api.refused("debug_node_api.debug_generate_blocks", debug_key=WIF, count=count, miss_blocks=missed)
     slots = (GENERATED_TIME_MAX - time) // 3
@@ -90,7 +90,7 @@ def test_the_last_slot_can_be_reached(api: ApiChain) -> None:
 
 
 @pytest.mark.parametrize("skip", [*(1 << bit for bit in range(14)), Skip.FORK_DB | Skip.WITNESS_SIGNATURE, 4_294_967_295])
-def test_a_chain_goes_on_whatever_was_skipped(api: ApiChain, skip: int) -> None:
+def test_blocks_follow_a_block_with_skipped_checks(api: ApiChain, skip: int) -> None:
     """As blocks of others do as well: the next one links to the last, is signed, and the last one can be applied again."""
     api.chain.push_transaction(api.transaction(TRANSFER, signers=(INIT_SECRET,)))
     assert generated(api, count=2, skip=skip) == 2
@@ -105,7 +105,7 @@ def test_a_chain_goes_on_whatever_was_skipped(api: ApiChain, skip: int) -> None:
     assert api.state.props.head_block_number == 8
 
 
-def test_a_head_that_was_accepted_with_skipped_checks_is_not_lost(api: ApiChain) -> None:
+def test_a_head_with_skipped_checks_survives_edits(api: ApiChain) -> None:
     """Changing the head applies it again, without the checks that it was accepted without."""
     api.chain.push_transaction(api.transaction(TRANSFER), Skip.AUTHORITY_CHECK)
     assert generated(api, count=1, skip=Skip.AUTHORITY_CHECK) == 1
@@ -145,7 +145,7 @@ def test_blocks_from_a_file(api: ApiChain) -> None:
     assert api.processor.files == [("/some/file", 7, Skip.NOTHING), ("/some/file", 2, Skip.VALIDATE_INVARIANTS)]
 
 
-def test_pop_block_tells_the_head_and_leaves_it(api: ApiChain) -> None:
+def test_pop_block_returns_the_head_and_keeps_it(api: ApiChain) -> None:
     assert api.call("debug_node_api.debug_pop_block") == api.call("block_api.get_block", block_num=2)
     assert api.state.props.head_block_number == 2
     assert ApiChain().call("debug_node_api.debug_pop_block") == {}
@@ -168,7 +168,7 @@ def test_the_schema_is_empty(api: ApiChain) -> None:
     assert api.call("debug_node_api.debug_get_json_schema") == {"schema": ""}
 
 
-def test_others_do_not_see_it(api: ApiChain) -> None:
+def test_remote_clients_can_not_call_debug_node_api(api: ApiChain) -> None:
     with pytest.raises(Refusal, match="Could not find API debug_node_api") as refusal:
         api.call("debug_node_api.debug_pop_block", local=False)
     assert refusal.value.code == -32002

@@ -73,7 +73,7 @@ ORDERS = [
 ]
 
 
-def test_the_orders_are_all_that_there_are() -> None:
+def test_every_order_is_tested() -> None:
     assert [method for method, _ in ORDERS] == BY_TAG
 
 
@@ -106,7 +106,7 @@ def test_bodies_are_cut_between_characters(api: ApiChain, group: str, size: int,
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_a_list_begins_at_a_discussion_or_below_a_parent(api: ApiChain, group: str) -> None:
+def test_a_list_starts_at_a_discussion_or_below_a_parent(api: ApiChain, group: str) -> None:
     def created(**query: Any) -> list[str]:
         return names(ask(api, group, "get_discussions_by_created", tag="art", limit=10, **query))
 
@@ -136,7 +136,7 @@ def test_promoted_posts(api: ApiChain, group: str) -> None:
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_payouts_that_are_long_overdue_are_not_listed(api: ApiChain, group: str) -> None:
+def test_overdue_payouts_are_not_listed(api: ApiChain, group: str) -> None:
     first = api.state.comments.by_permlink.find("alice", "one").cashout_time
     move_to(api.state, first + 3600)
     assert names(ask(api, group, "get_discussions_by_cashout", tag="art", limit=10)) == ["one", "two"]
@@ -145,7 +145,7 @@ def test_payouts_that_are_long_overdue_are_not_listed(api: ApiChain, group: str)
 
 
 @pytest.mark.parametrize("method", BY_TAG + BY_ACCOUNT)
-def test_what_queries_may_not_ask_for(api: ApiChain, method: str) -> None:
+def test_invalid_queries_are_refused(api: ApiChain, method: str) -> None:
     limit = (-32003, "Assert Exception:limit <= 100: ")
     assert api.refused(f"condenser_api.{method}", {"tag": "alice", "limit": 101}) == limit
     assert api.refused(f"tags_api.{method}", tag="alice", limit=101) == limit

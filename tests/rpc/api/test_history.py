@@ -54,7 +54,7 @@ def test_history_ends_at_start(api: ApiChain) -> None:
     assert len(api.call("account_history_api.get_account_history", account="alice")["history"]) == 5
 
 
-def test_each_operation_that_is_shown_counts_its_work(api: ApiChain) -> None:
+def test_each_shown_operation_counts_as_work(api: ApiChain) -> None:
     for amount in range(1, 6):
         push(api, amount)
     spent = []
@@ -75,7 +75,7 @@ def test_start_and_limit(api: ApiChain) -> None:
     assert api.refused("condenser_api.get_account_history", "alice", -1)[1].endswith("Expected #s argument(s), was 2")
 
 
-def test_a_pending_operation_and_where_it_comes_to_stand(api: ApiChain) -> None:
+def test_a_pending_operation_and_its_position_in_a_block(api: ApiChain) -> None:
     before = api.state.head_time
     trx = push(api, 7, 8)
     (pending, _) = api.call("condenser_api.get_ops_in_block", 2)[-2:]

@@ -11,7 +11,7 @@ from tests.helpers.fakes import fake_wire
 NAMES = tuple(sorted(METHODS))[:25]
 
 
-def test_the_document_is_made_in_slices_where_others_wait() -> None:
+def test_the_document_is_built_in_chunks_for_incremental_reads() -> None:
     wire, read_mode = fake_wire(), ReadMode()
     made = Document(NAMES, wire)
     slices = 0
@@ -26,7 +26,7 @@ def test_the_document_is_made_in_slices_where_others_wait() -> None:
     assert Document(NAMES, wire).read(read_mode) == found
 
 
-def test_readers_that_wait_for_the_document_together_all_get_it() -> None:
+def test_concurrent_readers_share_the_document() -> None:
     wire, read_mode = fake_wire(), ReadMode()
     made = Document(NAMES, wire)
     waiting = []

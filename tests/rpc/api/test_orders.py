@@ -44,7 +44,7 @@ def test_orders_of_an_account(api: ApiChain) -> None:
     assert api.call("condenser_api.get_open_orders", "nobody") == []
 
 
-def test_all_orders_of_an_account_are_not_too_many(api: ApiChain, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_orders_of_an_account_are_bounded(api: ApiChain, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(database_lists, "WHOLE_LIST_MAX", 1)
     assert [row["orderid"] for row in api.call("condenser_api.get_open_orders", "alice")] == [3]
 

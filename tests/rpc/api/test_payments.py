@@ -115,7 +115,7 @@ def test_list_sbd_conversion_requests(api: ApiChain, order: str, start: list[Any
     assert ids(api.call("database_api.list_sbd_conversion_requests", start=start, order=order)["requests"]) == wanted
 
 
-def test_starts_of_lists_that_are_refused(api: ApiChain) -> None:
+def test_invalid_list_starts_are_refused(api: ApiChain) -> None:
     def refused(method: str, order: str, start: object) -> str:
         return api.refused(f"database_api.{method}", start=start, order=order)[1]
 

@@ -54,7 +54,7 @@ def test_requests(api: ApiChain, records: str, field: str, by_time: str) -> None
     assert api.refused(f"database_api.find_{records}", accounts=["x"] * 1001) == (-32003, limit)
 
 
-def test_what_requests_hold(api: ApiChain) -> None:
+def test_the_fields_of_requests(api: ApiChain) -> None:
     # The names for searches: find_account_recovery_requests, list_account_recovery_requests, find_change_recovery_account_requests,
     # list_change_recovery_account_requests, find_decline_voting_rights_requests, list_decline_voting_rights_requests.
     (recovery,) = api.call("database_api.find_account_recovery_requests", accounts=["alice"])["requests"]
@@ -76,7 +76,7 @@ def test_owner_histories(api: ApiChain) -> None:
     assert api.refused("database_api.list_owner_histories", start="alice") == (-32000, "Bad Cast:Invalid cast from string_type to Array")
 
 
-def test_the_condenser_asks_for_one_account(api: ApiChain) -> None:
+def test_the_condenser_methods_take_one_account(api: ApiChain) -> None:
     assert api.call("condenser_api.get_recovery_request", "bob")["expires"] == "1970-01-01T00:01:30"
     assert api.call("condenser_api.get_recovery_request", "nobody") is None
     found = api.call("condenser_api.get_owner_history", "alice")

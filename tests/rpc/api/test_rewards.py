@@ -60,7 +60,7 @@ def test_payouts_that_cannot_be_simulated(api: ApiChain) -> None:
     assert api.refused(method, curve=[], var1="1") == (-32000, "Bad Cast:Invalid cast from array_type to int64")
 
 
-def test_a_curve_comes_by_its_number_in_any_form(api: ApiChain) -> None:
+def test_a_curve_can_be_given_by_number(api: ApiChain) -> None:
     api.state.reward_funds.insert(
         RewardFund(name="post", reward_balance=1000, recent_claims=600, content_constant=CONTENT_CONSTANT, author_reward_curve=LINEAR)
     )

@@ -116,7 +116,7 @@ def test_verify_signatures_refuses_the_same_key_twice(api: ApiChain) -> None:
     assert reply == (-32000, "duplicate signature included:Duplicate Signature detected")
 
 
-def test_verify_signatures_mixes_up_owner_and_active(api: ApiChain) -> None:
+def test_verify_signatures_exchanges_owner_and_active(api: ApiChain) -> None:
     """As in the reference: what is required of active is looked up in the owner authority, and the other way round."""
     authority = api.state.authority("alice")
     owner = api.state.authority("bob").owner

@@ -14,7 +14,7 @@ def transfer(api: ApiChain, amount: int = 1000) -> SignedTransaction:
     return api.transaction(operation, signers=(INIT_SECRET,))
 
 
-def test_where_a_transaction_is() -> None:
+def test_the_status_of_a_transaction() -> None:
     api = ApiChain(plugins=[TRANSACTION_STATUS.name])
     api.start(2)
     trx = transfer(api)

@@ -48,7 +48,7 @@ def test_a_page_of_delegations(api: ApiChain) -> None:
     assert api.refused("condenser_api.get_vesting_delegations", "alice") == (-32003, text)
 
 
-def test_delegations_on_their_way_back(api: ApiChain) -> None:
+def test_expiring_delegations(api: ApiChain) -> None:
     assert ids(api.call("database_api.find_vesting_delegation_expirations", account="alice")["delegations"]) == [2, 0, 3]
 
     def asked(*arguments: object) -> list[int]:

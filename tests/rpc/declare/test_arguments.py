@@ -55,7 +55,7 @@ WIRE = fake_wire()
         (b"[" + b"{}," * 500 + b"{}]", None),
     ],
 )
-def test_first_value_is_read(body: bytes, value: Any) -> None:
+def test_the_first_json_value_is_read(body: bytes, value: Any) -> None:
     assert value is None or read_json(body) == value
     assert read_json(body) is not None
 
@@ -86,7 +86,7 @@ def test_first_value_is_read(body: bytes, value: Any) -> None:
         (b"[" + b"[]," * (MARKS_MAX // 3) + b"[]]", Refused, "Assert Exception:commas + brackets <= 6000000: The request holds too many"),
     ],
 )
-def test_what_is_no_json_is_refused(body: bytes, error: type[ChainError], text: str) -> None:
+def test_invalid_json_is_refused(body: bytes, error: type[ChainError], text: str) -> None:
     with pytest.raises(error) as caught:
         read_json(body)
     assert str(caught.value).startswith(text)
@@ -156,7 +156,7 @@ Three = Annotated[tuple[AccountName, Text, UInt32], ExactLength("by_x start requ
         (Query, {"coin_only": True, "parent": None}, Query(coin_only=True)),
     ],
 )
-def test_argument_is_converted(annotation: Any, given: Any, value: Any) -> None:
+def test_arguments_are_converted(annotation: Any, given: Any, value: Any) -> None:
     read = argument(annotation, WIRE).read(given)
     assert (read, type(read)) == (value, type(value))
 
@@ -188,7 +188,7 @@ def test_argument_is_converted(annotation: Any, given: Any, value: Any) -> None:
         (SignedTransaction, None, "Bad Cast:Invalid cast from type 'null_type' to Object"),
     ],
 )
-def test_argument_is_refused(annotation: Any, given: Any, text: str) -> None:
+def test_invalid_arguments_are_refused(annotation: Any, given: Any, text: str) -> None:
     with pytest.raises(ChainError) as caught:
         argument(annotation, WIRE).read(given)
     caught.value.context = ""
@@ -208,7 +208,7 @@ def test_transactions_come_sealed() -> None:
         read.read({"operations": [5]})
 
 
-def test_types_that_nothing_reads_are_found_at_the_start() -> None:
+def test_types_without_a_converter_are_refused_at_declaration() -> None:
     with fails(TypeError):
         argument(complex, WIRE)
     with fails(TypeError):
@@ -251,7 +251,7 @@ def test_converters_can_be_added() -> None:
         (b'["' + b"x" * 5000 + b'",18446744073709551616]', "Couldn't parse uint64_tAttempting to parse array []"),
     ],
 )
-def test_integers_beyond_64_bits_are_refused_with_what_they_stand_in(body: bytes, text: str) -> None:
+def test_integers_beyond_64_bits_are_refused_with_their_context(body: bytes, text: str) -> None:
     with pytest.raises(ParseError) as caught:
         read_json(body)
     assert caught.value.message(WIRE.spec.spell) == f"Parse Error:{text}"

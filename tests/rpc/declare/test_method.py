@@ -47,14 +47,14 @@ def declared() -> dict[str, Method]:
         ("a_api.later", {"number": 7}, {"number": 7}),
     ],
 )
-async def test_a_reply_under_its_key(name: str, params: Any, result: Any) -> None:
+async def test_a_reply_is_wrapped_under_its_key(name: str, params: Any, result: Any) -> None:
     service = Service(declared().values(), wire=fake_wire(), state=None)
     reply = service.answer(json.dumps({"jsonrpc": "2.0", "id": 1, "method": name, "params": params}).encode())
     answer = json.loads(reply if isinstance(reply, bytes) else await reply)
     assert answer["result"] == result
 
 
-async def test_a_method_is_told_who_calls() -> None:
+async def test_a_method_receives_its_caller() -> None:
     registry: dict[str, Method] = {}
 
     @method("a_api.who", registry=registry)
@@ -69,7 +69,7 @@ async def test_a_method_is_told_who_calls() -> None:
     assert [parameter.name for parameter in registry["a_api.who"].parameters] == ["number"]
 
 
-def test_the_key_stands_in_signature_and_schema() -> None:
+def test_the_key_is_in_signature_and_schema() -> None:
     registry = declared()
     assert signature(registry["a_api.now"], fake_wire())["ret"] == {"numbers": []}
     assert signature(registry["condenser_api.now"], fake_wire())["ret"] == []
@@ -79,7 +79,7 @@ def test_the_key_stands_in_signature_and_schema() -> None:
     assert schemas["condenser_api.now"] == {"type": "array", "items": number}
 
 
-def test_a_method_is_declared_once_and_says_what_it_does() -> None:
+def test_a_method_is_declared_once_and_has_a_docstring() -> None:
     registry = declared()
     with fails(AssertionError):
 
@@ -111,7 +111,7 @@ def test_the_arguments_of_clients_without_local_rights_have_a_bounded_number_of_
             call({"names": names}, far)
 
 
-def test_the_records_that_a_method_shows_are_counted() -> None:
+def test_encoded_records_count_as_work() -> None:
     state = new_state(load_spec("dev"))
     show = RecordEncoder(state.wire, APPBASE, state.work)
     before = state.work.spent

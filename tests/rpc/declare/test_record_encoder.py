@@ -63,12 +63,12 @@ def test_a_blank_record_has_no_optional_fields() -> None:
     assert blank(Shown, CODECS, True) == {"name": "", "balance": 0, "totals": {"balance": "0.000 TESTS"}, "votes": [], "nothing": []}
 
 
-def test_the_codec_of_a_chain_knows_no_records() -> None:
+def test_the_plain_codec_of_a_chain_ignores_record_marks() -> None:
     dump = ChainCodecs(TESTNET).dumper(Vote)
     assert dump is not None
     assert dump(Vote(voter="bob", weight=7)) == {"voter": "bob", "weight": 7}
 
 
-def test_records_of_a_chain_are_made_once() -> None:
+def test_record_codecs_are_cached() -> None:
     assert record_codecs(TESTNET) is CODECS
     assert CODECS.dumper(Shown) is CODECS.dumper(Shown)

@@ -96,7 +96,7 @@ def called(told: Any) -> Any:
 # ------------------------------------------------------------------ what is told
 
 
-def test_every_method_is_told() -> None:
+def test_every_method_is_described() -> None:
     assert list(described()) == sorted(METHODS)
     assert "rpc.discover" in described()
 
@@ -108,17 +108,17 @@ def test_schemas_are_schemas() -> None:
             Draft7Validator.check_schema(schema)
 
 
-def test_references_lead_somewhere_and_components_are_needed() -> None:
+def test_references_resolve_and_components_are_used() -> None:
     text = json.dumps(whole())
     named = {part.split('"')[0] for part in text.split('"#/components/schemas/')[1:]}
     assert named == set(schemas())
 
 
-def test_every_operation_is_told_in_both_forms() -> None:
+def test_every_operation_is_described_in_both_forms() -> None:
     assert len(schemas()["Operation"]["anyOf"]) == len(schemas()["CondenserOperation"]["anyOf"]) == len(OPERATIONS)
 
 
-def test_examples_are_answered_as_told() -> None:
+def test_examples_are_answered_as_described() -> None:
     for told in with_examples():
         answer = called(told)
         if "error" in answer:
@@ -127,13 +127,13 @@ def test_examples_are_answered_as_told() -> None:
             assert problems(told["result"]["schema"], answer["result"]) == [], told["name"]
 
 
-def test_the_default_result_is_as_told() -> None:
+def test_default_results_match_their_schema() -> None:
     for told in with_examples():
         value = told["examples"][0]["result"]["value"]
         assert value == {} or problems(told["result"]["schema"], value) == [], told["name"]
 
 
-def test_examples_give_what_is_needed() -> None:
+def test_examples_hold_all_arguments() -> None:
     given = [
         (name, member["name"], member["value"])
         for name, told in described().items()
@@ -143,7 +143,7 @@ def test_examples_give_what_is_needed() -> None:
     assert [each for each in given if each[2] is None] == []
 
 
-def test_examples_show_something() -> None:
+def test_examples_return_data() -> None:
     """The checks above would prove little on an empty chain."""
     filled = (
         "condenser_api.get_accounts",
@@ -157,7 +157,7 @@ def test_examples_show_something() -> None:
     assert all(any(called(described()[name])["result"]) for name in filled)
 
 
-def test_a_wrong_reply_is_found() -> None:
+def test_a_wrong_reply_violates_the_schema() -> None:
     accounts = called(described()["database_api.find_accounts"])["result"]
     schema = described()["database_api.find_accounts"]["result"]["schema"]
     del accounts["accounts"][0]["balance"]["nai"]
@@ -183,7 +183,7 @@ class Pair(TypedDict):
     number: NotRequired[int]
 
 
-def test_what_a_declaration_says() -> None:
+def test_the_description_of_a_declaration() -> None:
     registry: dict[str, Method] = {}
 
     @method("condenser_api.pair", plugin="pairs", not_enabled=("_pairs", "no pairs"), registry=registry)
@@ -233,7 +233,7 @@ def test_the_pages_are_fresh() -> None:
     assert [name for name in made if kept[name] != made[name]] == [], "write them again: .venv/bin/python -m bin.docs"
 
 
-def test_links_of_the_pages_lead_somewhere() -> None:
+def test_links_of_the_pages_resolve() -> None:
     made = pages.made()
     places = {f"{name}#{line[3:].lower()}" for name, text in made.items() for line in text.splitlines() if line.startswith("## ")}
     links = {part.split(")")[0] for text in made.values() for part in text.split("](")[1:]}

@@ -44,7 +44,7 @@ def test_the_true_cause_is_named(way: Way, errors: Errors) -> None:
     assert len(json.dumps(explain)) < EXPLANATION_BYTES_MAX
 
 
-def test_every_recorded_kind_of_refusal_is_among_the_ways(errors: Errors) -> None:
+def test_every_recorded_kind_of_refusal_has_an_example(errors: Errors) -> None:
     recorded: dict[str, str] = {}
     for name in case_names():
         for event in read_json_lines(CASES / name / "broadcasts.jsonl.gz"):
@@ -55,7 +55,7 @@ def test_every_recorded_kind_of_refusal_is_among_the_ways(errors: Errors) -> Non
     assert {kind: text for kind, text in recorded.items() if kind not in seen} == {}
 
 
-def test_the_message_is_the_one_without_an_explanation(errors: Errors) -> None:
+def test_an_explanation_leaves_the_message_unchanged(errors: Errors) -> None:
     """What the reference says is left as it is: the explanation is one more member."""
     for error in errors.values():
         assert error.keys() == {"code", "message", "data"}

@@ -26,7 +26,7 @@ def world() -> World:
     return World()
 
 
-def test_tries_come_back_with_time() -> None:
+def test_attempts_are_refilled_over_time() -> None:
     shared_budget = SharedBudget()
     spent = 0
     while shared_budget.budget(1000).take(budget.TRIES_MAX):
@@ -39,7 +39,7 @@ def test_tries_come_back_with_time() -> None:
     assert shared_budget.budget(0).left == budget.TRIES_MAX
 
 
-def test_a_budget_is_spent_by_what_it_has_not() -> None:
+def test_a_budget_is_spent_by_a_refused_attempt() -> None:
     own = Budget(3)
     assert own.take(3)
     assert not own.is_spent
@@ -47,7 +47,7 @@ def test_a_budget_is_spent_by_what_it_has_not() -> None:
     assert own.is_spent
 
 
-def test_without_tries_the_facts_are_given(world: World) -> None:
+def test_without_attempts_the_facts_are_given(world: World) -> None:
     trx = with_secrets(STRANGER)(world)
     error = world.chain.refusal_of(trx)
     assert error is not None
@@ -58,7 +58,7 @@ def test_without_tries_the_facts_are_given(world: World) -> None:
     assert told.values["required"][0]["short_by"] == 1
 
 
-def test_a_large_transaction_is_not_tried_often(world: World) -> None:
+def test_a_large_transaction_costs_many_attempts(world: World) -> None:
     """Hashing and packing it again and again would take long: each try of it counts for many."""
     large = CustomJson(required_auths=("alice",), id="x", json='"' + "x" * 8000 + '"')
     trx = with_secrets(STRANGER, operation=large)(world)
@@ -70,7 +70,7 @@ def test_a_large_transaction_is_not_tried_often(world: World) -> None:
     assert time.process_time() - start < 1
 
 
-def test_what_is_nested_is_shown_in_part(world: World) -> None:
+def test_nested_values_are_shortened(world: World) -> None:
     """Each list is short enough to be shown, all together are not."""
     nested: Any = []
     for _ in range(3):
@@ -81,7 +81,7 @@ def test_what_is_nested_is_shown_in_part(world: World) -> None:
     assert len(told.why) < 500
 
 
-def test_the_one_operation_among_many_that_cannot_be_read_is_found_quickly(world: World) -> None:
+def test_one_undecodable_operation_among_many_is_found_quickly(world: World) -> None:
     """By reading the others whole, in about the time that reading takes anyway; field by field it took half a second."""
     unread(world, ["transfer", TRANSFER_JSON | {"memo": []}])
     proposal: dict[str, Any] = {
@@ -107,7 +107,7 @@ def unread(world: World, *operations: Any) -> Explanation:
     return told
 
 
-def test_a_bug_costs_the_explanation_and_nothing_else(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bug_costs_only_the_explanation(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     logged: list[str] = []
 
     def fail(case: RefusalCase) -> None:
@@ -121,7 +121,7 @@ def test_a_bug_costs_the_explanation_and_nothing_else(world: World, monkeypatch:
     assert logged == ["a refusal could not be explained"]
 
 
-def test_a_listener_that_fails_costs_the_explanation_and_nothing_else(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_listener_costs_only_the_explanation(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     own = Explainer(world.chain, lambda: 5.0)
     heard: list[Any] = []
     own.on_refused.append(lambda trx, error, explanation: heard.append((trx, explanation)))
@@ -135,7 +135,7 @@ def test_a_listener_that_fails_costs_the_explanation_and_nothing_else(world: Wor
     assert logged == ["a refusal could not be kept"]
 
 
-def test_what_is_kept_is_bounded_in_number_and_size(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_refused_transactions_are_bounded_in_number_and_size(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = RefusedTransactionLog(world.wire)
     trx = signed(TRANSFER)(world)
     for time_ in range(refused_log.REFUSED_MAX + 5):
@@ -148,7 +148,7 @@ def test_what_is_kept_is_bounded_in_number_and_size(world: World, monkeypatch: p
     assert kept.size <= refused_log.REFUSED_BYTES_MAX
 
 
-def test_what_is_too_large_or_no_text_is_kept_without_its_content(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_or_undecodable_transactions_are_logged_without_content(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = RefusedTransactionLog(world.wire)
     trx = signed(TRANSFER)(world)
     kept.add(0, 1, None, {"memo": "x" * 200_000}, Refused("no"), None)
@@ -158,7 +158,7 @@ def test_what_is_too_large_or_no_text_is_kept_without_its_content(world: World, 
     assert [transaction for _, transaction, _ in kept.newest(3)] == [None, None, None]
 
 
-def test_odd_bytes_in_a_transaction_are_shown(world: World) -> None:
+def test_invalid_utf8_in_a_transaction_is_shown(world: World) -> None:
     """They come in packed transactions; no JSON request holds them."""
     trx = signed(replace(TRANSFER, to="\udcff\udcfe"))(world)
     error = world.chain.refusal_of(trx)
@@ -177,7 +177,7 @@ def test_long_texts_are_cut() -> None:
 @pytest.mark.parametrize(
     ("seconds", "said"), [(0, "0 seconds"), (1, "1 second"), (-61, "1 minute 1 second"), (90_061, "1 day 1 hour"), (7200, "2 hours")]
 )
-def test_spans_in_words(seconds: int, said: str) -> None:
+def test_durations_in_words(seconds: int, said: str) -> None:
     assert span(seconds) == said
 
 

@@ -10,7 +10,7 @@ from tests.helpers.nodes import dev_chain, make_block, transfer
 
 
 @pytest.mark.parametrize("name", ["rule", "why", "what_to_do", "self", "what", "fields", "operation"])
-def test_the_values_of_a_refusal_may_have_any_name(name: str) -> None:
+def test_the_values_of_a_refusal_can_have_any_name(name: str) -> None:
     chain = dev_chain()
     make_block(chain)
     for text in (f"it is refused: ${{{name}}}", "${n} calls wait for transactions already"):

@@ -32,7 +32,7 @@ def program() -> tuple[set[str], list[re.Pattern[str]]]:
     return plain, patterns
 
 
-def test_each_explained_text_is_one_of_a_rule(program: tuple[set[str], list[re.Pattern[str]]]) -> None:
+def test_each_explained_text_belongs_to_a_rule(program: tuple[set[str], list[re.Pattern[str]]]) -> None:
     plain, patterns = program
     texts = [*plain, *[pattern.pattern.replace("\\", "") for pattern in patterns]]
     for key in KEYS:
@@ -40,7 +40,7 @@ def test_each_explained_text_is_one_of_a_rule(program: tuple[set[str], list[re.P
         assert begins or key in plain or any(pattern.fullmatch(key) for pattern in patterns), key
 
 
-def test_sentences_are_whole() -> None:
+def test_sentences_are_complete() -> None:
     for sentence in SENTENCES.values():
         assert sentence.rule.replace("_", "").isalnum(), sentence
         assert sentence.rule == sentence.rule.lower(), sentence

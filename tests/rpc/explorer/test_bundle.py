@@ -11,7 +11,7 @@ def lines(text: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
-def test_what_is_imported_comes_first_and_names_stay_in_their_module() -> None:
+def test_imported_modules_come_first_and_names_stay_in_their_module() -> None:
     sources = {
         "/app/main.js": 'import Page from "./page.js";\nimport {\n  a,\n  b as c,\n} from "./parts/x.js";\nrun(Page, a, c);\n',
         "/app/page.js": 'import { a } from "./parts/x.js";\nexport default function Page() {}\n',
@@ -48,13 +48,13 @@ def test_what_is_imported_comes_first_and_names_stay_in_their_module() -> None:
     ]
 
 
-def test_modules_that_import_each_other_are_refused() -> None:
+def test_circular_imports_are_refused() -> None:
     sources = {"/a.js": 'import { b } from "./b.js";\n', "/b.js": 'import { a } from "./a.js";\n'}
     with fails(ValueError):
         joined(sources, "/a.js")
 
 
 @pytest.mark.parametrize("text", ["export let x = 1;\n", 'export * from "./b.js";\n', "import './b.js';\n", "export default 5;\n"])
-def test_what_is_written_in_another_way_is_refused(text: str) -> None:
+def test_unsupported_syntax_is_refused(text: str) -> None:
     with fails(ValueError):
         joined({"/a.js": text}, "/a.js")

@@ -35,14 +35,14 @@ async def test_a_browser_gets_the_page_at_every_address() -> None:
         assert (await ask(port, "HEAD", "/", None, headers=HTML))[0] == 200
 
 
-async def test_everybody_else_gets_what_there_was_before() -> None:
+async def test_other_clients_get_the_plain_answers() -> None:
     async with server(access=PAGES) as port:
         assert (await ask(port, "POST", "/", PING, headers=HTML))[2] == json.dumps(PONG, separators=(",", ":")).encode()
         assert b"jsonrpc" in (await ask(port, "GET", "/", None))[2]
         assert (await ask(port, "GET", "/health", None, headers=HTML))[1]["content-type"] == "application/json"
 
 
-async def test_files_are_packed_and_kept_until_they_change() -> None:
+async def test_files_are_compressed_and_cached_until_they_change() -> None:
     async with server(access=PAGES) as port:
         path = STYLE
         plain = b"".join((ROOT / sheet.removeprefix(PREFIX)).read_bytes() for sheet in SHEETS)
@@ -70,28 +70,28 @@ async def test_files_are_packed_and_kept_until_they_change() -> None:
         (b"xgzip", False),
     ],
 )
-def test_only_who_takes_it_gets_packed_files(accepted: bytes, is_packed: bool) -> None:
+def test_only_clients_that_accept_gzip_get_compressed_files(accepted: bytes, is_packed: bool) -> None:
     assert takes_gzip(accepted) == is_packed
 
 
 @pytest.mark.parametrize(
     ("known", "status"), [(b'"TAG"', 304), (b'W/"TAG"', 304), (b'"x", "TAG"', 304), (b"*", 304), (b'"TAG-gzip"', 200), (b"TAG", 200)]
 )
-def test_a_file_that_is_known_is_not_sent(files: dict[str, WebFile], known: bytes, status: int) -> None:
+def test_a_cached_file_is_not_sent(files: dict[str, WebFile], known: bytes, status: int) -> None:
     path = PREFIX + "app.js"
     found = answer(files, path, [(b"if-none-match", known.replace(b"TAG", files[path].tag.encode()))])
     assert (found.status, found.body) == (status, b"" if status == 304 else files[path].body)
     assert dict(found.headers)[b"content-security-policy"] == POLICY.encode()
 
 
-def test_a_head_says_what_the_file_would_be(files: dict[str, WebFile]) -> None:
+def test_a_head_request_has_the_headers_of_the_file(files: dict[str, WebFile]) -> None:
     for path in (PREFIX + "app.js", PREFIX + "nothing.js", "/"):
         whole, head = (answer(files, path, [], has_body=has_body) for has_body in (True, False))
         assert (head.status, head.headers, head.body) == (whole.status, whole.headers, b"")
         assert dict(head.headers)[b"content-length"] == b"%d" % len(whole.body)
 
 
-async def test_what_is_no_file_is_not_there() -> None:
+async def test_unknown_files_are_404() -> None:
     async with server(access=PAGES) as port:
         for path in ("nothing.js", "../files.py", "..%2ffiles.py", "%2e%2e/files.py", "app/", "", "app/../../files.py"):
             assert (await ask(port, "GET", PREFIX + path, None, headers=HTML))[0] == 404, path
@@ -103,7 +103,7 @@ async def test_without_the_explorer_there_are_no_pages() -> None:
             assert b"jsonrpc" in (await ask(port, "GET", path, None, headers=HTML))[2]
 
 
-def test_modules_import_files_that_are_there(files: dict[str, WebFile]) -> None:
+def test_modules_import_existing_files(files: dict[str, WebFile]) -> None:
     for module in SOURCES:
         text = module.read_text()
         for name in re.findall(r'^import [^;]*?"([^"]+)"', text, re.MULTILINE):
@@ -112,7 +112,7 @@ def test_modules_import_files_that_are_there(files: dict[str, WebFile]) -> None:
             assert name in files, (module.name, name)
 
 
-def test_markup_has_nothing_that_the_policy_forbids(files: dict[str, WebFile]) -> None:
+def test_markup_complies_with_the_policy(files: dict[str, WebFile]) -> None:
     index = (ROOT / "index.html").read_text()
     assert not re.search(r"<script(?![^>]*\bsrc=)|\son\w+=|style=|<style", index)
     assert set(re.findall(r'(?:src|href)="([^"]+)"', index)) <= set(files)
@@ -122,7 +122,7 @@ def test_markup_has_nothing_that_the_policy_forbids(files: dict[str, WebFile]) -
         assert not re.search(r"(?:from|import|fetch\(|src=|href=)\s*[\"'`]https?://", text), module.name
 
 
-def test_a_page_is_run_by_one_file_and_what_that_imports(files: dict[str, WebFile]) -> None:
+def test_a_page_loads_one_file_and_its_imports(files: dict[str, WebFile]) -> None:
     index = (ROOT / "index.html").read_text()
     imported = set(re.findall(r'^import .*? from "([^"]+)";$', files[JOINED].body.decode(), re.MULTILINE))
     assert set(re.findall(r'modulepreload" href="([^"]+)"', index)) | {FIRST} == imported
@@ -132,7 +132,7 @@ def test_a_page_is_run_by_one_file_and_what_that_imports(files: dict[str, WebFil
         assert module.name == "calls.js" or module.read_text().splitlines()[-1] in files[JOINED].body.decode()
 
 
-def test_the_first_calls_wait_for_no_other_module() -> None:
+def test_the_module_of_calls_imports_nothing() -> None:
     assert not re.search(r"^import ", (ROOT / "app" / "calls.js").read_text(), re.MULTILINE)
 
 

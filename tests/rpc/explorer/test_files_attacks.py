@@ -16,6 +16,6 @@ def test_the_list_has_attacks_of_every_class() -> None:
     assert [one for one in CLASSES if one not in everything] == []
 
 
-def test_a_chain_can_hold_all_of_it() -> None:
+def test_a_chain_can_hold_all_attacks() -> None:
     for attacks in ATTACKS.values():
         assert all(len(attack.encode()) < 10_000 for attack in attacks)

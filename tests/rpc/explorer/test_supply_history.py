@@ -43,7 +43,7 @@ def test_each_block_has_a_sample_while_there_are_few() -> None:
     assert series.stride == 1
 
 
-def test_it_begins_with_the_head() -> None:
+def test_sampling_starts_with_the_head() -> None:
     chain = dev_chain()
     for _ in range(3):
         make_block(chain)
@@ -64,7 +64,7 @@ def test_the_stride_doubles_when_there_are_too_many(most: int) -> None:
         assert series.stride == 1 or head // (series.stride // 2) > most
 
 
-def test_popped_blocks_are_forgotten() -> None:
+def test_popped_blocks_lose_their_samples() -> None:
     chain = dev_chain()
     series, found = SupplyHistory(chain).attach(), recorded(chain)
     for _ in range(5):
@@ -113,7 +113,7 @@ def test_a_switch_that_fails_leaves_the_samples_of_the_old_branch(monkeypatch: p
     assert numbers(series) == [1, 2, 3]
 
 
-def test_an_earlier_moment_has_its_samples() -> None:
+def test_a_restored_savepoint_has_its_samples() -> None:
     chain = dev_chain()
     series, found = SupplyHistory(chain).attach(), recorded(chain)
     for _ in range(3):
@@ -134,7 +134,7 @@ def test_an_earlier_moment_has_its_samples() -> None:
     assert numbers(series) == [1, 2, 3, 6, 7]
 
 
-def test_another_chain_that_was_loaded_replaces_all() -> None:
+def test_a_loaded_chain_replaces_all_samples() -> None:
     chain = dev_chain()
     make_block(chain)
     early = chain.savepoint()
@@ -149,7 +149,7 @@ def test_another_chain_that_was_loaded_replaces_all() -> None:
     assert series.samples[1:] == [found[chain.block_by_number(n).id] for n in (2, 3, 4)]  # type: ignore[union-attr]
 
 
-def test_a_chain_that_begins_anew_has_all_its_samples() -> None:
+def test_a_restarted_chain_has_all_its_samples() -> None:
     chain = dev_chain()
     genesis = chain.savepoint()
     series, found = SupplyHistory(chain, 4).attach(), recorded(chain)
@@ -163,7 +163,7 @@ def test_a_chain_that_begins_anew_has_all_its_samples() -> None:
     assert series.samples == of_main_branch(chain, found)
 
 
-def test_a_move_of_nothing_changes_nothing() -> None:
+def test_an_empty_head_change_changes_nothing() -> None:
     chain = dev_chain()
     series = SupplyHistory(chain).attach()
     make_block(chain)

@@ -46,7 +46,7 @@ def allowances(time: Time) -> Allowances:
     return Allowances(time)
 
 
-def test_a_limit_is_what_is_left_at_most_the_usual_one(allowances: Allowances) -> None:
+def test_the_limit_is_the_rest_of_the_allowance(allowances: Allowances) -> None:
     assert allowances.units_max(ONE) == allowances.call_units_max(ONE) == UNITS_MAX
     allowances.charge(ONE, ALLOWANCE_UNITS - UNITS_MAX, NO)
     assert allowances.units_max(ONE) == UNITS_MAX
@@ -56,7 +56,7 @@ def test_a_limit_is_what_is_left_at_most_the_usual_one(allowances: Allowances) -
     assert allowances.limited == 1
 
 
-def test_who_has_used_it_up_is_refused_until_some_of_it_is_forgiven(allowances: Allowances, time: Time) -> None:
+def test_a_used_up_allowance_is_refused_until_some_is_forgiven(allowances: Allowances, time: Time) -> None:
     allowances.charge(ONE, 10 * ALLOWANCE_UNITS, NO)
     with pytest.raises(RefusedTooOften) as refused:
         allowances.units_max(ONE)
@@ -70,7 +70,7 @@ def test_who_has_used_it_up_is_refused_until_some_of_it_is_forgiven(allowances: 
     assert allowances.limited == 0
 
 
-def test_more_than_what_was_left_is_owed(allowances: Allowances, time: Time) -> None:
+def test_work_beyond_the_rest_is_owed(allowances: Allowances, time: Time) -> None:
     seconds = 60
     for _ in range(seconds):
         if not allowances.is_used_up(ONE):
@@ -79,7 +79,7 @@ def test_more_than_what_was_left_is_owed(allowances: Allowances, time: Time) -> 
     assert allowances.refused[ANY_KIND, "Refused"] <= ALLOWANCE_UNITS + UNITS_MAX + seconds * FORGIVEN_PER_SECOND
 
 
-def test_nobody_else_is_limited_for_it_and_programs_with_local_rights_never_are(allowances: Allowances) -> None:
+def test_other_clients_and_local_programs_are_not_limited(allowances: Allowances) -> None:
     for caller in (ONE, LOCAL):
         allowances.charge(caller, ALLOWANCE_UNITS, NO)
     assert allowances.units_max(OTHER) == UNITS_MAX
@@ -87,7 +87,7 @@ def test_nobody_else_is_limited_for_it_and_programs_with_local_rights_never_are(
     assert allowances.limited == 1
 
 
-def test_of_too_many_addresses_those_are_forgotten_whose_allowance_is_whole_first(monkeypatch: pytest.MonkeyPatch, time: Time) -> None:
+def test_full_allowances_are_evicted_first(monkeypatch: pytest.MonkeyPatch, time: Time) -> None:
     assert ADDRESSES_MAX <= 10_000
     monkeypatch.setattr(allowance, "ADDRESSES_MAX", 10)
     monkeypatch.setattr(allowance, "FORGOTTEN", 4)
@@ -114,7 +114,7 @@ def test_refused_work_is_counted_by_kind_and_reason(allowances: Allowances) -> N
     }
 
 
-def test_an_address_is_logged_once_in_a_while(allowances: Allowances, time: Time) -> None:
+def test_an_address_is_logged_periodically(allowances: Allowances, time: Time) -> None:
     with capture_logs() as lines:
         for _ in range(int(REPORT_SECONDS * 1.5)):
             allowances.charge(ONE, ALLOWANCE_UNITS, NO)

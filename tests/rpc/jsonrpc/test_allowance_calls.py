@@ -42,7 +42,7 @@ class Site:
         return json.loads(reply)
 
 
-def test_a_call_may_take_so_much_and_one_with_local_rights_more() -> None:
+def test_calls_have_a_limit_of_work_and_local_ones_a_higher_one() -> None:
     site = Site()
     assert site.call(ONE, UNITS_MAX - 1, 1)["result"] == UNITS_MAX
     assert site.call(LOCAL, LOCAL_UNITS_MAX)["result"] == LOCAL_UNITS_MAX
@@ -50,7 +50,7 @@ def test_a_call_may_take_so_much_and_one_with_local_rights_more() -> None:
     assert site.allowances.limited == 0
 
 
-def test_what_goes_beyond_is_refused_with_what_used_it_up() -> None:
+def test_a_call_beyond_the_limit_is_refused_with_its_kinds_of_work() -> None:
     site = Site()
     data = site.call(ONE, 1000, UNITS_MAX)["error"]["data"]
     assert (data["units"], data["limit"]) == (UNITS_MAX + 1000, UNITS_MAX)
@@ -59,7 +59,7 @@ def test_what_goes_beyond_is_refused_with_what_used_it_up() -> None:
     assert site.call(ONE, 1)["result"] == 1
 
 
-def test_who_goes_on_has_less_and_still_reads() -> None:
+def test_a_repeated_excess_leaves_the_minimum() -> None:
     site = Site()
     for _ in range(ALLOWANCE_UNITS // UNITS_MAX + 1):
         site.call(ONE, UNITS_MAX + 1)
@@ -69,7 +69,7 @@ def test_who_goes_on_has_less_and_still_reads() -> None:
 
 
 @pytest.mark.parametrize("caller", [ONE, LOCAL])
-def test_no_limit_is_left_after_a_call(caller: Caller) -> None:
+def test_the_limit_ends_with_the_call(caller: Caller) -> None:
     site = Site()
     site.call(caller, LOCAL_UNITS_MAX + 1)
     site.work.spend(10 * LOCAL_UNITS_MAX, "something else")
@@ -82,7 +82,7 @@ def test_other_refusals_of_calls_cost_nothing() -> None:
     assert not site.allowances.refused
 
 
-def test_a_transaction_of_too_many_values_is_not_read_to_explain_that(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_transaction_with_too_many_values_is_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
     api = ApiChain()
 
     def read(*_given: Any) -> Any:

@@ -69,7 +69,7 @@ def call(world: PushClients, memo: str, *, is_signed: bool = True) -> str:
 
 
 @WAYS
-async def test_who_has_used_it_up_is_refused_at_once_and_others_are_not(send: Send) -> None:
+async def test_a_used_up_allowance_refuses_only_its_client(send: Send) -> None:
     async with used_up() as world:
         spent = world.chain.state.work.spent
         error = (await send(world.port, ONE, call(world, "one")))["error"]
@@ -83,7 +83,7 @@ async def test_who_has_used_it_up_is_refused_at_once_and_others_are_not(send: Se
 
 
 @pytest.mark.parametrize("send", [over_http, over_hypercorn, over_websocket])
-async def test_large_bodies_are_not_even_read_then(send: Send) -> None:
+async def test_large_bodies_are_then_refused_unread(send: Send) -> None:
     async with used_up() as world:
         large = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "condenser_api.get_config", "params": [], "more": "x" * UNREAD_SIZE_MIN})
         error = (await send(world.port, ONE, large))["error"]
@@ -92,7 +92,7 @@ async def test_large_bodies_are_not_even_read_then(send: Send) -> None:
 
 
 @WAYS
-async def test_a_client_is_charged_for_what_is_refused_and_for_nothing_else(send: Send) -> None:
+async def test_a_client_is_charged_only_for_refusals(send: Send) -> None:
     async with pushing() as world:
         allowances, one = world.processor.allowances, Caller(ONE, "far")
         assert "result" in await send(world.port, ONE, call(world, "fine"))

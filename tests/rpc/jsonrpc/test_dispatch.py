@@ -67,7 +67,7 @@ async def test_recorded_requests_are_answered_as_the_reference_did() -> None:
     assert compared > 680
 
 
-async def test_recorded_refusals_are_worded_and_built_alike() -> None:
+async def test_recorded_refusals_have_the_same_text_and_structure() -> None:
     compared = 0
     for event in recorded():
         want = json.loads(event["body"])
@@ -104,7 +104,7 @@ async def test_id_is_echoed(given: str, echoed: int | str) -> None:
     assert (reply["id"], type(reply["id"])) == (echoed, type(echoed))
 
 
-async def test_unknown_names_are_told_with_the_closest() -> None:
+async def test_an_unknown_name_is_answered_with_the_closest_names() -> None:
     service = fake_service(Results())
     data = (await call(service, "database_api.get_versio"))["error"]["data"]
     assert data["closest"] == ["database_api.get_version"]
@@ -143,7 +143,7 @@ async def test_condenser_methods_take_nothing_in_three(params: str | None, refus
     assert not refused or (reply["error"]["code"], reply["error"]["data"]["name"]) == (-32000, "bad_cast_exception")
 
 
-def test_counts_are_worded_as_in_the_reference() -> None:
+def test_argument_counts_are_worded_as_in_the_reference() -> None:
     assert count_texts(1, 1) == ("args.size() == 1", "Expected #s argument(s), was ${n}")
     assert count_texts(2, 3) == ("args.size() == 2 || args.size() == 3", "Expected 2-3 arguments, was ${n}")
     assert count_texts(3, 5) == ("args.size() >= 3 && args.size() <= 5", "Expected 3-5 argument, was ${n}")
@@ -152,7 +152,7 @@ def test_counts_are_worded_as_in_the_reference() -> None:
 # ------------------------------------------------------------------ arguments
 
 
-async def test_limits_are_asked_after_all_conversions() -> None:
+async def test_limits_are_checked_after_all_conversions() -> None:
     registry: dict[str, Method] = {}
 
     @method("a_api.list", registry=registry)
@@ -175,7 +175,7 @@ class Wanted(Struct):
     limit: UInt32 = 0
 
 
-async def test_what_is_wrong_with_an_argument_names_it() -> None:
+async def test_an_argument_error_names_its_parameter() -> None:
     registry: dict[str, Method] = {}
 
     @method("a_api.find", registry=registry)
@@ -208,7 +208,7 @@ async def test_what_is_wrong_with_an_argument_names_it() -> None:
 # ------------------------------------------------------------------ declarations
 
 
-async def test_a_method_gets_what_it_works_on() -> None:
+async def test_a_method_receives_its_context() -> None:
     registry: dict[str, Method] = {}
 
     @method("a_api.first", registry=registry)
@@ -259,7 +259,7 @@ def test_declarations_are_checked() -> None:
     assert list(registry) == ["a.b"]
 
 
-async def test_methods_of_plugins_that_are_off() -> None:
+async def test_methods_of_disabled_plugins_are_refused() -> None:
     registry: dict[str, Method] = {}
 
     def function(state: str) -> str:
@@ -287,7 +287,7 @@ async def test_methods_of_plugins_that_are_off() -> None:
     assert "result" in await call(on, "follow_api.get")
 
 
-async def test_loopback_methods_are_not_there_for_others() -> None:
+async def test_loopback_methods_are_hidden_from_remote_clients() -> None:
     registry: dict[str, Method] = {}
 
     @method("debug_node_api.push", loopback_only=True, registry=registry)
@@ -304,7 +304,7 @@ async def test_loopback_methods_are_not_there_for_others() -> None:
     assert said["error"]["data"]["hint"] == "because"
 
 
-async def test_methods_that_are_withheld_say_why() -> None:
+async def test_withheld_methods_give_the_reason() -> None:
     registry: dict[str, Method] = {}
 
     @method("debug_node_api.push", loopback_only=True, registry=registry)
@@ -330,7 +330,7 @@ async def test_methods_that_are_withheld_say_why() -> None:
 # ------------------------------------------------------------------ batches
 
 
-async def test_a_batch_is_answered_in_order_and_gives_way() -> None:
+async def test_a_batch_is_answered_in_order_and_yields() -> None:
     registry: dict[str, Method] = {}
     seen: list[str] = []
 
@@ -360,7 +360,7 @@ async def test_a_batch_is_answered_in_order_and_gives_way() -> None:
     assert replies[-1]["error"]["code"] == -32700
 
 
-async def test_calls_that_could_wait_and_are_refused_at_once_let_others_in() -> None:
+async def test_async_calls_refused_at_once_yield() -> None:
     """As broadcasts: each may take 30 ms to be explained, and a batch holds thousands."""
     registry: dict[str, Method] = {}
     seen: list[str] = []
@@ -383,7 +383,7 @@ async def test_calls_that_could_wait_and_are_refused_at_once_let_others_in() -> 
     assert seen.index("other") <= 1
 
 
-async def test_the_answer_to_a_batch_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_reply_to_a_batch_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dispatch, "LOCAL_BATCH_REPLY_SIZE_MAX", 10_000)
     service = fake_service(Results())
     request = '{"jsonrpc":"2.0","method":"database_api.get_version"}'
@@ -392,7 +392,7 @@ async def test_the_answer_to_a_batch_is_bounded(monkeypatch: pytest.MonkeyPatch)
     assert (reply["error"]["code"], reply["id"]) == (-32000, None)
 
 
-async def test_a_batch_of_too_many_is_one_error_and_nothing_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_oversized_batch_is_one_error_and_calls_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dispatch, "BATCH_MEMBERS_MAX", 3)
     registry: dict[str, Method] = {}
     called: list[str] = []
@@ -452,7 +452,7 @@ class Shown(msgspec.Struct):
     count: UInt32
 
 
-def test_results_are_shown_by_their_type() -> None:
+def test_signatures_show_default_results() -> None:
     registry: dict[str, Method] = {}
 
     @method("a_api.one", registry=registry)

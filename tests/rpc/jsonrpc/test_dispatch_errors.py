@@ -113,7 +113,7 @@ async def test_bugs_are_logged_and_not_shown() -> None:
     assert len(logs[3]["request"]) == dispatch.REQUEST_LOGGED_MAX
 
 
-async def test_a_bug_of_the_reader_is_answered_too(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_bug_in_the_json_reader_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(body: bytes, is_local: bool) -> Any:
         raise MemoryError
 

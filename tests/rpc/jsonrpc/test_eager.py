@@ -19,7 +19,7 @@ async def refused() -> str:
     raise ValueError("refused")
 
 
-def test_work_that_does_not_wait_is_done() -> None:
+def test_work_that_does_not_block_is_completed() -> None:
     async def work() -> int:
         return 1
 
@@ -28,7 +28,7 @@ def test_work_that_does_not_wait_is_done() -> None:
         start_eagerly(refused())
 
 
-async def test_work_that_waits_goes_on_when_it_is_awaited() -> None:
+async def test_blocked_work_continues_when_awaited() -> None:
     event = trio.Event()
     begun = start_eagerly(waiting(event, 3))
     assert not isinstance(begun, Completed)
@@ -37,7 +37,7 @@ async def test_work_that_waits_goes_on_when_it_is_awaited() -> None:
         assert await begun == "done"
 
 
-async def test_work_that_waits_is_cancelled_by_a_scope_that_is_entered_after_its_beginning() -> None:
+async def test_blocked_work_is_cancelled_by_a_later_scope() -> None:
     event = trio.Event()
     begun = start_eagerly(waiting(event, 0))
     assert not isinstance(begun, Completed)
@@ -48,7 +48,7 @@ async def test_work_that_waits_is_cancelled_by_a_scope_that_is_entered_after_its
     assert not event.statistics().tasks_waiting
 
 
-async def test_an_error_after_a_wait_is_raised_where_it_is_awaited() -> None:
+async def test_an_error_after_blocking_is_raised_by_the_await() -> None:
     async def work() -> str:
         await trio.lowlevel.checkpoint()
         return await refused()
@@ -59,7 +59,7 @@ async def test_an_error_after_a_wait_is_raised_where_it_is_awaited() -> None:
         await begun
 
 
-async def test_work_that_waits_is_cancelled_with_the_task_that_has_begun_it() -> None:
+async def test_blocked_work_is_cancelled_with_its_task() -> None:
     with trio.CancelScope() as outer:
         outer.cancel()
         begun = start_eagerly(trio.to_thread.run_sync(str, abandon_on_cancel=True))
@@ -70,7 +70,7 @@ async def test_work_that_waits_is_cancelled_with_the_task_that_has_begun_it() ->
     assert not inner.cancelled_caught
 
 
-async def test_work_may_wait_in_scopes_of_its_own() -> None:
+async def test_work_can_block_in_its_own_scopes() -> None:
     async def work(seconds: float) -> str:
         with trio.move_on_after(seconds):
             async with trio.open_nursery() as nursery:

@@ -6,7 +6,7 @@ from trio.testing import assert_no_checkpoints, wait_all_tasks_blocked
 from rpc.jsonrpc.fair_queue import FairLimiter, FairQueue
 
 
-def test_each_address_has_its_turn() -> None:
+def test_addresses_take_turns() -> None:
     queue: FairQueue[str] = FairQueue()
     for item in ("a1", "a2", "a3", "b1", "c1", "b2"):
         queue.put(item, item[0])
@@ -15,7 +15,7 @@ def test_each_address_has_its_turn() -> None:
     assert len(queue) == 0
 
 
-async def test_a_limiter_lets_addresses_in_by_turns() -> None:
+async def test_a_limiter_admits_addresses_in_turn() -> None:
     limiter, seen = FairLimiter(2), list[str]()
 
     async def enter(name: str) -> None:
@@ -41,7 +41,7 @@ async def test_a_limiter_lets_addresses_in_by_turns() -> None:
         await limiter.enter("a")
 
 
-async def test_who_leaves_while_waiting_takes_no_place() -> None:
+async def test_a_cancelled_waiter_takes_no_slot() -> None:
     """Also one that goes in the moment in which it is let in."""
     limiter = FairLimiter(1)
     limiter.enter_nowait()

@@ -43,7 +43,7 @@ def sizes(memory: MemoryLimiter) -> tuple[int, int]:
 # ------------------------------------------------------------------ who may hold what
 
 
-def test_an_address_may_hold_as_much_as_all_leave_free() -> None:
+def test_an_address_can_reserve_as_much_as_all_leave_free() -> None:
     memory = MemoryLimiter(SIZE)
     first = [memory.reserve(remote(1)) for _ in range(2)]
     first[0].add(SIZE // 4)
@@ -57,7 +57,7 @@ def test_an_address_may_hold_as_much_as_all_leave_free() -> None:
     assert sizes(memory) == (0, SIZE // 4 * 3)
 
 
-def test_addresses_that_hold_little_find_room_beyond_the_limit() -> None:
+def test_small_reservations_can_exceed_the_limit() -> None:
     memory = MemoryLimiter(SIZE)
     memory.reserve(remote(0)).add(SIZE // 2)
     held = [memory.reserve(Caller(f"2001:db8:{number:x}::/64", "elsewhere")) for number in range((SIZE // 2 + KEPT_SIZE) // LITTLE_SIZE)]
@@ -67,7 +67,7 @@ def test_addresses_that_hold_little_find_room_beyond_the_limit() -> None:
         memory.reserve(remote(1)).add(1)
 
 
-def test_a_connection_that_stands_still_gives_way() -> None:
+def test_an_idle_connection_is_evicted() -> None:
     memory = MemoryLimiter(SIZE)
     lines = [Connection() for _ in range(4)]
     for place, line in enumerate(lines):
@@ -82,7 +82,7 @@ def test_a_connection_that_stands_still_gives_way() -> None:
     assert [line.is_cut for line in lines] == [False, False, True, False]
 
 
-def test_newcomers_of_an_address_take_its_own_room() -> None:
+def test_an_address_evicts_its_own_connections_first() -> None:
     memory = MemoryLimiter(SIZE)
     old, new = Connection(), Connection()
     memory.reserve(remote(1), old).add(SIZE // 4)
@@ -91,14 +91,14 @@ def test_newcomers_of_an_address_take_its_own_room() -> None:
     assert (old.is_cut, new.is_cut, sizes(memory)) == (True, False, (0, SIZE // 4))
 
 
-def test_local_rights_have_a_limit_of_their_own() -> None:
+def test_local_callers_have_a_separate_limit() -> None:
     memory = MemoryLimiter(SIZE, SIZE)
     memory.reserve(LOCAL).add(SIZE // 2)
     memory.reserve(remote(1)).add(SIZE // 2)
     assert sizes(memory) == (SIZE // 2, SIZE // 2)
 
 
-def test_nothing_is_kept_at_the_end() -> None:
+def test_releasing_leaves_nothing_reserved() -> None:
     memory = MemoryLimiter(SIZE)
     for number in range(100):
         with memory.reserve(remote(number)) as held:
@@ -122,7 +122,7 @@ def test_nothing_is_kept_at_the_end() -> None:
         b'["' + b"a" * 10_000 + b'\\ud83d\\ude00"]',
     ],
 )
-def test_the_values_of_a_body_take_no_more_than_is_counted(body: bytes) -> None:
+def test_the_estimate_covers_the_values_of_a_body(body: bytes) -> None:
     seen: set[int] = set()
 
     def size(value: Any) -> int:
@@ -165,7 +165,7 @@ class Asked:
 MUCH, WAIT = {"jsonrpc": "2.0", "method": "a_api.much", "params": [SIZE // 8]}, {"jsonrpc": "2.0", "method": "a_api.wait"}
 
 
-async def test_the_answers_to_a_batch_count_as_soon_as_they_are_made() -> None:
+async def test_replies_to_a_batch_are_reserved_as_they_are_built() -> None:
     memory = MemoryLimiter(SIZE)
     asked = Asked(memory)
     assert [len(one["result"]) for one in await asked.ask([MUCH] * 3, remote(1))] == [SIZE // 8] * 3
@@ -182,7 +182,7 @@ async def test_the_answers_to_a_batch_count_as_soon_as_they_are_made() -> None:
     assert sizes(memory) == (0, 0)
 
 
-async def test_the_values_of_a_call_that_waits_count() -> None:
+async def test_the_values_of_a_waiting_call_are_reserved() -> None:
     memory = MemoryLimiter(SIZE)
     asked = Asked(memory)
     request = WAIT | {"other": "x" * (SIZE // 3)}

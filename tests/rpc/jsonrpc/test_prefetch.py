@@ -96,7 +96,7 @@ def without_places(value: Any) -> Any:
     return [without_places(member) for member in value] if isinstance(value, list) else value
 
 
-def test_the_replies_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_prefetching_changes_no_reply(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[SignedTransaction] = []
     expected, found = site_of([]), site_of(seen)
     monkeypatch.setattr(prefetch.BroadcastPrefetcher, "prefetch", lambda self, requests: None)
@@ -109,7 +109,7 @@ def test_the_replies_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {id(trx) for trx in found.chain.pending} <= {id(trx) for trx in seen}
 
 
-def test_small_batches_are_left_alone() -> None:
+def test_small_batches_are_not_prefetched() -> None:
     seen: list[SignedTransaction] = []
     api = site_of(seen)
     members = [{"jsonrpc": "2.0", "id": 1, **request} for request in list(requests(api))[:7]]
@@ -118,7 +118,7 @@ def test_small_batches_are_left_alone() -> None:
     assert seen == []
 
 
-def test_only_so_many_are_read_at_once() -> None:
+def test_the_number_of_prefetched_members_is_bounded() -> None:
     looks: list[int] = []
     api = site_of([])
     assert api.service._prefetcher is not None
@@ -129,7 +129,7 @@ def test_only_so_many_are_read_at_once() -> None:
     assert looks == [MEMBERS_MAX, MEMBERS_MAX, 1]
 
 
-def test_what_was_read_ahead_is_the_same_json() -> None:
+def test_a_prefetched_transaction_is_the_same_json() -> None:
     seen: list[SignedTransaction] = []
     api = site_of(None)
     request = next(requests(api))

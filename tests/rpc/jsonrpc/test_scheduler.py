@@ -17,7 +17,7 @@ LONG_SECONDS = 1.0
 TASKS = 5
 
 
-async def test_a_timer_and_all_that_follows_from_it_waits_for_one_reply(mock_clock: MockClock) -> None:
+async def test_a_timer_and_its_consequences_wait_for_one_reply(mock_clock: MockClock) -> None:
     scheduler = ReplyScheduler()
     seen: list[str] = []
     jobs_in, jobs_out = trio.open_memory_channel[str](10)
@@ -50,7 +50,7 @@ async def test_a_timer_and_all_that_follows_from_it_waits_for_one_reply(mock_clo
     assert seen == ["reply"] * 3 + ["block"] + ["reply"] * (3 * TASKS - 3)
 
 
-async def test_replies_come_in_the_order_in_which_they_were_ready() -> None:
+async def test_replies_are_computed_in_order() -> None:
     scheduler = ReplyScheduler()
     seen: list[int] = []
 
@@ -69,7 +69,7 @@ async def test_replies_come_in_the_order_in_which_they_were_ready() -> None:
     assert seen == seen[:TASKS] * 3
 
 
-async def test_addresses_take_turns_however_much_one_of_them_asks() -> None:
+async def test_addresses_take_turns() -> None:
     scheduler = ReplyScheduler(lambda: 0.0)
     seen: list[str] = []
 
@@ -90,7 +90,7 @@ async def test_addresses_take_turns_however_much_one_of_them_asks() -> None:
     assert seen[3:] == ["many"] * (TASKS - 1)
 
 
-async def test_short_replies_give_way_when_they_have_become_many() -> None:
+async def test_many_short_replies_yield() -> None:
     seconds = 0.0
     scheduler = ReplyScheduler(lambda: seconds)
     passes = 0
@@ -115,7 +115,7 @@ async def test_short_replies_give_way_when_they_have_become_many() -> None:
     assert passes >= 4  # two slices of ten replies, with at least two passes in each
 
 
-async def test_one_that_waits_for_its_turn_may_leave() -> None:
+async def test_a_waiting_reply_can_be_cancelled() -> None:
     scheduler = ReplyScheduler()
     seen: list[str] = []
 
@@ -138,7 +138,7 @@ async def test_one_that_waits_for_its_turn_may_leave() -> None:
     assert await scheduler.run(lambda: 7) == 7
 
 
-async def test_what_raises_ends_its_turn() -> None:
+async def test_an_exception_ends_the_turn() -> None:
     scheduler = ReplyScheduler()
     for _ in range(2):
         with pytest.raises(ZeroDivisionError):
@@ -146,7 +146,7 @@ async def test_what_raises_ends_its_turn() -> None:
     assert await scheduler.run(lambda: 7) == 7
 
 
-async def test_nothing_is_read_while_the_gate_is_shut(nursery: trio.Nursery) -> None:
+async def test_nothing_is_read_while_the_gate_is_closed(nursery: trio.Nursery) -> None:
     scheduler, seen = ReplyScheduler(), list[int]()
 
     async def ask(number: int) -> None:
@@ -164,7 +164,7 @@ async def test_nothing_is_read_while_the_gate_is_shut(nursery: trio.Nursery) -> 
     assert scheduler.is_free
 
 
-async def test_a_reply_that_is_cancelled_at_the_gate_leaves_its_turn_to_others() -> None:
+async def test_a_reply_cancelled_at_the_gate_frees_its_turn() -> None:
     scheduler = ReplyScheduler()
     scheduler.gate.close()
     with trio.move_on_after(0):
@@ -174,7 +174,7 @@ async def test_a_reply_that_is_cancelled_at_the_gate_leaves_its_turn_to_others()
         assert await scheduler.run(lambda: 1) == 1
 
 
-async def test_another_process_answers_while_the_gate_is_shut(nursery: trio.Nursery) -> None:
+async def test_the_standby_answers_while_the_gate_is_closed(nursery: trio.Nursery) -> None:
     gate, seen = ReadGate(), list[bytes]()
 
     async def stand_in(body: bytes, caller: Caller) -> bytes:
@@ -200,7 +200,7 @@ async def test_another_process_answers_while_the_gate_is_shut(nursery: trio.Nurs
     assert seen == [b"READ", b"", b""]
 
 
-async def test_who_waits_for_a_turn_when_the_gate_is_shut_is_answered_elsewhere_too(nursery: trio.Nursery) -> None:
+async def test_replies_waiting_for_a_turn_go_to_the_standby(nursery: trio.Nursery) -> None:
     """However many wait, and also behind one that nobody else can answer."""
     seconds, seen = 0.0, list[str]()
     scheduler = ReplyScheduler(lambda: seconds)

@@ -33,7 +33,7 @@ def attached(world: PushClients) -> list[int]:
     return [*map(len, lists), len(listeners.before_operation[Transfer])]
 
 
-async def test_nothing_is_attached_while_nobody_listens(world: PushClients) -> None:
+async def test_nothing_is_attached_without_subscribers(world: PushClients) -> None:
     before = attached(world)
     session = world.session()
     ids = [session.subscribe(kind) for kind in Topic]
@@ -49,7 +49,7 @@ async def test_nothing_is_attached_while_nobody_listens(world: PushClients) -> N
     assert (attached(world), world.hub.count) == (before, 0)
 
 
-async def test_large_blocks_are_told_of_in_the_same_form_and_count_as_work(world: PushClients, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_large_blocks_have_the_same_form_and_count_as_work(world: PushClients, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hub_module, "LARGE_SIZE", 0)
     session = world.session()
     session.subscribe(Topic.blocks)
@@ -61,7 +61,7 @@ async def test_large_blocks_are_told_of_in_the_same_form_and_count_as_work(world
     assert world.chain.state.work.spent - before >= SLICE_UNITS
 
 
-async def test_blocks_are_told_of_in_the_form_of_block_api(world: PushClients) -> None:
+async def test_block_notices_have_the_form_of_block_api(world: PushClients) -> None:
     session = world.session()
     number = session.subscribe(Topic.blocks)
     blocks = world.make(2)
@@ -71,7 +71,7 @@ async def test_blocks_are_told_of_in_the_form_of_block_api(world: PushClients) -
         assert notice == {"subscription": number, "kind": "blocks", "block": {"block_num": block.number, **shown}}
 
 
-async def test_undone_blocks_are_told_of_in_one_notice(world: PushClients) -> None:
+async def test_undone_blocks_are_one_notice(world: PushClients) -> None:
     world.make(30)
     session = world.session()
     session.subscribe(Topic.blocks)
@@ -89,7 +89,7 @@ async def test_undone_blocks_are_told_of_in_one_notice(world: PushClients) -> No
     assert (await notices(session, 1))[0]["undone"] == {"first": head + 1, "last": head + 1}
 
 
-async def test_a_branch_that_is_refused_tells_nothing(world: PushClients) -> None:
+async def test_a_refused_branch_sends_no_notices(world: PushClients) -> None:
     world = PushClients()
     accounts = world.chain.state.accounts
     alice = accounts.by_name.get("alice")
@@ -121,7 +121,7 @@ async def test_a_branch_that_is_refused_tells_nothing(world: PushClients) -> Non
     assert session.size == 0
 
 
-async def test_irreversible_blocks_are_told_of_once(world: PushClients) -> None:
+async def test_irreversible_blocks_are_sent_once(world: PushClients) -> None:
     session = world.session()
     session.subscribe(Topic.irreversible_blocks)
     first = world.chain.irreversible + 1
@@ -133,7 +133,7 @@ async def test_irreversible_blocks_are_told_of_once(world: PushClients) -> None:
     assert session.size == 0
 
 
-async def test_operations_are_those_of_blocks_by_account_and_by_name(world: PushClients) -> None:
+async def test_operations_are_filtered_by_account_and_name(world: PushClients) -> None:
     sessions = [world.session() for _ in range(5)]
     filters = [
         Filter(),
@@ -162,7 +162,7 @@ async def test_operations_are_those_of_blocks_by_account_and_by_name(world: Push
     assert sessions[2].size == 0
 
 
-async def test_operations_of_the_first_block_are_told_of() -> None:
+async def test_operations_of_the_first_block_are_sent() -> None:
     world = PushClients()
     session = world.session()
     session.subscribe(Topic.operations)
@@ -171,7 +171,7 @@ async def test_operations_of_the_first_block_are_told_of() -> None:
     assert {notice["operation"]["block"] for notice in told} == {1}
 
 
-async def test_accepted_transactions_are_told_of_once_and_refused_ones_apart(world: PushClients) -> None:
+async def test_accepted_and_refused_transactions_are_sent_separately(world: PushClients) -> None:
     accepted, refused, pending = world.session(), world.session(), world.session()
     accepted.subscribe(Topic.transactions)
     refused.subscribe(Topic.refusals)
@@ -216,7 +216,7 @@ async def test_headers_have_the_form_of_older_nodes(world: PushClients) -> None:
     assert (session.size, world.hub.count) == (0, 0)
 
 
-async def test_a_text_is_held_once_for_all_queues(world: PushClients, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_notice_is_stored_once_for_all_queues(world: PushClients, monkeypatch: pytest.MonkeyPatch) -> None:
     sessions = [world.session() for _ in range(50)]
     for session in sessions:
         session.subscribe(Topic.blocks)
@@ -235,7 +235,7 @@ async def test_a_text_is_held_once_for_all_queues(world: PushClients, monkeypatc
     assert world.hub.held_size == 0
 
 
-async def test_a_bug_is_no_refusal_of_the_block(world: PushClients, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_bug_does_not_refuse_the_block(world: PushClients, monkeypatch: pytest.MonkeyPatch) -> None:
     session = world.session()
     session.subscribe(Topic.blocks)
     monkeypatch.setattr(hub_module, "block_json", lambda *_given, **_named: 1 // 0)
@@ -245,7 +245,7 @@ async def test_a_bug_is_no_refusal_of_the_block(world: PushClients, monkeypatch:
     assert (session.reason, await session.next()) == (BROKEN, None)
 
 
-async def test_many_irreversible_blocks_at_once_are_told_of_in_portions(world: PushClients, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_many_irreversible_blocks_are_sent_in_portions(world: PushClients, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hub_module, "IRREVERSIBLE_AT_ONCE_MAX", 3)
     world.make(40)
     session = world.session()

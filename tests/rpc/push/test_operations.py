@@ -14,7 +14,7 @@ def names(collector: OperationCollector, number: int) -> list[str]:
     return [record.operation.NAME for record in collector.take()[number]]
 
 
-def test_pending_and_assembled_transactions_are_left_out() -> None:
+def test_pending_transactions_are_left_out() -> None:
     chain = dev_chain()
     collector = OperationCollector(chain.state)
     collector.attach()
@@ -30,7 +30,7 @@ def test_pending_and_assembled_transactions_are_left_out() -> None:
     assert collector.take() == {}
 
 
-def test_a_block_that_is_refused_is_forgotten() -> None:
+def test_a_refused_block_is_forgotten() -> None:
     chain, other = dev_chain(), dev_chain()
     other.push_block(make_block(chain))
     chain.push_transaction(transfer(chain))
@@ -48,7 +48,7 @@ def test_a_block_that_is_refused_is_forgotten() -> None:
     assert names(collector, 2) == ["transfer", "producer_reward"]
 
 
-def test_no_other_listener_keeps_an_operation_from_being_seen() -> None:
+def test_a_failing_listener_hides_no_operation() -> None:
     chain = dev_chain()
 
     def refuse(*_: object) -> None:

@@ -19,7 +19,7 @@ def world() -> PushClients:
     return made
 
 
-async def test_a_reader_for_whom_too_much_waits_is_let_go(world: PushClients, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_slow_client_is_disconnected(world: PushClients, monkeypatch: pytest.MonkeyPatch) -> None:
     slow, quick = world.session(), world.session()
     for session in (slow, quick):
         session.subscribe(Topic.blocks)
@@ -35,7 +35,7 @@ async def test_a_reader_for_whom_too_much_waits_is_let_go(world: PushClients, mo
     assert len(slow.reason) <= 123
 
 
-async def test_a_single_notice_may_be_larger_than_the_bound(world: PushClients, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_single_notice_can_exceed_the_bound(world: PushClients, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session_module, "QUEUED_SIZE_MAX", 10)
     session = world.session()
     session.subscribe(Topic.blocks)
@@ -43,7 +43,7 @@ async def test_a_single_notice_may_be_larger_than_the_bound(world: PushClients, 
     assert len(await notices(session, 1)) == 1
 
 
-async def test_subscriptions_have_a_bound_and_numbers_of_their_own(world: PushClients) -> None:
+async def test_subscriptions_are_bounded_and_numbered(world: PushClients) -> None:
     session = world.session()
     assert [session.subscribe(Topic.blocks) for _ in range(SUBSCRIPTIONS_MAX)] == list(range(1, SUBSCRIPTIONS_MAX + 1))
     with fails(ChainError):
@@ -56,7 +56,7 @@ async def test_subscriptions_have_a_bound_and_numbers_of_their_own(world: PushCl
         session.unsubscribe(5)
 
 
-async def test_places_are_asked_for_and_given_back(world: PushClients) -> None:
+async def test_slots_are_acquired_and_released(world: PushClients) -> None:
     places = [2]
 
     def take() -> bool:
@@ -76,7 +76,7 @@ async def test_places_are_asked_for_and_given_back(world: PushClients) -> None:
     assert (places[0], world.hub.count) == (2, 0)
 
 
-async def test_what_waits_for_a_subscription_that_has_ended_is_not_sent(world: PushClients) -> None:
+async def test_notices_of_an_ended_subscription_are_not_sent(world: PushClients) -> None:
     session = world.session()
     first, second = session.subscribe(Topic.blocks), session.subscribe(Topic.blocks)
     world.make(2)
@@ -84,7 +84,7 @@ async def test_what_waits_for_a_subscription_that_has_ended_is_not_sent(world: P
     assert [notice["subscription"] for notice in await notices(session, 2)] == [second] * 2
 
 
-async def test_notices_wait_while_an_answer_is_sent(world: PushClients, autojump_clock: trio.testing.MockClock) -> None:
+async def test_notices_wait_while_a_reply_is_sent(world: PushClients, autojump_clock: trio.testing.MockClock) -> None:
     session = world.session()
     session.subscribe(Topic.blocks)
     with session.paused():
@@ -95,7 +95,7 @@ async def test_notices_wait_while_an_answer_is_sent(world: PushClients, autojump
     assert len(await notices(session, 1)) == 1
 
 
-async def test_a_session_begins_to_send_with_its_first_subscription(world: PushClients) -> None:
+async def test_a_session_starts_sending_with_its_first_subscription(world: PushClients) -> None:
     session = world.session()
     begun: list[int] = []
     session.on_first = lambda: begun.append(1)
@@ -105,7 +105,7 @@ async def test_a_session_begins_to_send_with_its_first_subscription(world: PushC
     assert begun == [1]
 
 
-async def test_blocks_for_everybody_are_one_subscription_of_a_connection(world: PushClients) -> None:
+async def test_a_connection_has_one_public_block_subscription(world: PushClients) -> None:
     session = world.session()
     number = session.subscribe_blocks()
     assert [session.subscribe_blocks() for _ in range(SUBSCRIPTIONS_MAX)] == [number] * SUBSCRIPTIONS_MAX
@@ -116,7 +116,7 @@ async def test_blocks_for_everybody_are_one_subscription_of_a_connection(world: 
     assert [notice["kind"] for notice in await notices(session, 1)] == ["blocks"]
 
 
-async def test_a_notice_is_not_copied_and_counts_until_it_is_sent(world: PushClients) -> None:
+async def test_a_notice_is_shared_and_counted_until_it_is_sent(world: PushClients) -> None:
     first, second = world.session(), world.session()
     for session in (first, second):
         session.subscribe_blocks()

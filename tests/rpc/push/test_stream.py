@@ -39,7 +39,7 @@ def test_pieces_are_bounded_by_blocks_and_by_size() -> None:
     assert len(read(Blocks(100, PIECE_SIZE // 3).stream(1))) == 3
 
 
-def test_it_begins_where_it_was_asked_to_and_goes_on() -> None:
+def test_a_stream_starts_at_the_requested_block() -> None:
     blocks = Blocks(5)
     stream = blocks.stream(7)
     assert read(stream) == []
@@ -49,7 +49,7 @@ def test_it_begins_where_it_was_asked_to_and_goes_on() -> None:
     assert read(stream) == [9]
 
 
-def test_what_was_read_and_undone_is_told_of_and_read_again() -> None:
+def test_undone_blocks_are_announced_and_read_again() -> None:
     blocks = Blocks(10)
     stream = blocks.stream(4)
     stream.undo(2)  # nothing was read
@@ -67,7 +67,7 @@ def test_what_was_read_and_undone_is_told_of_and_read_again() -> None:
     assert read(stream) == [4, 5]
 
 
-def test_a_block_that_is_not_there_ends_it() -> None:
+def test_a_missing_block_ends_the_stream() -> None:
     blocks = Blocks(10)
     blocks.gone.add(3)
     stream = blocks.stream(1)
@@ -76,7 +76,7 @@ def test_a_block_that_is_not_there_ends_it() -> None:
     assert json.loads(stream.last_line()) == {"error": "the node doesn't have block 3"}
 
 
-def test_a_line_that_is_made_in_slices_begins_a_piece() -> None:
+def test_a_line_built_in_chunks_starts_a_piece() -> None:
     made = {1: b"one\n", 2: b"two\n"}
 
     def line(number: int) -> bytes:

@@ -62,7 +62,7 @@ def slices(ask: Callable[[], object]) -> tuple[int, object]:
 
 @pytest.mark.usefixtures("_small")
 @pytest.mark.parametrize("legacy", [False, True])
-def test_a_block_in_slices_is_the_same(chain: Chain, legacy: bool) -> None:
+def test_a_block_encoded_in_chunks_is_the_same(chain: Chain, legacy: bool) -> None:
     wire, made = chain.state.wire, LargeBlocks(chain.state.wire)
     block = made_block(chain, (10, 1, 7))
     count, shown = slices(lambda: made.shown(block.id, lambda: block, legacy))
@@ -72,7 +72,7 @@ def test_a_block_in_slices_is_the_same(chain: Chain, legacy: bool) -> None:
 
 
 @pytest.mark.usefixtures("_small")
-def test_one_is_made_at_a_time_and_the_last_ones_are_kept(chain: Chain) -> None:
+def test_one_block_is_encoded_at_a_time_and_the_last_ones_are_cached(chain: Chain) -> None:
     made, read = LargeBlocks(chain.state.wire), list[int]()
     blocks = [made_block(chain, (9,), memo) for memo in "abc"]
 
@@ -97,7 +97,7 @@ def test_one_is_made_at_a_time_and_the_last_ones_are_kept(chain: Chain) -> None:
 
 
 @pytest.mark.usefixtures("_small")
-def test_a_block_that_cannot_be_read_keeps_no_others_from_being_made(chain: Chain) -> None:
+def test_an_unreadable_block_does_not_prevent_others(chain: Chain) -> None:
     made, block = LargeBlocks(chain.state.wire), made_block(chain, (9,))
 
     def fail() -> SignedBlock:
@@ -110,7 +110,7 @@ def test_a_block_that_cannot_be_read_keeps_no_others_from_being_made(chain: Chai
 
 @pytest.mark.usefixtures("_small")
 @pytest.mark.parametrize("method", ["block_api.get_block", "condenser_api.get_block"])
-async def test_the_methods_answer_as_at_once(chain: Chain, method: str) -> None:
+async def test_the_methods_return_the_same_in_chunks(chain: Chain, method: str) -> None:
     service = new_service(chain, Processor(chain), DevChain(chain, ChainClock()), ())
     for _ in range(25):
         made_block(chain, (4, 2))

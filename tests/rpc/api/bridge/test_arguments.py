@@ -17,7 +17,7 @@ def world() -> SocialScenario:
     return scenario()
 
 
-def test_arguments(world: SocialScenario) -> None:
+def test_invalid_arguments_are_refused(world: SocialScenario) -> None:
     assert world.refused("get_ranked_posts", {}) == "missing a required argument: 'sort'"
     assert world.refused("get_ranked_posts", {"sort": "hot", "x": 1}) == "got an unexpected keyword argument 'x'"
     assert world.refused("get_community_context", ["a", "b", "c"]) == "too many positional arguments"
@@ -30,7 +30,7 @@ def test_arguments(world: SocialScenario) -> None:
     assert world.refused("get_account_posts", {"sort": "blog", "account": "nobody"}) == "account not found"
 
 
-def test_nulls_and_positions(world: SocialScenario) -> None:
+def test_nulls_and_positional_arguments(world: SocialScenario) -> None:
     nulls = {"sort": "created", "start_author": None, "start_permlink": None, "tag": None, "observer": None}
     plain = world.call("get_ranked_posts", sort="created")
     assert world.call("get_ranked_posts", **nulls) == plain
@@ -40,7 +40,7 @@ def test_nulls_and_positions(world: SocialScenario) -> None:
     assert notes == world.call("account_notifications", account="carol", limit=2)
 
 
-def test_a_node_without_the_index_says_so() -> None:
+def test_without_the_plugin_the_group_is_not_served() -> None:
     code, message = ApiChain("dev", ()).refused("bridge.get_ranked_posts", sort="hot")
     assert (code, message.split(":")[0]) == (-32002, "Assert Exception")
 

@@ -185,7 +185,7 @@ def check_record(method: str, found: Any, expected: Any) -> None:
             assert found == expected
 
 
-def test_what_a_node_refuses(api: ApiChain) -> None:
+def test_refused_and_failed_custom_operations(api: ApiChain) -> None:
     """A reblog of what one has reblogged never gets into a block; a community operation always does, and its failure is told."""
     broadcaster = Broadcaster.__new__(Broadcaster)
     broadcaster.api = api
@@ -202,7 +202,7 @@ def test_what_a_node_refuses(api: ApiChain) -> None:
     assert newest["date"] == api.call("condenser_api.get_dynamic_global_properties")["time"]
 
 
-def test_a_block_popped_and_pushed_again() -> None:
+def test_a_popped_block_can_be_pushed_again() -> None:
     """Answers are those of the head, whatever was asked in between."""
     broadcaster = Broadcaster()
     api, asked = broadcaster.api, [call for call in CALLS if "<id>" not in call["params"].values()]
@@ -289,7 +289,7 @@ def test_posts_of_the_case(case: Player) -> None:
     assert asked(case, "unread_notifications", account="alice")["lastread"] == "2020-12-01T00:02:24"
 
 
-def test_unread_is_what_notifications_would_tell(api: ApiChain) -> None:
+def test_the_unread_count_matches_the_notifications(api: ApiChain) -> None:
     """Of a community, too, which is told all that happens in it."""
     names = [account.name for account in api.state.accounts]
     for name in names:

@@ -126,7 +126,7 @@ def test_pages_of_ranked_lists(seed: int) -> None:
     assert some > 300
 
 
-def test_a_changed_reputation_turns_posts_gray() -> None:
+def test_a_changed_reputation_changes_muted_posts() -> None:
     world = crowd(0)
     before = world.call("get_ranked_posts", sort="muted")
     assert before
@@ -155,7 +155,7 @@ def test_a_changed_reputation_turns_posts_gray() -> None:
         {"created": 7},
     ],
 )
-def test_posts_that_nobody_can_have_told(world: SocialScenario, told: dict[str, Any]) -> None:
+def test_malformed_posts_are_refused(world: SocialScenario, told: dict[str, Any]) -> None:
     post = {"author": "ann", "permlink": "elsewhere"}
     assert world.call("normalize_post", post=post)["post_id"] is None
     assert world.refused("normalize_post", {"post": post | told}) == "post can't be read"
@@ -186,7 +186,7 @@ def test_deep_discussions_are_cut() -> None:
     assert len(world.call("get_discussion", author="ann", permlink="p-0")) == 50
 
 
-def test_blogs_and_feeds_go_on_with_their_start(world: SocialScenario) -> None:
+def test_blogs_and_feeds_continue_after_their_start(world: SocialScenario) -> None:
     whole = world.call("get_account_posts", sort="feed", account="bob")
     rest = world.call("get_account_posts", sort="feed", account="bob", start_author="alice", start_permlink="old-post")
     assert rest == whole[1:]
@@ -196,7 +196,7 @@ def test_blogs_and_feeds_go_on_with_their_start(world: SocialScenario) -> None:
     assert [post["permlink"] for post in behind] == ["my-day"]
 
 
-def test_tags_that_nobody_uses_are_not_kept() -> None:
+def test_unused_tags_are_not_cached() -> None:
     """Until somebody does."""
     world = SocialScenario()
     world.at(NOW)
@@ -212,7 +212,7 @@ def test_tags_that_nobody_uses_are_not_kept() -> None:
     assert len(world.kept.view) == kept + 1
 
 
-def test_a_feed_looks_once_at_who_reblogged_a_post(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_feed_reads_the_reblogs_of_a_post_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """However many brought it there."""
     looked: list[int] = []
     feed_entry = social_posts_lists.feed_entry

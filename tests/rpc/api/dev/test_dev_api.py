@@ -30,7 +30,7 @@ def api() -> ApiChain:
     return api
 
 
-def test_reset_makes_the_chain_of_a_first_start(api: ApiChain) -> None:
+def test_reset_restores_the_chain_of_a_first_start(api: ApiChain) -> None:
     for _ in range(2):
         head = api.call("dev_api.reset")
         assert (head["head_block_number"], head["last_irreversible_block_num"]) == (25, 4)
@@ -45,7 +45,7 @@ def test_arguments_by_position_and_by_name(api: ApiChain) -> None:
         assert b'"head_block_number":%d,' % number in api.answer(body % params)
 
 
-def test_mine_goes_with_the_clock_and_runs_ahead_of_it(api: ApiChain) -> None:
+def test_mine_follows_the_clock_and_runs_ahead_of_it(api: ApiChain) -> None:
     api.now += 60
     assert api.call("dev_api.mine")["head_block_time"] == time_text(api.now)
     head = api.call("dev_api.mine", count=10)
@@ -60,7 +60,7 @@ def test_mine_refuses_too_many(api: ApiChain) -> None:
     assert message.endswith("No more than 1000000 blocks can be generated at once")
 
 
-def test_what_waits_is_not_lost_to_a_pause(api: ApiChain) -> None:
+def test_pending_transactions_survive_a_pause(api: ApiChain) -> None:
     api.chain.push_transaction(api.transaction(GIVEN, signers=(ALICE,)))
     api.now += 3600
     assert api.call("dev_api.mine")["head_block_time"] == time_text(1_800_000_060)
@@ -70,7 +70,7 @@ def test_what_waits_is_not_lost_to_a_pause(api: ApiChain) -> None:
     assert api.call("dev_api.mine")["head_block_time"] == time_text(api.now)
 
 
-def test_a_leap_over_missed_slots(api: ApiChain) -> None:
+def test_a_time_jump_over_missed_slots(api: ApiChain) -> None:
     head = api.call("dev_api.advance_time", seconds=40 * 86_400)
     assert head["head_block_number"] == 26
     assert head["head_block_time"] == head["time"] == time_text(api.now + 40 * 86_400)
@@ -78,13 +78,13 @@ def test_a_leap_over_missed_slots(api: ApiChain) -> None:
     assert api.call("dev_api.mine")["head_block_number"] == 27
 
 
-def test_a_leap_that_produces(api: ApiChain) -> None:
+def test_a_time_jump_that_produces(api: ApiChain) -> None:
     head = api.call("dev_api.advance_time", seconds=301, leap="produced")
     assert (head["head_block_number"], head["head_block_time"], head["time"]) == (125, time_text(api.now + 300), time_text(api.now + 301))
     assert api.call("dev_api.advance_time", seconds=0, leap="produced")["head_block_number"] == 126
 
 
-def test_a_leap_puts_what_waits_into_a_block_first(api: ApiChain) -> None:
+def test_a_time_jump_includes_pending_transactions_first(api: ApiChain) -> None:
     api.chain.push_transaction(api.transaction(GIVEN, signers=(ALICE,)))
     assert api.call("dev_api.advance_time", seconds=86_400)["head_block_number"] == 27
     first = api.chain.block_by_number(26)
@@ -100,7 +100,7 @@ def test_a_leap_puts_what_waits_into_a_block_first(api: ApiChain) -> None:
         ("", 2**32 - 1, "is beyond"),
     ],
 )
-def test_leaps_that_are_refused(api: ApiChain, leap: str, seconds: int, text: str) -> None:
+def test_time_jumps_that_are_refused(api: ApiChain, leap: str, seconds: int, text: str) -> None:
     head = api.state.props.head_block_id
     assert text in api.refused("dev_api.advance_time", seconds=seconds, leap=leap)[1]
     assert api.state.props.head_block_id == head
@@ -121,7 +121,7 @@ def test_block_modes(api: ApiChain) -> None:
     assert api.call("dev_api.get_info")["block_mode"] == "interval"
 
 
-def test_revert_brings_everything_back(api: ApiChain) -> None:
+def test_revert_restores_everything(api: ApiChain) -> None:
     api.chain.push_transaction(api.transaction(GIVEN, signers=(ALICE,)))
     api.call("dev_api.impersonate", accounts=["carol"])
     before = api.call("dev_api.get_info")
@@ -141,7 +141,7 @@ def test_revert_brings_everything_back(api: ApiChain) -> None:
     assert api.call("dev_api.mine")["head_block_time"] == time_text(api.now + 3)
 
 
-def test_no_more_snapshots_than_there_may_be(api: ApiChain) -> None:
+def test_the_number_of_snapshots_is_bounded(api: ApiChain) -> None:
     for number in range(256):
         assert api.call("dev_api.snapshot") == {"id": number + 1}
     same_as_golden(api.refused("dev_api.snapshot")[1])
@@ -149,7 +149,7 @@ def test_no_more_snapshots_than_there_may_be(api: ApiChain) -> None:
     assert api.call("dev_api.snapshot") == {"id": 257}
 
 
-def test_popping(api: ApiChain) -> None:
+def test_blocks_can_be_popped(api: ApiChain) -> None:
     api.chain.push_transaction(api.transaction(GIVEN, signers=(ALICE,)))
     api.call("dev_api.mine")
     assert api.call("dev_api.pop_blocks")["head_block_number"] == 25
@@ -159,7 +159,7 @@ def test_popping(api: ApiChain) -> None:
     assert api.call("dev_api.drop_pending") == {"dropped": 0}
 
 
-def test_edits(api: ApiChain) -> None:
+def test_balances_and_authorities_can_be_set(api: ApiChain) -> None:
     assert api.call("dev_api.set_balance", account="alice", balance="5.000 COIN") == {}
     assert api.call("dev_api.set_balance", account="alice", balance={"amount": "6000", "precision": 3, "nai": "@@000000013"}) == {}
     assert api.call("dev_api.set_vests", account="alice", vests="7.000000 VESTS") == {}
@@ -173,7 +173,7 @@ def test_edits(api: ApiChain) -> None:
     assert public_key_text(api.state.account("alice").memo_key, "TST") == KEY
 
 
-def test_the_faucet(api: ApiChain) -> None:
+def test_the_faucet_credits_an_account(api: ApiChain) -> None:
     assert api.call("dev_api.faucet", account="bob") == {
         "account": "bob",
         "balance": "101000.000 COIN",
@@ -210,7 +210,7 @@ def test_edits_that_are_refused(api: ApiChain, method: str, params: dict[str, ob
     assert api.call("dev_api.get_info") == before
 
 
-def test_impersonation(api: ApiChain) -> None:
+def test_impersonated_accounts_need_no_signature(api: ApiChain) -> None:
     assert api.call("dev_api.impersonate", accounts=["bob", "alice"]) == {"accounts": ["alice", "bob"], "everyone": False}
     api.chain.push_transaction(api.transaction(GIVEN))
     assert api.call("dev_api.impersonate") == {"accounts": [], "everyone": False}
@@ -218,7 +218,7 @@ def test_impersonation(api: ApiChain) -> None:
     assert api.state.account("alice").balance == 100_000_000 - 1
 
 
-def test_it_is_for_chains_made_for_tests_only() -> None:
+def test_dev_api_is_served_on_test_chains_only() -> None:
     api = ApiChain("steem-mainnet", plugins=())
     answer = api.answer(b'{"jsonrpc":"2.0","id":1,"method":"dev_api.mine"}')
     assert b"Could not find API dev_api" in answer
@@ -226,11 +226,11 @@ def test_it_is_for_chains_made_for_tests_only() -> None:
     assert b"dev_api" not in api.answer(b'{"jsonrpc":"2.0","id":1,"method":"jsonrpc.get_methods"}')
 
 
-def test_it_is_for_programs_on_the_same_machine_only(api: ApiChain) -> None:
+def test_dev_api_is_served_to_local_programs_only(api: ApiChain) -> None:
     assert b"Could not find API dev_api" in api.answer(b'{"jsonrpc":"2.0","id":1,"method":"dev_api.mine"}', local=False)
 
 
-def test_two_chains_are_compared_by_the_digest(api: ApiChain) -> None:
+def test_chains_can_be_compared_by_digest(api: ApiChain) -> None:
     before = api.call("dev_api.get_state_digest")
     moment = api.call("dev_api.snapshot")["id"]
     api.call("dev_api.faucet", account="bob")
@@ -241,7 +241,7 @@ def test_two_chains_are_compared_by_the_digest(api: ApiChain) -> None:
     assert api.call("dev_api.get_state_digest") == before
 
 
-def test_a_dump_and_back(api: ApiChain, tmp_path: Path) -> None:
+def test_a_dump_can_be_loaded(api: ApiChain, tmp_path: Path) -> None:
     api.chain.push_transaction(api.transaction(GIVEN, signers=(ALICE,)))
     api.call("dev_api.mine", count=30)
     api.call("dev_api.faucet", account="bob")
@@ -264,7 +264,7 @@ def test_a_dump_and_back(api: ApiChain, tmp_path: Path) -> None:
     assert other.state.account("alice").balance == 100_000_000 - 2
 
 
-def test_what_is_no_dump_changes_nothing(api: ApiChain, tmp_path: Path) -> None:
+def test_an_invalid_dump_changes_nothing(api: ApiChain, tmp_path: Path) -> None:
     api.call("dev_api.snapshot")
     before = api.call("dev_api.get_info")
     (tmp_path / "damaged").write_bytes(b"x" * 1000)
@@ -291,7 +291,7 @@ def test_what_is_no_dump_changes_nothing(api: ApiChain, tmp_path: Path) -> None:
         {"more": 1},
     ],
 )
-def test_a_dump_that_drives_its_chain_impossibly_changes_nothing(
+def test_a_dump_with_invalid_settings_changes_nothing(
     api: ApiChain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: dict[str, object]
 ) -> None:
     path = str(tmp_path / "hostile")
@@ -308,12 +308,12 @@ def test_a_dump_that_drives_its_chain_impossibly_changes_nothing(
 
 
 @pytest.mark.parametrize("path", ["", ".", "/", "a\0b"])
-def test_a_path_that_names_no_file_is_refused(api: ApiChain, path: str) -> None:
+def test_an_invalid_path_is_refused(api: ApiChain, path: str) -> None:
     same_as_golden(api.refused("dev_api.dump", path=path)[1])
     api.refused("dev_api.load", path=path)
 
 
-def test_a_dump_replaces_nothing_but_dumps(api: ApiChain, tmp_path: Path) -> None:
+def test_a_dump_replaces_only_dumps(api: ApiChain, tmp_path: Path) -> None:
     api.call("dev_api.dump", path=str(tmp_path / "dump"))
     (tmp_path / "letter").write_text("precious")
     (tmp_path / "link").symlink_to(tmp_path / "letter")
@@ -330,7 +330,7 @@ def test_a_dump_replaces_nothing_but_dumps(api: ApiChain, tmp_path: Path) -> Non
     api.call("dev_api.dump", path=str(tmp_path / "dump"))
 
 
-def test_an_impersonated_account_that_is_undone(api: ApiChain, tmp_path: Path) -> None:
+def test_an_undone_account_can_be_impersonated(api: ApiChain, tmp_path: Path) -> None:
     """Returning to a moment at which an account was impersonated that wasn't there."""
     api.call("dev_api.impersonate", everyone=True)
     creation = {"fee": "0.000 COIN", "creator": "alice", "new_account_name": "newcomer"}

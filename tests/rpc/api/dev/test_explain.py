@@ -33,14 +33,14 @@ def test_a_transaction_that_would_be_accepted(world: World) -> None:
     assert world.call(PUSH, world.wire.transaction_to_json(trx, legacy=True)) == {}
 
 
-def test_a_transaction_that_would_be_refused_is_explained_as_when_it_is_broadcast(world: World) -> None:
+def test_the_explanation_equals_that_of_a_broadcast(world: World) -> None:
     trx = signed(TRANSFER, by=(("bob", "active"),))(world)
     told, error = explain(world, trx), world.refuse(trx)
     assert {name: told[name] for name in ("rule", "why", "what_to_do", "values")} == error["data"]["explain"]
     assert told["message"] == error["message"]
 
 
-def test_a_transaction_has_either_form(world: World) -> None:
+def test_both_forms_of_a_transaction_are_accepted(world: World) -> None:
     trx = signed(TRANSFER, by=(("bob", "active"),))(world)
     legacy = world.call("dev_api.explain_transaction", trx=world.wire.transaction_to_json(trx, legacy=True))
     assert legacy == explain(world, trx)
@@ -48,7 +48,7 @@ def test_a_transaction_has_either_form(world: World) -> None:
 
 
 @pytest.mark.parametrize("trx", [5, {"operations": [5]}, {"operations": [["transfer", {"amount": 5}]]}])
-def test_what_is_no_transaction_is_refused_by_name(world: World, trx: Any) -> None:
+def test_an_invalid_transaction_names_the_parameter(world: World, trx: Any) -> None:
     call = {"jsonrpc": "2.0", "id": 1, "method": "dev_api.explain_transaction", "params": {"trx": trx}}
     assert json.loads(world.answer(json.dumps(call).encode()))["error"]["data"]["parameter"] == "trx"
 
@@ -68,7 +68,7 @@ def test_explaining_changes_nothing(world: World, amount: int) -> None:
     )
 
 
-def test_the_fields_are_all_the_bytes(world: World) -> None:
+def test_the_fields_cover_all_bytes(world: World) -> None:
     told = explain(world, signed(TRANSFER)(world))
     fields = told["fields"]
     assert "".join(field["hex"] for field in fields) == told["hex"]
@@ -95,12 +95,12 @@ def test_the_last_refused_transactions_are_listed(world: World) -> None:
     assert world.call("dev_api.list_refused", limit=0) == []
 
 
-def test_no_more_are_listed_than_are_kept(world: World) -> None:
+def test_the_limit_of_the_list_is_bounded(world: World) -> None:
     assert "At most 1000" in world.refused("dev_api.list_refused", limit=REFUSED_MAX + 1)[1]
 
 
 @pytest.mark.parametrize("method", ["dev_api.list_refused", "dev_api.explain_transaction"])
-def test_only_programs_on_this_machine_may_ask(world: World, method: str) -> None:
+def test_explain_and_list_are_local_only(world: World, method: str) -> None:
     with pytest.raises(Refusal, match="Could not find"):
         world.call(method, local=False)
 

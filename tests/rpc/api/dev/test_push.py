@@ -29,7 +29,7 @@ async def test_a_subscription_begins_and_ends(world: PushClients) -> None:
     assert world.hub.count == 4
 
 
-async def test_names_of_operations_are_taken_in_both_forms(world: PushClients) -> None:
+async def test_operation_names_are_accepted_in_both_forms(world: PushClients) -> None:
     session = world.session()
     for name in ("producer_reward", "producer_reward_operation"):
         assert "result" in world.call(session, "dev_api.subscribe", {"kind": "operations", "operations": [name]})
@@ -48,19 +48,19 @@ async def test_names_of_operations_are_taken_in_both_forms(world: PushClients) -
         {"kind": "operations", "accounts": ["alice"] * 101},
     ],
 )
-async def test_what_makes_no_sense_is_refused(world: PushClients, params: dict[str, Any]) -> None:
+async def test_invalid_subscriptions_are_refused(world: PushClients, params: dict[str, Any]) -> None:
     session = world.session()
     same_as_golden(world.call(session, "dev_api.subscribe", params)["error"]["message"])
     same_as_golden(world.call(session, "dev_api.unsubscribe", {"subscription": 7})["error"]["message"])
     assert world.hub.count == 0
 
 
-def test_it_needs_a_websocket(world: PushClients) -> None:
+def test_subscribing_needs_a_websocket(world: PushClients) -> None:
     error = world.call(None, "dev_api.subscribe", {"kind": "blocks"})["error"]
     assert (error["message"].endswith("Could not find method subscribe"), error["data"]["hint"]) == (True, "this needs a WebSocket")
 
 
-async def test_it_needs_local_rights(world: PushClients) -> None:
+async def test_subscribing_needs_local_rights(world: PushClients) -> None:
     body = b'{"jsonrpc":"2.0","id":1,"method":"dev_api.subscribe","params":{"kind":"blocks"}}'
     reply = world.service.answer(body, Caller("", "this is for programs on the machine of the node only", world.session()))
     assert isinstance(reply, bytes)

@@ -74,7 +74,7 @@ def test_a_transfer_is_signed_with_the_active_key_and_pending(api: ApiChain) -> 
     assert api.call("condenser_api.get_accounts", ["bob"])[0]["balance"] == "100001.000 COIN"
 
 
-def test_either_form_of_an_operation_is_taken(api: ApiChain) -> None:
+def test_both_forms_of_an_operation_are_accepted(api: ApiChain) -> None:
     amount = {"amount": "1000", "precision": 3, "nai": "@@000000021"}
     broadcast(api, {"type": "transfer_operation", "value": {"from": "alice", "to": "bob", "amount": amount, "memo": ""}}, TRANSFER)
     assert len(api.chain.pending[0].operations) == 2
@@ -89,7 +89,7 @@ def test_equal_operations_are_two_transactions(api: ApiChain) -> None:
     assert api.call("condenser_api.get_accounts", ["bob"])[0]["balance"] == "100003.000 COIN"
 
 
-def test_it_refers_to_an_irreversible_block_and_lasts(api: ApiChain) -> None:
+def test_a_transaction_refers_to_an_irreversible_block_and_lasts(api: ApiChain) -> None:
     """So that it stays valid when the last blocks are undone."""
     broadcast(api, TRANSFER)
     trx = api.chain.pending[0]
@@ -125,7 +125,7 @@ def test_a_higher_role_signs_where_the_key_of_the_lower_one_isnt_known(api: ApiC
     assert signer in (key("alice", "active"), key("alice", "owner"))
 
 
-def test_of_many_keys_only_those_that_are_needed_sign(api: ApiChain) -> None:
+def test_only_necessary_keys_sign(api: ApiChain) -> None:
     """bob has 2 of the 3 by himself; erin, who is asked first, is not needed."""
     members = sorted([(key("bob", "active"), 2), (key("erin", "active"), 1)])
     give(api, "alice", active=Authority(2, (), tuple(members)))
@@ -147,7 +147,7 @@ def test_keys_can_be_given(api: ApiChain) -> None:
     assert signers(api) == [public_key(secret("new"))]
 
 
-def test_an_open_account_needs_none(api: ApiChain) -> None:
+def test_an_open_account_needs_no_signature(api: ApiChain) -> None:
     give(api, "alice", active=Authority())
     broadcast(api, TRANSFER)
     assert signers(api) == []
@@ -173,17 +173,17 @@ def test_a_refusal_is_that_of_the_chain(api: ApiChain, operation: Any, message: 
     assert not api.chain.pending
 
 
-def test_nothing_is_no_transaction(api: ApiChain) -> None:
+def test_a_transaction_without_operations_is_refused(api: ApiChain) -> None:
     assert api.refused("dev_api.broadcast_operations")[1].endswith("A transaction must have at least one operation")
 
 
 @pytest.mark.parametrize("text", ["", "5JNH", "STM6", "1" * 51])
-def test_a_key_that_is_none_is_refused(api: ApiChain, text: str) -> None:
+def test_an_invalid_key_is_refused(api: ApiChain, text: str) -> None:
     with pytest.raises(Refusal, match="private key"):
         broadcast(api, TRANSFER, keys=(text,))
 
 
-def test_roles_that_cant_be_mixed_are_refused(api: ApiChain) -> None:
+def test_posting_and_active_operations_can_not_be_mixed(api: ApiChain) -> None:
     with pytest.raises(Refusal, match="required_active"):
         broadcast(api, comment("alice"), TRANSFER)
 
@@ -202,6 +202,6 @@ def test_a_refusal_is_explained(api: ApiChain, operation: Any, rule: str) -> Non
     assert api.call("dev_api.list_refused", limit=1)[0]["explain"]["rule"] == rule
 
 
-def test_a_wrong_key_is_no_refused_transaction(api: ApiChain) -> None:
+def test_an_invalid_key_is_not_listed_as_a_refused_transaction(api: ApiChain) -> None:
     assert api.refused("dev_api.broadcast_operations", operations=[TRANSFER], keys=["5J"])
     assert api.call("dev_api.list_refused") == []

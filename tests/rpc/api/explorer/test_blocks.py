@@ -16,7 +16,7 @@ def ask_as_a_stranger(world: PushClients, session: Session | None) -> Any:
     return json.loads(reply)
 
 
-async def test_everybody_hears_of_blocks() -> None:
+async def test_remote_clients_are_notified_of_blocks() -> None:
     world = PushClients()
     session = world.session()
     assert ask_as_a_stranger(world, session)["result"] == {"subscription": 1}
@@ -37,5 +37,5 @@ async def test_everybody_hears_of_blocks() -> None:
     assert block.id not in {each.id for each in branch}
 
 
-def test_it_needs_a_websocket() -> None:
+def test_subscribing_needs_a_websocket() -> None:
     assert ask_as_a_stranger(PushClients(), None)["error"]["data"]["hint"] == "this needs a WebSocket"

@@ -62,7 +62,7 @@ def test_a_transfer_with_the_values_before_and_after_it(api: ApiChain) -> None:
     assert fields(head)["time"][1] == api.call("block_api.get_block", block_num=number)["block"]["timestamp"]
 
 
-def test_the_head_block_without_what_waits_but_with_edits(api: ApiChain) -> None:
+def test_changes_of_the_head_include_edits_but_no_pending_transactions(api: ApiChain) -> None:
     push(api, Transfer("alice", "bob", Asset(5_000, COIN), ""))
     assert ("accounts", "alice") not in rows(api)
     api.chain.edit(SetBalance("alice", Asset(77, COIN)))
@@ -84,7 +84,7 @@ def test_posts_and_votes_are_named(api: ApiChain) -> None:
     assert vote["account"] == "bob"
 
 
-def test_what_is_removed(api: ApiChain) -> None:
+def test_removed_rows_are_shown(api: ApiChain) -> None:
     push(api, Comment("", "news", "alice", "hello", "Hello", "text", "{}"))
     api.generate()
     push(api, DeleteComment("alice", "hello"))
@@ -93,21 +93,21 @@ def test_what_is_removed(api: ApiChain) -> None:
     assert (post["change"], fields(post)["permlink"]) == ("removed", ("hello", ""))
 
 
-def test_what_is_created_and_removed_again_is_left_out(api: ApiChain) -> None:
+def test_rows_created_and_removed_in_a_block_are_left_out(api: ApiChain) -> None:
     push(api, Comment("", "news", "alice", "hello", "Hello", "text", "{}"))
     push(api, DeleteComment("alice", "hello"))
     api.generate()
     assert ("comments", "alice/hello") not in rows(api)
 
 
-def test_only_blocks_that_can_be_undone(api: ApiChain) -> None:
+def test_only_reversible_blocks_have_changes(api: ApiChain) -> None:
     last = api.state.props.last_irreversible_block_num
     assert api.refused(METHOD, block_num=last)[1].endswith(IRREVERSIBLE.replace("${number}", str(last)))
     same_as_golden(api.refused(METHOD, block_num=1000)[1])
     assert rows(api, last + 1)
 
 
-def test_bounds(api: ApiChain, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_fields_and_records_are_bounded(api: ApiChain, monkeypatch: pytest.MonkeyPatch) -> None:
     every = len(api.call(METHOD, block_num=api.state.props.head_block_number)["rows"])
     monkeypatch.setattr(changes_api, "ROWS_MAX", 1)
     monkeypatch.setattr(changes_api, "FIELDS_MAX", 1)
@@ -122,6 +122,6 @@ def test_bounds(api: ApiChain, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "journal records, at most 1 are read" in refused
 
 
-def test_records_show_what_rows_hold() -> None:
+def test_records_declare_fields_of_their_rows() -> None:
     """Each record that is named for a class of rows gives kinds to some of its fields."""
     assert [cls.__name__ for cls in RECORDS if not kinds_of(cls)] == []

@@ -41,7 +41,7 @@ def due(api: ApiChain, **arguments: Any) -> list[dict[str, Any]]:
     return found
 
 
-def test_all_that_waits_is_there_in_the_order_of_time(api: ApiChain) -> None:
+def test_all_due_items_are_listed_by_time(api: ApiChain) -> None:
     found = due(api, limit=DUE_MAX)
     assert [entry["time"] for entry in found] == sorted(entry["time"] for entry in found)
     kinds = {entry["kind"] for entry in found}
@@ -60,13 +60,13 @@ def test_all_that_waits_is_there_in_the_order_of_time(api: ApiChain) -> None:
     assert by_kind["order_expiration"]["time"] == "2027-01-20T00:00:00"
 
 
-def test_those_of_an_account_are_the_ones_with_its_name(api: ApiChain) -> None:
+def test_items_of_an_account_are_those_with_its_name(api: ApiChain) -> None:
     everything = due(api, limit=DUE_MAX)
     for name in ("alice", "bob", "dave", "nobody"):
         assert due(api, account=name) == [entry for entry in everything if entry["account"] == name]
 
 
-def test_kinds_start_and_limit_choose(api: ApiChain) -> None:
+def test_kinds_start_and_limit_filter_the_list(api: ApiChain) -> None:
     everything = due(api, limit=DUE_MAX)
     assert due(api, kinds=["savings", "payout"]) == [entry for entry in everything if entry["kind"] in ("savings", "payout")]
     later = everything[2]["time"]
@@ -75,7 +75,7 @@ def test_kinds_start_and_limit_choose(api: ApiChain) -> None:
     assert due(api, kinds=[]) == []
 
 
-def test_what_was_due_happens_and_is_gone(api: ApiChain) -> None:
+def test_a_due_item_is_executed_and_removed(api: ApiChain) -> None:
     first, before = due(api, kinds=["savings"])[0], balance(api)
     api.call("dev_api.set_next_block_time", time=first["time"])
     api.call("dev_api.mine", count=1)
@@ -83,7 +83,7 @@ def test_what_was_due_happens_and_is_gone(api: ApiChain) -> None:
     assert balance(api) == before + 2000
 
 
-def test_what_cannot_be_meant_is_refused(api: ApiChain) -> None:
+def test_invalid_arguments_are_refused(api: ApiChain) -> None:
     for arguments in ({"kinds": ["payouts"]}, {"limit": DUE_MAX + 1}):
         with pytest.raises(Refusal):
             due(api, **arguments)
@@ -92,7 +92,7 @@ def test_what_cannot_be_meant_is_refused(api: ApiChain) -> None:
     assert len(str(refused.value)) < 2000
 
 
-def test_each_kind_stands_in_the_description(api: ApiChain) -> None:
+def test_each_kind_is_documented(api: ApiChain) -> None:
     description = " ".join(str(api.call("rpc.discover")["methods"]).split())
     assert all(kind in description for kind in KINDS)
 
@@ -102,7 +102,7 @@ def balance(api: ApiChain) -> int:
     return int(api.call("database_api.find_accounts", accounts=["carol"])["accounts"][0]["balance"]["amount"])
 
 
-def test_of_one_account_so_many_rows_are_looked_at(api: ApiChain, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_rows_read_for_an_account_is_bounded(api: ApiChain, monkeypatch: pytest.MonkeyPatch) -> None:
     order = {"owner": "dave", "amount_to_sell": "1.000 COIN", "min_to_receive": "9.000 SBD", "fill_or_kill": False}
     for number in range(10, 14):
         send(api, "limit_order_create", **order, orderid=number, expiration="2027-01-20T00:00:00")

@@ -49,7 +49,7 @@ def pages(api: ApiChain, method: str, limit: int, **named: Any) -> list[dict[str
 
 @pytest.mark.parametrize("order", ["trending", "hot", "created", "active", "votes", "children", "cashout"])
 @pytest.mark.parametrize("tag", ["", "art", "news"])
-def test_a_list_has_the_posts_of_the_other_methods(api: ApiChain, order: str, tag: str) -> None:
+def test_a_list_equals_those_of_other_methods(api: ApiChain, order: str, tag: str) -> None:
     others = api.call(f"tags_api.get_discussions_by_{order}", tag=tag, limit=100)["discussions"]
     expected = [(one["author"], one["permlink"], one["net_votes"], one["children"], one["pending_payout_value"]) for one in others]
     for limit in (1, 2, 100):
@@ -68,7 +68,7 @@ def test_the_last_changed_posts_need_no_plugin(api: ApiChain) -> None:
     assert "The start must be a post" in api.refused("explorer_api.list_updated_posts", start_author="bob", start_permlink="re")[1]
 
 
-def test_what_is_not_there_is_refused(api: ApiChain) -> None:
+def test_unknown_orders_and_posts_are_refused(api: ApiChain) -> None:
     assert api.refused("explorer_api.list_posts", order="nonsense")[1].endswith("There is no order nonsense")
     assert "unknown key" in api.refused("explorer_api.list_posts", start_author="alice", start_permlink="nothing")[1]
     assert api.refused("explorer_api.list_posts", limit=101)
@@ -115,7 +115,7 @@ def test_other_communities_and_orders_are_refused() -> None:
 
 
 @pytest.mark.parametrize("has_price", [True, False])
-def test_a_fund_below_zero_pays_nothing_and_refuses_nobody(has_price: bool) -> None:
+def test_a_negative_fund_pays_nothing(has_price: bool) -> None:
     api = social_site((*PLUGINS, "communities"))
     fund = post_fund(api.state)
     api.state.reward_funds.modify(fund, reward_balance=-1)

@@ -42,7 +42,7 @@ def test_blocks_by_number(api: ApiChain, text: str) -> None:
     assert found(api, text) == [{"kind": "block", "is_exact": True, "block_num": 3}]
 
 
-def test_numbers_of_no_block(api: ApiChain) -> None:
+def test_numbers_without_a_block_find_nothing(api: ApiChain) -> None:
     assert found(api, "1,000") == found(api, "0") == found(api, "9" * 300) == []
 
 
@@ -79,7 +79,7 @@ def test_posts(api: ApiChain, text: str) -> None:
     assert found(api, text) == [{"kind": "post", "is_exact": True, "account": "alicia", "permlink": "hello"}]
 
 
-def test_the_author_of_a_post_that_is_not_there(api: ApiChain) -> None:
+def test_a_missing_post_finds_its_author(api: ApiChain) -> None:
     assert found(api, "alicia/bye") == [account("alicia", False)]
     assert found(api, "https://example.com/@alicia") == [account("alicia")]
     assert found(api, "https://example.com/alicia/hello") == found(api, "nobody/hello") == []
@@ -104,7 +104,7 @@ def test_tokens(api: ApiChain) -> None:
     assert found(api, "@@000000022") == found(api, "@@123456789") == []
 
 
-def test_communities_and_made_tokens() -> None:
+def test_communities_and_smt_tokens() -> None:
     api = ApiChain("dev", plugins=("communities", "debug_node_api"))
     api.generate(2)
     api.account("coin-100001")
@@ -117,13 +117,13 @@ def test_communities_and_made_tokens() -> None:
     assert found(api, nai_text(symbol)[:-1] + str((int(nai_text(symbol)[-1]) + 1) % 10)) == []
 
 
-def test_at_most_twenty(api: ApiChain) -> None:
+def test_at_most_twenty_accounts_are_found(api: ApiChain) -> None:
     for i in range(30):
         api.account(f"many{i:02}")
     assert [hit["account"] for hit in found(api, "many")] == [f"many{i:02}" for i in range(20)]
 
 
 @pytest.mark.parametrize("piece", ["#@", "#@a/", "/@", "%40", "@@", "://", "#", "?", "%", "\u0660", "9,", "\ud7ff", "a/"])
-def test_odd_texts_name_nothing(api: ApiChain, piece: str) -> None:
+def test_odd_texts_find_nothing(api: ApiChain, piece: str) -> None:
     for count in (1, 7, 400, 2000):
         assert all(hit["kind"] in ("account", "block") for hit in found(api, piece * count))

@@ -18,7 +18,7 @@ def test_the_series_of_a_chain() -> None:
     assert {len(column) for name, column in found.items() if name != "stride"} == {4}
 
 
-def test_a_limit_leaves_the_last_ones() -> None:
+def test_a_limit_selects_the_last_samples() -> None:
     api = ApiChain()
     api.start(4)
     assert api.call("explorer_api.get_series", limit=2)["block_num"] == [3, 4]

@@ -30,7 +30,7 @@ def paid(api: ApiChain) -> SignedTransaction:
 
 
 @pytest.mark.parametrize("plugins", [(), ("account_history",), ("transaction_status",)])
-def test_a_transaction_waits_and_is_in_a_block_then(plugins: tuple[str, ...]) -> None:
+def test_a_transaction_is_found_while_pending_and_in_a_block(plugins: tuple[str, ...]) -> None:
     api = site_with(*plugins)
     trx = paid(api)
     found = api.call(METHOD, id=trx.id.hex())
@@ -66,7 +66,7 @@ def test_without_a_plugin_only_the_newest_blocks_are_searched(monkeypatch: pytes
     assert api.call(METHOD, id=trx.id.hex()) is None
 
 
-def test_the_fields_are_all_of_its_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_fields_cover_all_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     api = site_with()
     trx = paid(api)
     found = api.call(METHOD, id=trx.id.hex())
@@ -81,7 +81,7 @@ def test_the_fields_are_all_of_its_bytes(monkeypatch: pytest.MonkeyPatch) -> Non
     assert (len(found["fields"]), found["fields_left_out"]) == (3, True)
 
 
-def test_who_signed_and_what_that_is_worth_now() -> None:
+def test_signers_and_their_present_authority() -> None:
     api = site_with("account_history")
     trx = paid(api)
     key = public_key_text(public_key(secret("alice")), api.state.spec.key_prefix)
@@ -112,7 +112,7 @@ def test_a_key_that_was_replaced() -> None:
     assert signer["belonged_to"] == [{"account": "alice", "role": "owner"}]
 
 
-def test_signatures_that_nobody_made_and_impersonation() -> None:
+def test_invalid_signatures_and_impersonation() -> None:
     api = site_with()
     api.chain.impersonate(["alice"])
     trx = api.transaction(Transfer("alice", "bob", Asset(5_000, COIN), ""))
@@ -125,7 +125,7 @@ def test_signatures_that_nobody_made_and_impersonation() -> None:
     assert api.call(METHOD, id=trx.id.hex())["signed_by"] == [{"key": None, "belongs_to": []}]
 
 
-def test_what_it_costs_in_resource_credits() -> None:
+def test_the_cost_in_resource_credits() -> None:
     api = ApiChain("dev", plugins=("rc", "debug_node_api"))
     api.generate(3)
     assert api.call(METHOD, id=dev_transfer(api).id.hex())["credits"]["payer"] == "alice"
