@@ -1,4 +1,4 @@
-"""Block modes as text, and what is said about texts that are none."""
+"""Parsing and printing of block modes."""
 
 import pytest
 

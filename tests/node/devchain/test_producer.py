@@ -1,4 +1,4 @@
-"""The producer's timetable, under trio's mock clock: when it wakes, what it makes, and why it keeps still."""
+"""The schedule of the producer under trio's mock clock: when it wakes, what it produces, and why it doesn't."""
 
 from typing import Any
 

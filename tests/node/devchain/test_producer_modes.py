@@ -1,4 +1,4 @@
-"""The producer in the modes that don't go by slots, and after leaps of the chain's clock."""
+"""The producer in modes that don't follow slots, and after time jumps."""
 
 import pytest
 import trio
@@ -15,7 +15,7 @@ from tests.node.devchain.test_producer import Yard
 
 
 class Driven(Yard):
-    """A yard whose chain has first blocks, and whose processor makes blocks at once when the mode says so."""
+    """A yard whose chain has its first blocks, and whose processor automines."""
 
     def __init__(self, clock: MockClock, mode: str) -> None:
         super().__init__(clock)

@@ -67,7 +67,7 @@ async def test_a_replay_can_end_early() -> None:
 
 
 async def test_a_replay_can_end_within_a_block() -> None:
-    """The state is that after the block's header and so many of its transactions, which are pending, and the block can still be applied."""
+    """The state has the block's header and its first transactions, which are pending, and the block can still be applied."""
     wire = case_wire()
     block = max(BlockFile(case_log("tx_validity"), wire), key=lambda block: len(block.transactions))
     most = len(block.transactions)

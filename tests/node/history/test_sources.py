@@ -1,4 +1,4 @@
-"""Sources of blocks: files, folders of files, data folders and pipes give the same blocks, from any number on; what is refused, and why."""
+"""Sources of blocks: files, folders of files, data folders and pipes yield the same blocks, from any number on."""
 
 import os
 import subprocess

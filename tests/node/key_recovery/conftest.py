@@ -1,4 +1,4 @@
-"""What the tests of keys recovered ahead share."""
+"""Fixtures for key recovery."""
 
 import pytest
 

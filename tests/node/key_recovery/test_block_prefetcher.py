@@ -1,4 +1,4 @@
-"""Blocks whose keys are recovered ahead: order, bounds, errors in their place, and the same chain and the same refusals as without."""
+"""Key prefetching for blocks: order, bounds, errors, and the same chain and refusals as without it."""
 
 import gzip
 import sys
@@ -33,7 +33,7 @@ BLOCKS, BAD = 12, 9
 
 
 def warm_pool(command: Sequence[str] = COMMAND) -> Callable[[int], Pool]:
-    """Makes pools whose processes have answered before: whether keys come in time isn't left to chance."""
+    """Return a factory of pools whose processes have answered once, so that keys always arrive in time."""
 
     def made(workers: int) -> Pool:
         pool = Pool(workers, command)
@@ -77,7 +77,7 @@ def replayed(path: Path, workers: int, spec: str = "dev", skip: int = Skip.NOTHI
 
 
 def refusal(path: Path, workers: int) -> str:
-    """What a replay of a file is refused with."""
+    """The error of a replay of a file."""
     with pytest.raises(BlockRefused) as refused:
         replayed(path, workers)
     return str(refused.value)
@@ -210,7 +210,7 @@ while True:
 
 @pytest.mark.usefixtures("eager")
 def test_a_wrong_key_refuses_no_valid_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    """The key that is compared is not the wrong one: it shows when a valid block seems to be signed by somebody else."""
+    """The sampled key is right, so the wrong one shows when a valid block seems to be signed by another witness."""
     monkeypatch.setattr("random.randrange", lambda count: 0)
     monkeypatch.setattr(block_prefetcher, "Pool", warm_pool((sys.executable, "-P", "-c", LIE)))
     (tmp_path / "log").write_bytes(log_of(*chain_of()))
@@ -248,7 +248,7 @@ class Source:
 
 
 class Untouched(Pool):
-    """A pool that counts what it is given, and takes nothing."""
+    """A pool that records the size of batches and accepts none."""
 
     def __init__(self) -> None:
         super().__init__(0)

@@ -1,4 +1,4 @@
-"""Transactions whose keys are recovered before their turn: they are accepted and refused as without."""
+"""Key prefetching for transactions: they are accepted and refused as without it."""
 
 import sys
 from collections.abc import Iterator
@@ -40,7 +40,7 @@ def chain() -> Chain:
 
 @pytest.fixture
 def ahead(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> Iterator[KeyPrefetcher]:
-    """Two processes that have answered before."""
+    """A prefetcher with two running processes."""
     monkeypatch.setattr(key_prefetcher, "Pool", warm_pool())
     monkeypatch.setattr(key_prefetcher, "TRANSACTIONS_BEFORE_START", 1)
     made = KeyPrefetcher(chain, 2)
@@ -56,7 +56,7 @@ def wait(ahead: KeyPrefetcher) -> None:
 
 
 def outcome(chain: Chain, push: KeyPrefetcher | Chain, trx: SignedTransaction) -> str:
-    """What a transaction is refused with."""
+    """The refusal of a transaction, or "accepted"."""
     try:
         push.push(trx) if isinstance(push, KeyPrefetcher) else chain.push_transaction(trx)
     except ChainError as error:

@@ -1,4 +1,4 @@
-"""Processes that recover keys: answers, and that whatever they do nobody fails or waits."""
+"""Processes that recover keys: their answers, and their failures, which delay and break nothing."""
 
 import os
 import signal
@@ -181,7 +181,7 @@ def test_a_closed_pool_leaves_no_process(opened: Callable[..., Pool]) -> None:
 
 
 def has_ended(pid: int) -> bool:
-    """Whether a process is gone, or only waits for its parent to take note."""
+    """Whether a process has ended, perhaps as a zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""What is counted of calls, pushes and blocks, and the lines about them."""
+"""Counters of calls, pushes and blocks, and their log lines."""
 
 from typing import Any
 

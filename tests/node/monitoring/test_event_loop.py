@@ -1,4 +1,4 @@
-"""How long turns of the event loop took."""
+"""Durations of iterations of the event loop."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""The page /health: what it shows of each state of a node, and when its status is an error's."""
+"""The page /health: its members in each state of a node, and its HTTP status."""
 
 import json
 from typing import Any

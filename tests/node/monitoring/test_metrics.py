@@ -1,4 +1,4 @@
-"""The page /metrics: what it shows, that a reader of Prometheus understands it, and that nothing from outside becomes a label."""
+"""The page /metrics: its values, its format, and labels without client data."""
 
 import os
 import subprocess
@@ -32,7 +32,7 @@ from tests.helpers.nodes import DEV, SECRET, START, make_block, transfer
 
 
 def clock() -> int:
-    """A time that stands still."""
+    """A fixed time."""
     return START * 1000
 
 

@@ -1,4 +1,4 @@
-"""What clients ask for first is read ahead: after the start, and after each return to an earlier moment of the chain."""
+"""The state is warmed up after the start and after every revert."""
 
 import logging
 from typing import Any, NoReturn

@@ -1,4 +1,4 @@
-"""Functions that are done in slices: what runs in between, what they raise, and that none is left half done."""
+"""Jobs that run in slices: other tasks in between, exceptions, and cancellation."""
 
 import pytest
 import trio
@@ -11,7 +11,7 @@ from tests.helpers.nodes import Watch
 
 
 class Bench:
-    """A preemption whose stopwatch goes on by a part of a slice with each look, and a function that can be interrupted at each step."""
+    """A preemption whose stopwatch advances by a part of a slice at each reading, and a job that can pause at each step."""
 
     def __init__(self, slices: float = 1.0) -> None:
         self.units, self.gate, self.watch = Work(), ReadGate(), Watch(slices * RUN_SECONDS_MAX)

@@ -1,4 +1,4 @@
-"""The processor: order, bounds, answers, and what it keeps on disk; and how the chain's own file follows its forks."""
+"""The processor: order, bounds, replies, and the block log across forks."""
 
 import os
 from collections.abc import Generator
@@ -75,7 +75,7 @@ async def test_other_tasks_run_after_a_slice_of_jobs(nursery: trio.Nursery, slic
 
 
 async def running(nursery: trio.Nursery, seconds: float) -> tuple[Chain, Processor]:
-    """A chain with a block, and its processor, which waits for jobs; each look at its stopwatch takes so many seconds."""
+    """A chain with a block and its running processor, whose stopwatch advances by `seconds` at each reading."""
     chain = dev_chain()
     make_block(chain)
     processor = Processor(chain, clock=ChainClock(lambda: 2**41), stopwatch=Watch(seconds))
@@ -94,7 +94,7 @@ async def test_a_job_runs_at_once_if_the_queue_is_empty(nursery: trio.Nursery) -
 
 
 async def test_no_job_overtakes_another(nursery: trio.Nursery) -> None:
-    """Also not one that the processor has been handed and has not begun."""
+    """Not even one that the processor has received and not begun."""
     chain, processor = await running(nursery, 0.0)
     done: list[str] = []
     after = transfer(chain, "after")
@@ -115,7 +115,7 @@ async def test_no_job_overtakes_another(nursery: trio.Nursery) -> None:
 
 
 async def test_jobs_that_run_at_once_let_other_tasks_run(nursery: trio.Nursery) -> None:
-    """After a slice of time one caller gives way, and until it goes on all others take their turn in the queue."""
+    """After a slice one caller yields, and until it resumes all others wait in the queue."""
     slices = 4
     chain, processor = await running(nursery, RUN_SECONDS_MAX / slices)
     seen: list[int] = []
@@ -398,7 +398,7 @@ async def test_a_file_is_pushed_up_to_the_first_block_that_fails(nursery: trio.N
 
 
 async def wait_into(processor: Processor, trx: SignedTransaction, out: list[Inclusion]) -> None:
-    """Wait for a transaction, and note the answer."""
+    """Append the inclusion of a transaction to `out`."""
     out.append(await processor.wait_for(trx))
 
 

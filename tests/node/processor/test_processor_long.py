@@ -1,4 +1,4 @@
-"""Long jobs of the processor: what others see meanwhile, what waits, and that the chain and its log are whole whatever happens."""
+"""Long jobs of the processor: what other tasks see, what waits, and consistency of chain and log."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ TRANSFERS = 8
 
 
 class Long:
-    """A chain whose transfers take long, its processor, and a block from outside with TRANSFERS of them."""
+    """A chain with slow transfers, its processor, and an external block with TRANSFERS of them."""
 
     def __init__(self, log: BlockLog | None = None) -> None:
         self.watch = Watch(RUN_SECONDS_MAX)
@@ -52,7 +52,7 @@ class Long:
 
 
 def digest(chain: Chain) -> tuple[bytes, list[bytes], int]:
-    """What can be seen of a chain that has not been changed."""
+    """The observable state of a chain."""
     return chain.state.props.head_block_id, [trx.id for trx in chain.pending], len(chain.state.journal)
 
 
@@ -189,7 +189,7 @@ async def test_a_long_revert_is_interrupted(nursery: trio.Nursery) -> None:
 
 
 async def test_the_limit_for_reapplying_pending_transactions_excludes_other_tasks(nursery: trio.Nursery) -> None:
-    """There is a limit of time for it, which is for the work alone."""
+    """The time limit covers only the work itself."""
     long = Long()
     for place in range(4):
         long.chain.push_transaction(transfer(long.chain, f"waits {place}"))
@@ -209,7 +209,7 @@ async def test_the_limit_for_reapplying_pending_transactions_excludes_other_task
 
 @pytest.mark.parametrize("at_once", [True, False])
 async def test_waiting_reads_run_before_the_next_long_job(nursery: trio.Nursery, at_once: bool) -> None:
-    """The job that they wait for is begun in the task of its sender, or by the processor."""
+    """The job is begun in the task of its sender, or by the processor."""
     long, seen = Long(), list[int]()
     scheduler = ReplyScheduler(gate=long.processor.gate)
     for place in range(TRANSFERS):

@@ -1,4 +1,4 @@
-"""The copy of a node's process that answers reads while a long job is under way: what it shows, and what is done when it doesn't."""
+"""The standby process, which answers reads during a long job: its answers, and what happens without them."""
 
 import json
 import os
@@ -57,7 +57,6 @@ class Served(Long):
         return json.loads(await self.answer(body))["result"]
 
     async def answer(self, body: bytes) -> bytes:
-        """The answer to a request."""
         reply: bytes | Awaitable[bytes] = await self.service.answer_in_turn(body, LOCAL)
         return reply if isinstance(reply, bytes) else await reply
 
@@ -67,7 +66,7 @@ class Served(Long):
         return number
 
     async def begin(self, nursery: trio.Nursery) -> trio.Event:
-        """Push the block; returns when its job is interrupted. The event says that the pusher was answered."""
+        """Push the block, and return when its job is interrupted. The event is set when the pusher has its reply."""
         answered = trio.Event()
 
         async def push() -> None:
@@ -197,7 +196,7 @@ async def test_reads_wait_if_no_process_can_be_forked(nursery: trio.Nursery, mon
 
 
 async def read_at_the_end(served: Served, answered: trio.Event, nursery: trio.Nursery) -> None:
-    """Read, and expect that the answer comes when the job has ended, from the chain after it."""
+    """Check that a read waits for the end of the job and sees the chain after it."""
     heads: list[int] = []
 
     async def read() -> None:
@@ -215,7 +214,7 @@ async def read_at_the_end(served: Served, answered: trio.Event, nursery: trio.Nu
 
 
 async def test_a_client_reads_the_block_that_it_was_notified_of(nursery: trio.Nursery) -> None:
-    """While what waits is applied again, there are no answers from the chain before."""
+    """While pending transactions are reapplied, reads no longer see the previous chain."""
     served = Served()
     for place in range(3):
         served.chain.push_transaction(transfer(served.chain, f"waits {place}"))
@@ -250,7 +249,7 @@ async def test_a_job_that_can_not_be_undone_has_no_standby(nursery: trio.Nursery
 
 
 async def test_answers_belong_to_their_requests(nursery: trio.Nursery) -> None:
-    """Also where many ask at once, and some have gone before they are answered."""
+    """Even with many concurrent requests, some of them cancelled."""
     stand_in = Standby(lambda: None, lambda body, caller: body + caller.address.encode())
     nursery.start_soon(stand_in.run)
     replies: dict[bytes, bytes] = {}
@@ -313,7 +312,7 @@ async def test_a_large_batch_waits_for_the_end_of_the_job(nursery: trio.Nursery)
 
 
 async def test_the_standby_reads_the_block_log_without_its_lock(nursery: trio.Nursery, tmp_path: Path) -> None:
-    """When the process is killed, the next one must not find the folder in use."""
+    """If the process is killed, the next one must not find the folder in use."""
     wire, blocks = empty_blocks(1)
     log = BlockLog(tmp_path, wire)
     log.append(blocks[0])

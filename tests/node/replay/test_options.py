@@ -1,4 +1,4 @@
-"""What the command line says of a replay: what is read from it, and what is refused."""
+"""Options of a replay on the command line."""
 
 from pathlib import Path
 

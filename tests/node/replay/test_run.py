@@ -1,4 +1,4 @@
-"""Whole replays: where they begin and end, what they keep, which blocks they refuse and what they say then."""
+"""Whole replays: start and end, results on disk, refused blocks and their errors."""
 
 import fcntl
 import re
@@ -30,12 +30,12 @@ LAST = 105
 
 @pytest.fixture
 def result(capsys: pytest.CaptureFixture[str]) -> "Result":
-    """Replays, and what they print."""
+    """A runner of replays that captures their output."""
     return Result(capsys)
 
 
 class Result:
-    """Replays with these settings; returns the number of the head and the digest that are printed."""
+    """Runs replays, and parses the head and digest that they print."""
 
     def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
         self._capsys = capsys
@@ -51,7 +51,7 @@ class Result:
         return self.last()
 
     def last(self) -> tuple[int, str]:
-        """What was printed last, also when the replay has failed."""
+        """The head and digest that were printed last, even if the replay failed."""
         found = re.search(r"^head block (\d+) .*\n.*\nstate digest: ([0-9a-f]{64})$", self.printed, re.MULTILINE)
         assert found is not None, self.printed
         return int(found[1]), found[2]

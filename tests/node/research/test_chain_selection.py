@@ -1,4 +1,4 @@
-"""The chain of blocks: what folders and first blocks say of it, and chains that contradict them."""
+"""Selection of the chain by data folder and first blocks, and contradictions."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The clock of a chain: it follows another one, runs ahead when it is made to, and never goes back behind what it has reached."""
+"""The clock of a chain: it follows the machine, can run ahead, and never goes back."""
 
 import pytest
 

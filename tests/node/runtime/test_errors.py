@@ -1,4 +1,4 @@
-"""The statuses of the process are a promise: scripts rely on the numbers, and the documentation names them."""
+"""Exit statuses are a public interface: scripts rely on the numbers, and the documentation lists them."""
 
 import re
 

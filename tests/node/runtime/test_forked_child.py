@@ -1,4 +1,4 @@
-"""Work in a forked child: its end, its failures, and that nothing of the parent's stays open in it."""
+"""Forked children: results, failures, and closed sockets."""
 
 import os
 import signal
@@ -82,7 +82,7 @@ async def test_a_signal_to_the_group_does_not_end_the_child(tmp_path: Path) -> N
 
 
 async def test_sockets_of_the_parent_are_closed_in_the_child() -> None:
-    """Otherwise the port of a node that was killed stays taken until its child has saved."""
+    """Otherwise the port of a killed node stays in use until its child has saved."""
     listening = socket.create_server(("127.0.0.1", 0))
     number = listening.fileno()
 

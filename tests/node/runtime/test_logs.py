@@ -1,4 +1,4 @@
-"""The lines of the log: bounded, harmless on a terminal, and never in the way of the node."""
+"""Log lines: rate limit, escaping, and non-blocking writes."""
 
 import fcntl
 import json
@@ -31,7 +31,7 @@ except ZeroDivisionError:
 
 
 def written(level: str = "info", terminal: bool = False) -> str:
-    """What a process writes to stderr."""
+    """The stderr of a process that logs."""
     reading, writing = pty.openpty() if terminal else os.pipe()
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm", "NO_COLOR": ""}
     process = subprocess.Popen([sys.executable, "-c", WRITER.format(level=level)], stderr=writing, env=environment)

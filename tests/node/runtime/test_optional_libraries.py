@@ -1,4 +1,4 @@
-"""What is said where a library of an extra isn't there."""
+"""Errors for missing optional libraries."""
 
 from node.runtime.errors import NodeError
 from node.runtime.optional_libraries import load_extra

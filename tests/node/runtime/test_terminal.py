@@ -1,4 +1,4 @@
-"""The log on a terminal: a line for each block with transactions and each refusal, one line that counts empty blocks, nothing to obey."""
+"""The log on a terminal: one line per block or refusal, a counter of empty blocks, and escaping."""
 
 import logging
 import re
@@ -37,7 +37,7 @@ def line(event: str, level: int = logging.INFO, **values: Any) -> logging.LogRec
 
 
 def screen(writer: Terminal, *records: logging.LogRecord) -> list[str]:
-    """What stands on the terminal after some lines, without times and colours."""
+    """The screen after some log lines, without times and colours."""
     text = re.sub(r"\x1b\[\d*m", "", "".join(map(writer.format, records)) + writer.end())
     rows = [row.rpartition("\r\x1b[K")[2] for row in text.split("\n")]
     assert rows.pop() == ""

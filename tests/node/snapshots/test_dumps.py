@@ -1,4 +1,4 @@
-"""Dumps: a load leads to the very chain that was dumped, a second dump to the same bytes, also elsewhere; damage changes nothing."""
+"""Dumps: loading restores the dumped chain, dumping again gives the same bytes, and damage changes nothing."""
 
 import subprocess
 import sys
@@ -38,7 +38,7 @@ DISK = SystemDisk()
 
 
 def load(chain: Chain, path: Path, disk: SystemDisk) -> bytes:
-    """What the node has added to a dump that has been loaded."""
+    """The extra data of a loaded dump."""
     return dumps.load(chain, path, disk, bytes)
 
 
@@ -72,7 +72,7 @@ def reversible_edits(chain: Chain) -> dict[bytes, Any]:
 
 
 def same(one: Chain, other: Chain) -> None:
-    """Assert that two chains hold the same, but for how their blocks came."""
+    """Assert that two chains are equal, except for how their blocks arrived."""
     own = {"here", "marks", "journal", "main branch", "blocks", "branches", "refused", "waiting", "edits"}
     first, second = ({name: value for name, value in all_of(chain).items() if name not in own} for chain in (one, other))
     assert first == second
@@ -162,7 +162,7 @@ def test_a_dump_holds_transactions_of_popped_blocks(tmp_path: Path) -> None:
 
 
 def test_another_process_writes_the_same_bytes(tmp_path: Path) -> None:
-    """Sets of texts have another order there."""
+    """Sets of strings have another order there."""
     dump(lived(), tmp_path / "a", DISK)
     script = (
         "import sys; from pathlib import Path; from tests.node.snapshots.test_dumps import DISK, dump, fresh, load\n"

@@ -1,4 +1,4 @@
-"""The file of a snapshot: every byte is under a digest, and what can't serve says why."""
+"""Snapshot files: digests cover every byte, and unusable files are refused with a reason."""
 
 import random
 from pathlib import Path
@@ -87,7 +87,7 @@ def test_swapped_pages_are_found(path: Path, tmp_path: Path) -> None:
 
 
 def rewritten(path: Path, target: Path, start: bytes = b"", **changes: object) -> Path:
-    """The same file with another index or start, and the right digest of them."""
+    """The same file with a changed index or start, and matching digests."""
     opened = Snapshot(path, DISK)
     data = path.read_bytes()
     opened.close()
@@ -149,7 +149,7 @@ def test_a_missing_file_or_folder_is_an_error(tmp_path: Path, name: str) -> None
 
 
 def test_a_section_of_an_impossible_size_is_refused(tmp_path: Path, path: Path) -> None:
-    """Its digests are right, so somebody has made it so."""
+    """Its digests match, as an attacker would make them."""
     target = tmp_path / "bomb"
     opened = DISK.open(target, create=True)
     writer = SnapshotWriter(opened)
@@ -170,7 +170,7 @@ def test_a_section_of_an_impossible_size_is_refused(tmp_path: Path, path: Path) 
 def test_a_frame_of_the_wrong_size_is_not_decompressed(
     tmp_path: Path, path: Path, declared: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A few bytes of zstd can be gigabytes, and say so themselves: room would be made for all of them."""
+    """A few bytes of zstd can declare gigabytes, which would be allocated."""
     packer = zstandard.ZstdCompressor(write_content_size=True).compressobj(size=declared or -1)
     bomb = packer.compress(bytes(1 << 20)) + (b"" if declared else packer.flush())
     bomb += packer.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK) if declared else b""
@@ -187,7 +187,7 @@ def test_a_frame_of_the_wrong_size_is_not_decompressed(
 
 
 def test_the_decompressed_size_of_a_file_is_bounded(tmp_path: Path, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Many chunks of zeros, each of which may be as large as it is, take gigabytes of a file of some kilobytes."""
+    """Many allowed chunks of zeros compress gigabytes into kilobytes."""
 
     def written(name: str) -> Snapshot:
         opened = DISK.open(tmp_path / name, create=True)

@@ -1,4 +1,4 @@
-"""The folder of snapshots: which one is taken, what is set aside, and what a full disk or an interrupted save leaves."""
+"""The folder of snapshots: selection, set-aside files, full disks and interrupted saves."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""A node that starts from a snapshot, saves while it runs, and at its end."""
+"""Starts from snapshots, and saves while running and at shutdown."""
 
 from pathlib import Path
 
@@ -46,7 +46,7 @@ async def started(data: Path) -> Chain:
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """A folder with 40 blocks, some of which hold a transfer."""
+    """A folder with 40 blocks, some with a transfer."""
     begun = site(tmp_path)
     folder = DataFolder(tmp_path, DEV, begun.chain.state.wire)
     for number in range(40):
@@ -89,7 +89,7 @@ async def test_a_start_survives_corrupt_snapshots(data: Path) -> None:
 
 
 async def test_unverified_blocks_are_replayed(data: Path) -> None:
-    """Without the mark of a node the log is not believed, and no snapshot of it is."""
+    """Without the node's mark neither the log nor its snapshots are trusted."""
     replayed = await started(data)
     saver_of(replayed, data).save_at_stop()
     (data / "chain.json").unlink()

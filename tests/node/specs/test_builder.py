@@ -1,4 +1,4 @@
-"""Chain specs: what the chains that come with the node are, how names are spelled, and what a spec file is told when it is wrong."""
+"""Chain specs: the built-in chains, spelling, and errors of spec files."""
 
 import hashlib
 import json
@@ -307,7 +307,7 @@ def test_an_overlong_name_is_refused() -> None:
 
 
 def test_a_spec_loads_within_30_milliseconds() -> None:
-    """The loading itself; importing is shared with the rest of the node. The best of three fresh processes counts."""
+    """Loading alone, without imports; the best of three processes counts."""
     program = (
         "import json, time; from node.specs.builder import load_spec; t = time.perf_counter(); "
         "load_spec('dev'); print(time.perf_counter() - t)"

@@ -1,4 +1,4 @@
-"""Files of blocks: what opening one leaves behind. What is in them is tested by replays."""
+"""Opening of block files. Replays test their contents."""
 
 import gzip
 import os

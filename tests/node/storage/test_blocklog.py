@@ -1,4 +1,4 @@
-"""Files of blocks: written as the reference does, read in every form, mended after an interrupted write; and the folder they are in."""
+"""Block logs: the reference's format, all input formats, repair of torn writes, and data folders."""
 
 from pathlib import Path
 

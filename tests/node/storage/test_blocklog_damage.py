@@ -1,4 +1,4 @@
-"""What a start finds out: damage anywhere, missing blocks, other files; what it mends, and what it refuses with the way out."""
+"""Damage detected at a start: damaged or missing blocks, foreign files, repair and refusals."""
 
 import errno
 import json
@@ -30,7 +30,7 @@ def made() -> tuple[Wire, list[SignedBlock]]:
 
 @pytest.fixture
 def folder(tmp_path: Path, made: tuple[Wire, list[SignedBlock]]) -> Path:
-    """A folder with blocks, closed in order."""
+    """A folder with blocks, closed gracefully."""
     wire, blocks = made
     data = DataFolder(tmp_path / "data", DEV, wire)
     for block in blocks:
@@ -47,7 +47,7 @@ def change(path: Path, at: int) -> None:
 
 
 def refusal(folder: Path, wire: Wire) -> str:
-    """Why a start from a folder is refused; the log is left as it is."""
+    """The refusal of a start from a folder, which leaves the log unchanged."""
     before = (folder / "block_log").read_bytes()
     with pytest.raises(NodeError) as refused:
         DataFolder(folder, DEV, wire)
@@ -56,7 +56,7 @@ def refusal(folder: Path, wire: Wire) -> str:
 
 
 def make_former(folder: Path) -> None:
-    """Make a folder what the version before would have left: without checksums and mark."""
+    """Downgrade a folder to the previous version: without checksums and sync mark."""
     (folder / "block_log.head").unlink()
     (folder / "block_log.sums").unlink()
     mark = json.loads((folder / "chain.json").read_text())
@@ -216,7 +216,7 @@ def test_a_removed_log_is_detected_and_rescued(tmp_path: Path, made: tuple[Wire,
 
 
 def branches(old_count: int, new_count: int) -> tuple[list[SignedBlock], list[SignedBlock]]:
-    """Two branches: four blocks and those of the old one after them, and those of the new one."""
+    """Two branches after four common blocks: the first with them, the second without."""
     one, other = dev_chain(), dev_chain()
     old = [make_block(one) for _ in range(4 + old_count)]
     for block in old[:4]:

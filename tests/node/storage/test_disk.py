@@ -1,4 +1,4 @@
-"""The disk: that of the system and the simulated one answer alike; and what of the simulated one survives."""
+"""The disk: system and simulated disk behave alike; what survives on the simulated one."""
 
 import errno
 import os
@@ -98,7 +98,7 @@ def test_pipes_and_devices_are_refused(tmp_path: Path) -> None:
 
 
 def test_symbolic_links_are_not_written_through(tmp_path: Path) -> None:
-    """Whoever may write to the folder, and not to the file, could have put it there."""
+    """Anyone with write access to the folder could have created the link."""
     victim = tmp_path / "victim"
     victim.write_text("precious")
     for name, leads_to in (("link", victim), ("dangling", tmp_path / "new")):
@@ -144,7 +144,6 @@ def written(seed: int) -> SimulatedDisk:
 
 
 def content(disk: SimulatedDisk) -> bytes:
-    """What the file holds."""
     return disk.open(FOLDER / "file").read(9999, 0)
 
 

@@ -1,6 +1,5 @@
-"""Chains that are driven by hand in a data folder, with edits, moments and popped blocks, and whose process or power ends at any moment.
-
-What was done is there after the restart, with the very state; what was under way is done or not, and nothing else.
+"""Dev chains in a data folder, with edits, savepoints and popped blocks, killed or cut off at random. After a restart finished steps are
+there with the same state; the interrupted step is done or not.
 """
 
 import random
@@ -36,7 +35,7 @@ Seen = tuple[bytes, str, dict[str, bytes], dict[bytes, Any]]
 
 
 class Driven:
-    """A driven chain in a folder, as a node has it, without its tasks."""
+    """A dev chain in a data folder, like in a node, without its tasks."""
 
     def __init__(self, disk: SimulatedDisk, plugins: tuple[str, ...] = DEV.plugins) -> None:
         self.disk = disk
@@ -63,7 +62,7 @@ class Driven:
             loaded.finish()
 
     def seen(self) -> Seen:
-        """The head, and everything that is there without what waits; edits of other branches are forgotten at a start, as these are."""
+        """The head and all data without pending transactions and edits of other branches, which a start forgets."""
         chain = self.chain
         now = chain.savepoint()
         chain.clear_pending()
@@ -74,14 +73,14 @@ class Driven:
         return found
 
     def stop(self) -> None:
-        """Stop in order, with a snapshot."""
+        """Shut down gracefully, with a snapshot."""
         self.folder.log.sync()
         self.saver.save_at_stop()
         self.folder.close()
 
 
 class Story:
-    """What happens to a driven chain, from a seed."""
+    """Random steps of a dev chain."""
 
     def __init__(self, seed: int) -> None:
         self.draw = random.Random(seed)
@@ -105,7 +104,7 @@ class Story:
         )
 
     def step(self) -> None:
-        """Do one thing that a client may ask for."""
+        """Do a random step that a client can request."""
         devchain, chain, draw = self.driven.devchain, self.driven.chain, self.draw
         todo: dict[str, Callable[[], object]] = {
             "mine": lambda: list(devchain.mine(draw.choice((1, 1, 2, 25)))),
@@ -135,7 +134,7 @@ class Story:
         chain.push_transaction(chain.state.wire.seal(trx))
 
     def send_block(self) -> None:
-        """Send a branch that is longer than what it undoes, as from another node."""
+        """Push a branch longer than the one it replaces, like another node."""
         chain = self.driven.chain
         if chain.poppable < 3:
             return
@@ -146,7 +145,7 @@ class Story:
             chain.push_block(block)
 
     def end(self) -> None:
-        """Stop the chain in order, kill it, or cut its power, perhaps in the middle of a step; then start it and compare."""
+        """Stop, kill or power off the chain, perhaps within a step; then start it and compare."""
         how = self.draw.choice(("stop", "kill", "cut", "kill in a step", "cut in a step"))
         self.kinds[how] += 1
         driven = self.driven

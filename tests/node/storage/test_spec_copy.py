@@ -1,4 +1,4 @@
-"""What a folder keeps of its spec: a refusal names what differs, also in snapshots; what isn't kept is not made up."""
+"""The copy of the spec in a data folder: refusals, also of snapshots, name differences to it."""
 
 import time
 from pathlib import Path
@@ -120,7 +120,7 @@ def test_a_snapshot_of_another_spec_is_incompatible(tmp_path: Path) -> None:
     ],
 )
 def test_a_forged_copy_is_unknown(kept: bytes, tmp_path: Path) -> None:
-    """Its digest fits, since the mark with it is made up as well."""
+    """Its digest matches, because the mark is forged too."""
     opened(tmp_path, DEV)
     (tmp_path / SPEC_NAME).write_bytes(kept)
     made_up = replace(mark_of(DEV), genesis=digest_of(kept))
@@ -130,7 +130,7 @@ def test_a_forged_copy_is_unknown(kept: bytes, tmp_path: Path) -> None:
 
 
 def test_names_of_a_forged_copy_are_shortened_and_cheap() -> None:
-    """With a comparison of each name to all others this took hours."""
+    """Comparing each name with all others took hours."""
     long = b'{"' + b"0" * 100_000 + b'":1}'
     assert len(difference(long, digest_of(long), DEV)) < 1000
     many = b"{" + b",".join(b'"0%d":1' % number for number in range(100_000)) + b"}"

@@ -1,4 +1,4 @@
-"""The attacks on the file layer, a part of those that `bin/test attack` makes: losses of power, kills, failing disks, damaged files."""
+"""A part of the attacks of `bin/test attack` on the file layer: power losses, kills, failing disks, damaged files."""
 
 from tests.attack import damage, power
 

@@ -1,4 +1,4 @@
-"""When blocks are synced, and who waits for it."""
+"""When blocks are synced, and which replies wait for it."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -22,14 +22,13 @@ FOLDER = Path("/data")
 
 
 class SlowDisk:
-    """Syncs wait for their turn, which the test gives."""
+    """Runs syncs when the test allows it."""
 
     def __init__(self) -> None:
         self.syncs = 0
         self.turn = trio.Event()
 
     async def in_thread(self, work: Callable[[], object]) -> object:
-        """Do a sync when it is its turn."""
         self.syncs += 1
         await self.turn.wait()
         return work()

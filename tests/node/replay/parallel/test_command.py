@@ -1,4 +1,4 @@
-"""A chain verified by ranges: it leads to the state of a single replay, and what is wrong is found in its range."""
+"""Verification by ranges: it reaches the state of a single replay, and finds errors in their range."""
 
 import os
 import signal
@@ -55,7 +55,7 @@ def test_ranges_lead_to_the_state_of_a_single_replay(folder: Path, capsys: pytes
 
 
 def forge(folder: Path, place: int) -> None:
-    """Change the state in a snapshot so that it is whole, and says its own digest."""
+    """Change the state in a snapshot, with matching digests."""
     path = paths(folder, SystemDisk())[::-1][place]
     context = NodeContext(Settings(spec=SPEC, plugins=()))
     load(context.chain, path, SystemDisk()).finish()
@@ -67,7 +67,7 @@ def forge(folder: Path, place: int) -> None:
 
 
 def outcomes(folder: Path, source: Path = LOG) -> list[RangeResult]:
-    """What becomes of each range, in this process."""
+    """The result of each range, computed in this process."""
     return [verify_range(part, lambda number: None) for part in ranges_of(source, CHAIN, folder, is_trusted=False)]
 
 
@@ -140,7 +140,7 @@ def test_a_signal_ends_all_processes(folder: Path, monkeypatch: pytest.MonkeyPat
 
 
 class Killer(RangeProgress):
-    """Kills the process of a range each time that it begins, so many times."""
+    """Kills the process of the first range the first `times` times that it starts."""
 
     def __init__(self, ranges: list[Range], times: int) -> None:
         super().__init__(ranges)

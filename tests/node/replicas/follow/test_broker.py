@@ -1,4 +1,4 @@
-"""Blocks from a broker, as a child process writes them: one that is made of a few lines here."""
+"""Blocks from a broker's child process, which is replaced by a short script here."""
 
 import sys
 from collections.abc import Callable
@@ -32,7 +32,7 @@ def about(spec: ChainSpec = DEV) -> bytes:
 
 @pytest.fixture
 def says(monkeypatch: pytest.MonkeyPatch) -> Say:
-    """Have the child write some bytes and end, or go on."""
+    """Return a function that makes the child write some bytes and end, or sleep."""
 
     def say(data: bytes, seconds: float = 0) -> None:
         text = f"import sys, time; sys.stdout.buffer.write({data!r}); sys.stdout.flush(); time.sleep({seconds})"
@@ -43,7 +43,7 @@ def says(monkeypatch: pytest.MonkeyPatch) -> Say:
 
 
 async def what_comes(spec: ChainSpec = DEV) -> list[object]:
-    """Everything that a source yields; raises what it ends with."""
+    """All events of a source. Raises its error."""
     found: list[object] = []
     async for batch in BrokerSource(URL, spec).batches(START):
         found += batch

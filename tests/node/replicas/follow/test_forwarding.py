@@ -1,4 +1,4 @@
-"""Whose transactions a replica passes on: the followed node on the same machine, and the replica, limit its clients one by one."""
+"""Forwarding of broadcasts: followed node and replica limit clients separately."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -34,7 +34,7 @@ class Site:
     async def _reached(self, number: int) -> None: ...
 
     def unsigned(self) -> SignedTransaction:
-        """What is refused."""
+        """An unsigned transaction."""
         trx = transfer(self.owner.chain)
         trx.signatures = ()
         return self.owner.chain.state.wire.seal(trx)

@@ -1,4 +1,4 @@
-"""A chain that follows another one by its packed stream: whatever happens there, both come to the same state."""
+"""A chain that follows another one by its packed stream always reaches the same state."""
 
 import random
 from collections import Counter
@@ -37,7 +37,7 @@ class Pair:
         self.connect()
 
     def connect(self) -> None:
-        """Begin a stream, at the follower's head, as a restarted one does."""
+        """Open a stream at the follower's head, like a restarted follower."""
         replica = self.replica
         self.applier = ReplicaApplier(replica.chain, begin_anew=replica.devchain.reset)
         first = max(1, self.applier.next - 1)
@@ -60,7 +60,7 @@ class Pair:
         self._context.__exit__(None, None, None)
 
     def events(self) -> list[Event]:
-        """What the stream has by now."""
+        """The events in the stream."""
         found: list[Event] = []
         while piece := self.stream.piece():
             for line in piece.splitlines():
@@ -70,12 +70,12 @@ class Pair:
         return found
 
     def follow(self) -> None:
-        """Apply what has come, and compare."""
+        """Apply the events, and compare."""
         self.applier.apply(*self.events())
         self.compare()
 
     def compare(self) -> None:
-        """Compare the two, without what waits."""
+        """Compare the two without pending transactions."""
         mine, other = self.chain, self.replica.chain
         now = mine.savepoint()
         mine.clear_pending()
@@ -151,7 +151,7 @@ def test_random_changes_lead_to_the_same_state(pair: Pair, seed: int) -> None:
 
 
 def step(pair: Pair, draw: random.Random, kinds: Counter[str]) -> str:
-    """Do one thing to the followed chain; returns what."""
+    """Change the followed chain at random, and return the kind of change."""
     chain, devchain = pair.chain, pair.devchain
 
     def broadcast() -> None:

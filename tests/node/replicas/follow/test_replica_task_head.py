@@ -1,4 +1,4 @@
-"""What a follower says of a head that is old: it is well only while the followed node itself says that there is nothing newer."""
+"""The health of a follower with an old head: it is healthy only while the followed node confirms the head."""
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
@@ -21,13 +21,12 @@ LIFE_SECONDS = 5
 
 
 class Told:
-    """A source that gives what it is told to."""
+    """A source that yields given events."""
 
     def __init__(self) -> None:
         self.say, self._said = trio.open_memory_channel[list[Event | Heartbeat]](100)
 
     async def batches(self, place: SyncPosition) -> AsyncGenerator[list[Event | Heartbeat]]:
-        """Yield what was said."""
         async for batch in self._said:
             yield batch
 
@@ -50,7 +49,7 @@ class World:
         self.replica = ReplicaTask("there", self.source, applier, self.processor, lambda error: None, trio_clock)
 
     def block(self) -> NewBlock:
-        """A new block of the followed chain, made now."""
+        """A new block of the followed chain at the present time."""
         block: SignedBlock = make_block(self.owner, missed=int(trio_clock() // 1000 - self._time()) // 3)
         return new_block(self.owner, block)
 
@@ -58,11 +57,11 @@ class World:
         return max(self.owner.state.props.time, self.owner.state.spec.constants.COIN_GENESIS_TIME)
 
     def say(self, *said: Event | Heartbeat) -> None:
-        """Have the source say something."""
+        """Make the source yield these events."""
         self.source.say.send_nowait(list(said))
 
     async def hear(self, said: Heartbeat, seconds: int) -> None:
-        """Have it give a sign of life every few seconds."""
+        """Make the source yield heartbeats for some seconds."""
         for _ in range(seconds // LIFE_SECONDS):
             await trio.sleep(LIFE_SECONDS)
             self.say(said)

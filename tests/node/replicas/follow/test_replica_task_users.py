@@ -1,4 +1,4 @@
-"""What users of a replica do, over each way in: they broadcast, wait for blocks, read what they wrote, and hear of it."""
+"""Users of a replica over each protocol: broadcasts, waiting for blocks, reads, and notices."""
 
 import json
 from collections.abc import AsyncIterator, Callable
@@ -42,7 +42,7 @@ async def test_users_are_served_over_each_protocol(readers: int) -> None:
 
 
 async def refused(way: Transport, method: str, trx: Any) -> str:
-    """By which rule a broadcast is refused."""
+    """The rule by which a broadcast is refused."""
     rule: str = (await call(way, f"condenser_api.{method}", [trx]))["error"]["data"]["explain"]["rule"]
     return rule
 
@@ -69,7 +69,7 @@ async def test_broadcasts_resume_after_an_owner_restarts(open_: Open) -> None:
 
 
 class Fake:
-    """What broadcasts of a replica go to: it gives the answers that are set, and tells who has left."""
+    """An upstream for broadcasts with configured replies, which counts disconnects."""
 
     def __init__(self) -> None:
         self.answer = reply(b"")
@@ -77,7 +77,7 @@ class Fake:
         self.may_answer = trio.Event()
 
     async def talk(self, stream: trio.SocketStream) -> None:
-        """Answer when it may, unless the other end has gone."""
+        """Reply when allowed, unless the client disconnects."""
         while b"\r\n\r\n" not in await stream.receive_some(1 << 20):
             pass
         self.asked += 1
@@ -99,7 +99,7 @@ class Fake:
 
 @asynccontextmanager
 async def faked() -> AsyncIterator[tuple[InProcessNode, InProcessNode, Fake]]:
-    """A node, a replica of it, and what that passes broadcasts on to."""
+    """A node, a replica of it, and a fake upstream for its broadcasts."""
     fake = Fake()
     async with trio.open_nursery() as nursery:
         listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
@@ -129,7 +129,7 @@ async def test_a_slow_owner_delays_no_other_client() -> None:
 
 
 async def set_once(event: trio.Event, holds: Callable[[], bool]) -> None:
-    """Set an event when something holds."""
+    """Set an event once a condition is true."""
     await until(holds)
     event.set()
 

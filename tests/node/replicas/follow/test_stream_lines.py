@@ -1,4 +1,4 @@
-"""Lines of a packed stream of blocks, and of other things."""
+"""Valid and invalid lines of a packed stream."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""To which readers connections are handed on, and what they may ask the owner for."""
+"""Which readers get connections, and which requests they forward to the owner."""
 
 import socket
 from itertools import count
@@ -32,7 +32,7 @@ async def test_a_silent_or_loading_reader_gets_no_connections(autojump_clock: Mo
     channel = reader.channel = Channel(ours, FromReader)
 
     def handed() -> int:
-        """How many of two turns are the reader's."""
+        """How many of two connections the reader gets."""
         return sum(readers.hand_off(line.dup(), ("127.0.0.1", 1)) for _ in range(2))
 
     with ours, theirs, line, _peer, reader.doors, doors:
@@ -80,7 +80,7 @@ async def test_memory_of_reader_clients_is_reserved_until_the_reply_is_taken() -
 
     @method("a_api.much", registry=registry)
     def much(state: None) -> str:
-        """A reply that no socket takes at once."""
+        """A reply larger than a socket buffer."""
         return "x" * 1_500_000
 
     readers.serve(Service(registry.values(), wire=context.chain.state.wire, memory=memory, state=None), {})

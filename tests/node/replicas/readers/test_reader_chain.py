@@ -1,4 +1,4 @@
-"""A chain that is kept as a reader keeps it: whatever happens on the owner's, both come to the same state, what waits included."""
+"""The chain of a reader: it always reaches the state of the owner's chain, pending transactions included."""
 
 import random
 from collections import Counter
@@ -24,7 +24,7 @@ STEPS = 60
 
 
 class Line:
-    """A link that applies what is sent at once, as often as messages are encoded and read in between."""
+    """A channel that encodes, decodes and applies each message at once."""
 
     def __init__(self, replica: ReaderChain) -> None:
         self.replica = replica
@@ -65,7 +65,7 @@ class Pair:
         self.publisher.add(self.line)  # type: ignore[arg-type]
 
     def compare(self) -> None:
-        """Send what has changed, and compare."""
+        """Publish changes, and compare."""
         self.publisher.flush()
         mine, other = self.chain, self.reader.chain
         assert not self.line.is_closed

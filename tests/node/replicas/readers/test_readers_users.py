@@ -1,4 +1,4 @@
-"""What users of a node with readers do, over each way in, whichever process their connection leads to."""
+"""Users of a node with readers over each protocol, whichever process serves them."""
 
 from tests.helpers.users import uses_each_way
 from tests.helpers.ways import node_here

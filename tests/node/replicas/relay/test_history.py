@@ -1,4 +1,4 @@
-"""How blocks stand in a broker: names and ids, what messages say, and where a block is found whatever has been undone before."""
+"""Blocks in a broker: names, message ids, contents, and search for a block after removals."""
 
 import json
 import random
@@ -73,7 +73,7 @@ def test_pending_operations_are_in_no_block(trx_in_block: int, trx_id: str, is_i
 
 
 def history(draw: random.Random, count: int) -> list[Message]:
-    """Messages of a chain on which branches are left now and then; blocks have ids of their own."""
+    """Messages of a chain with random forks; each block has its own id."""
     found: list[Message] = []
     height, made = 0, 0
     while len(found) < count:
@@ -94,7 +94,7 @@ def history(draw: random.Random, count: int) -> list[Message]:
 
 
 def main_branch(messages: list[Message]) -> list[tuple[int, str]]:
-    """The blocks that are left of a history, newest first."""
+    """The blocks that remain of a history, newest first."""
     branch: list[tuple[int, str]] = []
     for message in messages:
         if message.id:
@@ -170,7 +170,7 @@ def test_parts_are_joined(parts: Parts, lines: list[bytes]) -> None:
 
 
 def with_header(**said: object) -> Parts:
-    """A message whose first part says something else."""
+    """The parts of a message, the first of which has a changed header."""
     data, headers = ALL[0]
     return [(data, {PART_HEADER: json.dumps(json.loads(headers[PART_HEADER]) | said)}), *ALL[1:]]
 

@@ -1,4 +1,4 @@
-"""A relay and readers over the wire, with a node and a broker in this process: what comes to the readers whatever ends in between."""
+"""A relay and readers with a node and a broker in this process, and failures of each."""
 
 import asyncio
 import json
@@ -40,7 +40,7 @@ PATIENCE_SECONDS = 20
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Relays that begin again soon."""
+    """Short pauses between attempts."""
     monkeypatch.setattr(relay, "PAUSE_SECONDS_MIN", 0.01)
     monkeypatch.setattr(relay, "PAUSE_SECONDS_MAX", 0.05)
 
@@ -58,7 +58,7 @@ class World:
         return self.node.world.chain
 
     def begin_anew(self) -> None:
-        """Have the node begin at genesis, with other blocks than before."""
+        """Restart the node's chain from genesis with other blocks."""
         self.node.end_streams()
         self.node.wake()
         self.node.world = node_world()
@@ -70,7 +70,7 @@ class World:
         self.node.wake()
 
     def large(self, count: int = 1) -> None:
-        """Make one that takes a few messages, as does each of its operations."""
+        """Make blocks that need several messages, as do their operations."""
         for number in range(count):
             self.chain.push_transaction(transfer(self.chain, memo=str(number) * 2000))
         self.small()
@@ -90,21 +90,21 @@ class World:
         self.relays.clear()
 
     def lines(self) -> list[Any]:
-        """What the messages of the stream of blocks say."""
+        """The decoded messages of the stream of blocks."""
         stream = self.broker.streams.get(NAMES.blocks_stream)
         return [] if stream is None else stream.whole()
 
     def branch(self) -> list[str]:
-        """The ids of the blocks that are left of what stands in the broker."""
+        """The ids of the blocks that remain in the broker."""
         return branch_of(self.lines())
 
     async def relayed(self) -> None:
-        """Wait until the broker has the node's chain; nothing stands there twice but what comes again on purpose."""
+        """Wait until the broker has the node's chain."""
         await until(lambda: self.branch() == ids(self.chain))
 
 
 def branch_of(lines: list[Any]) -> list[str]:
-    """The ids of the blocks that are left of lines."""
+    """The ids of the blocks that remain after these lines."""
     branch: list[str] = []
     for line in lines:
         if "undone" in line:
@@ -132,7 +132,7 @@ async def world_of(max_payload: int = SMALL) -> AsyncIterator[World]:
 
 
 async def until(is_true: Callable[[], bool]) -> None:
-    """Wait until something is true."""
+    """Wait until a condition is true."""
     while not is_true():
         await asyncio.sleep(0.002)
 
@@ -147,11 +147,11 @@ class Reading:
 
     @property
     def is_greeted(self) -> bool:
-        """Whether it has found its place."""
+        """Whether the reader has sent its header."""
         return bool(self._file.getvalue())
 
     def lines(self) -> list[Any]:
-        """What it has written, but for the first line."""
+        """The decoded lines without the header."""
         return [json.loads(line) for line in self._file.getvalue().splitlines()][1:]
 
     async def has(self, chain: Chain) -> None:
@@ -159,7 +159,7 @@ class Reading:
         await self.until(lambda lines: branch_of(lines) == ids(chain))
 
     async def until(self, is_true: Callable[[list[Any]], bool]) -> None:
-        """Wait until something is true of its lines; raises what it has ended with."""
+        """Wait until a condition is true of its lines. Raises the reader's error."""
         await until(lambda: self.task.done() or is_true(self.lines()))
         if self.task.done():
             self.task.result()
@@ -172,14 +172,14 @@ class Reading:
 
 
 async def answer(world: World, what: str, number: int = 0) -> Any:
-    """What a reader answers to a question."""
+    """The answer of a reader to a query."""
     file = BytesIO()
     await Reader(world.broker.url, "dev", file).run(what, number)
     return json.loads(file.getvalue())
 
 
 def run(scenario: Callable[[World], Awaitable[None]], max_payload: int = SMALL) -> None:
-    """Run what happens in a world."""
+    """Run a scenario in a world."""
 
     async def whole() -> None:
         async with world_of(max_payload) as world:

@@ -1,4 +1,4 @@
-"""Columns of declared types: each operation has them, of the types that its fields ask for, and they hold what the fields hold."""
+"""Arrow columns of operations: names, types and values."""
 
 from datetime import UTC, datetime
 from decimal import Decimal

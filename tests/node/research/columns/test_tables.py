@@ -1,4 +1,4 @@
-"""Rows of tables as Arrow batches: every table of a chain with all plugins, and what a field becomes."""
+"""Rows of tables as Arrow batches: every table of a chain with all plugins."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""Exports: what they hold beside what the chain says, and that they go on where they were stopped, to the same bytes."""
+"""Exports: their contents against the chain, and resuming to the same bytes."""
 
 import os
 from pathlib import Path
@@ -31,7 +31,7 @@ def wanted(to: Path, **changes: Any) -> ExportOptions:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The export of the case, made without a stop."""
+    """The uninterrupted export of the case."""
     return exported(wanted(tmp_path_factory.mktemp("whole") / "export")).wanted.to
 
 
@@ -80,7 +80,7 @@ def test_checked_blocks_give_the_same_bytes_as_trusted_ones(whole: Path, tmp_pat
 
 
 class Failing(SystemDisk):
-    """A disk on which the n-th change of a name fails, as it would be if the process were killed there."""
+    """A disk on which the n-th rename fails, as if the process were killed there."""
 
     def __init__(self, left: int) -> None:
         self.left = left

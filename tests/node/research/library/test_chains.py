@@ -1,4 +1,4 @@
-"""The state of a chain at a block, and inside of one, against a replay by hand; and what can't be done to it."""
+"""The state at a block and within one, compared with a replay, and refused requests."""
 
 import shutil
 from functools import cache, partial
@@ -78,7 +78,7 @@ def applied_by_hand(number: int, count: int) -> Chain:
 
 
 def rows_but_of_the_header(chain: Chain) -> dict[str, list[bytes]]:
-    """All rows but those that the header of a block writes."""
+    """All rows except those that a block header writes."""
     return {name: list(table_bytes(table)) for name, table in chain.state.tables() if name not in ("global_properties", "witnesses")}
 
 

@@ -1,4 +1,4 @@
-"""Blocks with what they have done, against the tables, the history plugin and the bounds of memory."""
+"""Blocks with their changes and operations, compared with the tables and the history plugin."""
 
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ def copies(state: Any) -> Rows:
 
 
 def apply(rows: Rows, step: BlockStep) -> None:
-    """Apply the changes of a block to copies; each says truly what was there before."""
+    """Apply the changes of a block to copies, and check their previous values."""
     for change in step.changes:
         table = rows[change.table]
         old = table.get(change.id, {})

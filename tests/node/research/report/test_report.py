@@ -1,4 +1,4 @@
-"""Reports: their numbers beside the state's own, what a page may hold, and what is said where something isn't there."""
+"""Reports: their numbers compared with the state, their markup, and missing data."""
 
 import json
 import os

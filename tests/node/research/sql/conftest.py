@@ -14,7 +14,7 @@ from tests.helpers.exported import WORKLOAD, exported
 
 
 class Exported(Struct):
-    """An export, the blocks that it was made of, and the state after them."""
+    """An export, its blocks, and the state after them."""
 
     folder: Path
     blocks: list[SignedBlock]
@@ -22,7 +22,7 @@ class Exported(Struct):
     connection: Any
 
     def rows(self, sql: str) -> list[dict[str, Any]]:
-        """The rows of an answer."""
+        """The rows of a query."""
         found: list[dict[str, Any]] = self.connection.sql(sql).to_arrow_table().to_pylist()
         return found
 

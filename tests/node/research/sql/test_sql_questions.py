@@ -1,4 +1,4 @@
-"""Each worked question, asked of the workload, beside what its blocks and the state that they lead to say."""
+"""Each query of the SQL cookbook, compared with the blocks and the state of the workload."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
@@ -54,7 +54,7 @@ def active_accounts(rows: Rows, workload: Exported) -> None:
 
 
 def paid(workload: Exported) -> Counter[str]:
-    """What the posts of each author were paid, in all parts."""
+    """The total payout of each author."""
     found: Counter[str] = Counter()
     for row in workload.state.comments:
         found[row.author] += row.total_payout_value + row.curator_payout_value + row.beneficiary_payout_value
@@ -204,7 +204,7 @@ def delegations(rows: Rows, workload: Exported) -> None:
 
 
 def sum_of(workload: Exported, sql: str) -> Any:
-    """The one value of an answer."""
+    """The single value of a query."""
     return workload.rows(sql)[0]["n"]
 
 
