@@ -17,12 +17,12 @@ def push_required_action(state: State, action: ExampleRequiredAction, execution_
 
 
 def push_optional_action(state: State, action: ExampleOptionalAction, execution_time: int) -> None:
-    """Queue an action that a block may contain when it is due, until that block is irreversible."""
+    """Queue an action that a block can contain when it is due, until that block is irreversible."""
     push(state, state.optional_actions, action, execution_time, "optional")
 
 
 def push(state: State, queue: Table[PendingAction], action: Action, execution_time: int, kind: str) -> None:
-    """What both kinds have in common."""
+    """Queue an action of either kind."""
     require(
         execution_time >= state.head_time,
         f"Cannot push {kind} action to execute in the past. head_block_time: ${{h}} execution_time: ${{e}}",

@@ -54,7 +54,7 @@ class Refusal(Exception):
 
 
 class StubProcessor:
-    """Pushes at once. What waits for a block is told what `inclusion` says; files are never read, `files` notes them."""
+    """Pushes at once. `wait_for` returns `inclusion`; files are not read but recorded in `files`."""
 
     def __init__(self, chain: Chain) -> None:
         self.chain = chain
@@ -76,12 +76,12 @@ class StubProcessor:
             raise PushFailed(error) from error
 
     async def wait_for(self, trx: SignedTransaction, caller: Caller) -> Inclusion:
-        """Push, and tell what was prepared."""
+        """Push, and return the prepared inclusion."""
         await self.push_transaction(trx, caller)
         return Inclusion(trx.id, self.inclusion.block_num, self.inclusion.trx_num, self.inclusion.expired)
 
     async def push_blocks_from(self, path: str, count: int, skip_flags: int) -> int:
-        """Note what was asked for."""
+        """Record the request."""
         self.files.append((path, count, skip_flags))
         return count
 
@@ -167,7 +167,7 @@ class ApiChain:
         assert self.call("debug_node_api.debug_generate_blocks", debug_key=INIT_WIF, count=count) == {"blocks": count}
 
     def account(self, name: str, authority: Authority | None = None, **fields: Any) -> Account:
-        """Put an account there; its key for everything comes from its name."""
+        """Insert an account; all its keys are derived from its name."""
         authority = authority or key_authority(public_key(secret(name)))
         row = self.state.accounts.insert(Account(name=name, memo_key=public_key(secret(name)), mined=False, **fields))
         self.state.account_authorities.insert(AccountAuthority(account=name, owner=authority, active=authority, posting=authority))
@@ -186,5 +186,5 @@ class ApiChain:
 
 
 def secret(name: str) -> bytes:
-    """The secret that a test account has for everything."""
+    """The secret of all roles of a test account."""
     return secret_from_seed(name)

@@ -1,5 +1,5 @@
-"""Hostile clients of a node, over raw sockets: requests that must end nothing but their own connection (ONE_SHOT), clients that hold what a
-node has little of (HOLDING), and clients that keep it busy (FLOODS). They know the protocols, and nothing of how a node defends itself.
+"""Hostile clients over raw sockets: requests that must end only their own connection (ONE_SHOT), clients that hold scarce resources
+(HOLDING), and clients that keep the node busy (FLOODS).
 """
 
 import base64
@@ -24,7 +24,7 @@ CALL = b'{"jsonrpc":"2.0","method":"condenser_api.get_config","params":[],"id":1
 
 
 class Target(Struct, frozen=True):
-    """The node's address, and the address to attack it from: any of 127.0.0.0/8, which the node tells apart."""
+    """The node's address, and the source address of the attack, any of 127.0.0.0/8."""
 
     port: int
     host: str = "127.0.0.1"
@@ -75,7 +75,7 @@ def h2_request(stream: int, *, is_whole: bool = True, **pseudo: bytes) -> bytes:
 
 
 def h2_start(window: int | None = None) -> bytes:
-    """Return what a client of HTTP/2 says first; `window`: the bytes that it lets each stream send."""
+    """Return the first bytes of an HTTP/2 client; `window` is the number of bytes that it allows each stream."""
     return PREFACE + h2_frame(SETTINGS, 0, b"" if window is None else struct.pack(">HI", WINDOW_SIZE, window))
 
 
@@ -85,7 +85,7 @@ def h2_call(stream: int, call: bytes) -> bytes:
 
 
 def h2c(settings: str, *extra: str) -> bytes:
-    """Return the request to go on in HTTP/2."""
+    """Return the request to upgrade to HTTP/2."""
     return head("GET / HTTP/1.1", "Host: x", "Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", f"HTTP2-Settings: {settings}", *extra)
 
 
@@ -169,7 +169,7 @@ ONE_SHOT: dict[str, bytes] = {
 
 
 def shoot(target: Target, request: bytes, seconds: float = 0.5) -> bytes:
-    """Send bytes whatever comes, and return what was answered until nothing more came for a while, or the connection ended."""
+    """Send bytes, and return the answer until the connection ends or is silent."""
     answer = b""
     with contextlib.suppress(OSError), target.connect() as line:
         line.settimeout(seconds)
@@ -321,7 +321,7 @@ def _trickle(target: Target, stop: Event) -> int:
 
 
 def _connects(target: Target, stop: Event) -> int:
-    """Open connections as fast as it goes, and keep the last 500 of them."""
+    """Open connections as fast as possible, and keep the last 500 open."""
     lines: list[socket.socket] = []
     connections = 0
     while not stop.is_set():

@@ -37,7 +37,7 @@ class Stream:
         self.ids: dict[str, int] = {}
 
     def info(self) -> dict[str, Any]:
-        """How it stands, as JetStream says it."""
+        """The stream's state in JetStream's form."""
         state = {"messages": len(self.messages), "bytes": 0, "first_seq": self.first, "last_seq": self.last, "consumer_count": 0}
         return {"config": self.config, "state": state, "created": LONG_AGO}
 
@@ -46,7 +46,7 @@ class Stream:
         return any(subject == own or (own.endswith("*") and subject.startswith(own[:-1])) for own in self.config["subjects"])
 
     def add(self, message: Stored) -> dict[str, Any]:
-        """Store a message; returns what is said of it."""
+        """Store a message, and return the acknowledgement."""
         message_id = message.headers.get("Nats-Msg-Id", "")
         if message_id in self.ids:
             return {"seq": self.ids[message_id], "duplicate": True}
@@ -66,7 +66,7 @@ class Stream:
         self.first = max(self.first, before)
 
     def whole(self) -> list[Any]:
-        """What its messages say, those in parts joined."""
+        """The decoded messages, with parts joined."""
         joiner = Joiner()
         joined = [joiner.add(each.data, each.headers) for each in self.messages.values()]
         return [json.loads(data) for data in joined if data is not None]
@@ -85,7 +85,7 @@ class Broker:
         self.url = ""
 
     def end_connections(self) -> None:
-        """End all connections, as the end of the broker does; what is stored stays."""
+        """End all connections, like a stopping broker; stored messages stay."""
         for client in list(self.clients):
             client.writer.close()
 
@@ -101,7 +101,7 @@ class Broker:
         writer.close()
 
     def publish(self, subject: str, data: bytes, headers: Headers, reply: str) -> None:
-        """Take a message: a question to JetStream, one for a stream, or one for those who listen."""
+        """Handle a message: a JetStream request, a message for a stream, or one for subscribers."""
         if subject.startswith("$JS.API."):
             if (said := self.answer(subject.removeprefix("$JS.API."), data, reply)) is not None:
                 self.give(reply, json.dumps({"type": ""} | said).encode())
@@ -118,12 +118,12 @@ class Broker:
         self.give(subject, data)
 
     def give(self, subject: str, data: bytes, headers: Headers | None = None, reply: str = "") -> None:
-        """Give a message to everybody who listens."""
+        """Deliver a message to all subscribers."""
         for client in list(self.clients):
             client.give(subject, data, headers, reply)
 
     def answer(self, subject: str, data: bytes, reply: str) -> dict[str, Any] | None:
-        """Answer a question; None where the answer comes later."""
+        """Answer a request; None if the answer comes later."""
         what, _, name = subject.rpartition(".")
         asked = json.loads(data) if data else {}
         if what == "STREAM.CREATE":
@@ -160,7 +160,7 @@ class Broker:
         return {"name": name, "stream_name": "", "config": config, "created": LONG_AGO, "num_pending": waiting}
 
     async def hand_out(self, stream: Stream, place: list[int], asked: dict[str, Any], reply: str) -> None:
-        """Give a reader the messages that it wants, as soon as there are any; in a while without, it is told that there are none."""
+        """Deliver the messages that a reader requested as they arrive; after a while without any, tell it so."""
         with suppress(TimeoutError):
             async with asyncio.timeout(0 if asked.get("no_wait") else asked.get("expires", 0) / 1e9):
                 while place[0] > stream.last:
@@ -187,7 +187,7 @@ class _Client:
             self.writer.write(line + b"\r\n")
 
     async def hear(self, words: list[str], reader: asyncio.StreamReader) -> None:
-        """Take a line of the client, with what comes after it."""
+        """Handle a line of the client and the payload after it."""
         match words:
             case ["PING"]:
                 self.say(b"PONG")
@@ -213,7 +213,7 @@ class _Client:
 
 
 def header_text(headers: Headers) -> bytes:
-    """Headers as they are sent; what has no name is a status."""
+    """Encoded headers; one without a name is a status."""
     lines = [f"{name}: {value}" for name, value in headers.items() if name]
     return "\r\n".join([f"NATS/1.0 {headers.get('', '')}".strip(), *lines, "", ""]).encode()
 
@@ -226,7 +226,7 @@ def shown(number: int, message: Stored) -> dict[str, Any]:
 
 @asynccontextmanager
 async def broker_running(max_payload: int = 1 << 20) -> AsyncIterator[Broker]:
-    """A broker that answers for a while."""
+    """Run a broker."""
     broker = Broker(max_payload)
     server = await asyncio.start_server(broker.serve, "127.0.0.1", 0)
     broker.url = f"nats://127.0.0.1:{server.sockets[0].getsockname()[1]}"
@@ -243,7 +243,7 @@ def node_world() -> PushClients:
 
 
 class NodeServer:
-    """A node that answers calls and streams its blocks; `wake` is to be called when its chain has changed. It counts its calls."""
+    """A node that answers calls, which it counts, and streams its blocks; call `wake` after its chain has changed."""
 
     def __init__(self) -> None:
         self.world = node_world()
@@ -297,7 +297,7 @@ class NodeServer:
 
 @asynccontextmanager
 async def node_running() -> AsyncIterator[NodeServer]:
-    """A node that answers for a while."""
+    """Run a node."""
     node = NodeServer()
     server = await asyncio.start_server(node.serve, "127.0.0.1", 0)
     node.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"

@@ -48,7 +48,7 @@ def chain_at(hardfork: int = NEWEST, spec: ChainSpec = TEST_SPEC, number: int = 
 
 
 def key_of(name: str) -> bytes:
-    """The public key that a test account has for everything."""
+    """The public key of all roles of a test account."""
     return public_key(secret_from_seed(name))
 
 
@@ -79,7 +79,7 @@ def add_witness(state: State, name: str, **fields: Any) -> Witness:
 
 
 def add_comment(state: State, author: str, permlink: str, parent: Comment | None = None, **fields: Any) -> Comment:
-    """A comment that is as old as the head block and paid an hour later; counted by nobody."""
+    """A comment created at the head time and due an hour later, which no counter includes."""
     root = state.comments.next_id if parent is None else parent.root_comment
     given: dict[str, Any] = {
         "created": state.head_time,
@@ -95,7 +95,7 @@ def add_comment(state: State, author: str, permlink: str, parent: Comment | None
 
 
 def set_median(state: State, **changes: Any) -> None:
-    """What the witnesses agree on, for example the account_creation_fee."""
+    """The witnesses' median properties, for example the account_creation_fee."""
     median: ChainProperties = structs.replace(state.schedule.median_props, **changes)
     state.witness_schedules.modify(state.schedule, median_props=median)
 
@@ -130,7 +130,7 @@ def apply(chain: Chain, *operations: Operation) -> None:
 
 
 def refused(chain: Chain, *operations: Operation, by: Callable[..., None] = apply) -> str:
-    """The text with which operations are refused, in a block or (`by=push`) on their way in; nothing may have changed."""
+    """The text with which operations are refused, in a block or (`by=push`) when pushed; nothing must have changed."""
     before = state_digest(chain.state)
     try:
         by(chain, *operations)

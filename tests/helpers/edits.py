@@ -1,4 +1,4 @@
-"""Edits for tests that change the state in any way they like; they can't be written to files."""
+"""State edits by arbitrary functions, which can't be written to files."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""The workload of the repository exported as questions need it, and the questions of docs/questions."""
+"""The exported workload of the repository, and the queries of docs/questions."""
 
 import gc
 from pathlib import Path
@@ -29,7 +29,7 @@ TABLES = {
 
 
 class Question(Struct, frozen=True):
-    """A worked question: a file of docs/questions, whose first comment lines are its title, what it answers, and a note."""
+    """A query of the cookbook: a file of docs/questions, whose first comment lines are its title, its answer, and a note."""
 
     name: str
     title: str
@@ -39,7 +39,7 @@ class Question(Struct, frozen=True):
 
 
 def questions() -> list[Question]:
-    """The questions by name."""
+    """The queries by name."""
     found = []
     for path in sorted(QUESTIONS.glob("*.sql")):
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -50,7 +50,7 @@ def questions() -> list[Question]:
 
 
 def exported(to: Path, source: Path = WORKLOAD) -> Export:
-    """Export a block log into a folder; what is returned has the chain that was reached."""
+    """Export a block log into a folder, and return the finished export."""
     done = Export(ExportOptions(spec=load_spec(CHAIN), source=source, to=to, tables=TABLES, skip=TRUSTED))
     trio.run(done.run)
     # What a run has frozen, duckdb would report as leaked at the end of the process.

@@ -1,4 +1,4 @@
-"""The node's end of a connection whose client is a list of pieces of bytes: a Connection takes it for its socket and its stream."""
+"""The node's end of a connection to a fake client, usable as socket and stream."""
 
 import socket
 from typing import Any
@@ -10,10 +10,8 @@ from rpc.http.connection import Connection
 
 
 class FakeConnection:
-    """A connection whose client sends some pieces of bytes, each by itself, and takes everything; then it leaves, or it is `patient`: it
-    stays until it is told to `leave`, and sends each piece when the node has nothing more to do if `is_slow`.
-
-    `sent` is what the client got.
+    """A connection whose client sends its pieces one by one, and receives everything into `sent`. Then it leaves, or, if `patient`, stays
+    until `leave`. If `is_slow`, it sends each piece when the node is idle.
     """
 
     def __init__(self, pieces: list[bytes], server: tuple[str, int], *, is_patient: bool = False, is_slow: bool = False) -> None:
@@ -31,7 +29,7 @@ class FakeConnection:
         self._left.set()
 
     def plug(self, connection: Connection) -> None:
-        """Take the place of a connection's socket."""
+        """Replace a connection's socket."""
         connection._stream.socket.close()
         patched: Any = connection
         patched._stream = patched._socket = self
@@ -73,7 +71,7 @@ class FakeConnection:
         return piece[:size]
 
     def send(self, data: bytes, flags: int) -> int:
-        """Take what is sent at once."""
+        """Receive data sent without waiting."""
         if self.is_closed:
             raise OSError("it is closed")
         self.sent += data

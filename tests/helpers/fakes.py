@@ -1,4 +1,4 @@
-"""A chain, and methods with the reference's parameters but without a state: what they return is handed to them."""
+"""A fake chain, and methods with the reference's parameters that return given results."""
 
 import enum
 import json
@@ -59,7 +59,7 @@ async def ask(service: Service, body: bytes | str, local: bool = True) -> Any:
 
 
 async def call(service: Service, name: str, params: Any = None, local: bool = True) -> Any:
-    """Return the answer to a call of a method by name; without params when they are None."""
+    """Return the reply to a method; without params if they are None."""
     request = {"jsonrpc": "2.0", "id": 1, "method": name} | ({} if params is None else {"params": params})
     return await ask(service, json.dumps(request), local)
 
@@ -166,14 +166,14 @@ def lookup_accounts(results: Results, lower: AccountName, limit: Annotated[UInt3
 
 @method("condenser_api.get_order_book", registry=FAKES)
 def get_order_book(results: Results, limit: Annotated[UInt32, MaxValue(500)] = 50) -> Any:
-    """An argument that may be left out."""
+    """An optional argument."""
     assert 0 <= limit <= 500
     return results.next()
 
 
 @method("condenser_api.get_ops_in_block", registry=FAKES)
 def get_ops_in_block(results: Results, block_num: UInt32, only_virtual: Bool = False) -> Any:
-    """A switch that may be left out."""
+    """An optional flag."""
     assert block_num >= 0
     assert isinstance(only_virtual, bool)
     return results.next()
@@ -181,7 +181,7 @@ def get_ops_in_block(results: Results, block_num: UInt32, only_virtual: Bool = F
 
 @method("condenser_api.broadcast_transaction", registry=FAKES)
 async def broadcast(results: Results, trx: SignedTransaction) -> dict[str, Any]:
-    """Something to push."""
+    """A transaction to push, and the maximum age of the head."""
     push(trx)
     return dict(results.next())
 

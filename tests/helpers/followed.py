@@ -1,4 +1,4 @@
-"""Replicas in this process, and servers that answer like other nodes, or like none: for tests of nodes that follow others."""
+"""Replicas in this process, and servers that answer like other nodes or other programs."""
 
 import json
 from collections.abc import AsyncIterator, Callable
@@ -24,7 +24,7 @@ Answer = Callable[[str, bytes], bytes]
 
 
 def new_site(spec: ChainSpec = DEV, *, is_producing: bool = False) -> NodeContext:
-    """A node without its tasks, whose time stands still: nothing is left out for want of it."""
+    """A node without its tasks and with a fixed clock."""
     mode = BlockMode("manual")
     return NodeContext(Settings(spec=spec, plugins=(), is_producing=is_producing, blocks=mode, clock=lambda: NOW, stopwatch=lambda: 0.0))
 
@@ -78,7 +78,7 @@ async def until(is_true: Callable[[], bool]) -> None:
 
 @asynccontextmanager
 async def answering(answer: Answer) -> AsyncIterator[str]:
-    """A server whose answers are the bytes that a function of the request's first line and body gives; yields its address."""
+    """Run a server that answers by a function of the request's first line and body; yields its address."""
 
     async def talk(stream: trio.SocketStream) -> None:
         received = b""

@@ -62,7 +62,7 @@ def golden() -> dict[str, list[str]]:
 
 
 def finish(session: pytest.Session) -> None:
-    """At the end of a run that updates, write what its files have seen, and leave the texts of other files as they are."""
+    """After an updating run, write the texts of its files, and keep those of other files."""
     if UPDATING:
         gone = {item.nodeid.partition("::")[0] for item in session.items}
         gone |= {file for test in golden() if not (ROOT / (file := test.partition("::")[0])).exists()}
@@ -82,5 +82,5 @@ def function_of(test: str) -> str:
 
 
 def entry(text: str) -> str:
-    """A text as it stands in the file."""
+    """A text in the form of the file."""
     return f"{INDENT}- " + text.replace("\n", f"\n{INDENT}  ")

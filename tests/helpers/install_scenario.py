@@ -1,7 +1,5 @@
-"""What a user does with an installed coind, step by step, in a folder whose modules have the names of the node's own: for the tests of
-the wheel, and for `bin/test wheel`.
-
-Each step is a method; it returns what it has seen in a few words, and raises InstallError otherwise.
+"""Steps of a user with an installed coind, in a folder whose modules have the same names as the node's. Each step is a method that returns
+a short result, and raises InstallError on failure.
 """
 
 import contextlib
@@ -77,7 +75,7 @@ def test_two(coin_chain):
 
 
 class InstallError(AssertionError):
-    """A step shows something else than what it should; the text has what was printed."""
+    """A step failed; the text has the output."""
 
 
 class InstallScenario:
@@ -91,14 +89,14 @@ class InstallScenario:
             (folder / name / "__init__.py").write_text(f"MINE = {name!r}\n")
 
     def take(self, step: str) -> str:
-        """Do a step; returns what was seen."""
+        """Run a step, and return its result."""
         seen: str = getattr(self, step)()
         return seen
 
     # ------------------------------------------------------------------ steps
 
     def version_shown(self) -> str:
-        """The version, in each way to ask for it."""
+        """The version, in each form of the command."""
         shown, (first, second, *_) = self.coind("--version"), self.python("-m", "coind", "version").splitlines()
         expect(shown.strip() == first == f"coind {self.version}", "another version", f"{shown}\n{first}")
         return second
@@ -142,12 +140,12 @@ class InstallScenario:
         return digest(single)[:16]
 
     def library(self) -> str:
-        """coind.data in a program beside the user's modules."""
+        """coind.data in a program in the user's folder."""
         operations, moment = self.program("reading.py", LIBRARY, str(CASE), CHAIN).splitlines()
         return f"{operations} operations, block {moment[:19]}"
 
     def testing(self) -> str:
-        """coind.testing in a program beside the user's modules."""
+        """coind.testing in a program in the user's folder."""
         seen = self.program("local.py", TESTING).split("\n")
         expect(seen[:2] == ["100001.000 COIN", "insufficient_funds"], "another balance or rule", str(seen))
         return seen[0]
@@ -164,7 +162,7 @@ class InstallScenario:
         return "2 passed"
 
     def help_texts(self) -> str:
-        """Help, and what makes a shell complete, name the command as it is installed."""
+        """Help and shell completion use the name of the installed command."""
         texts = [self.coind(*words) for words in (["--help"], ["completion", "bash"])]
         expect("bin/coind" not in "".join(texts), "a text names the launcher of a checkout", "".join(texts))
         return f"{len(texts[1].splitlines())} lines of completion"
@@ -177,7 +175,7 @@ class InstallScenario:
         return f"{len(files)} files"
 
     def sql(self) -> str:
-        """A question in SQL."""
+        """A query in SQL."""
         seen = self.coind("sql", "exported", "SELECT count(*) AS transfers FROM transfer", "--csv")
         expect(re.search(r"transfers\s+\d+", seen) is not None, "no count", seen)
         return seen.split()[-1] + " transfers"
@@ -194,7 +192,7 @@ class InstallScenario:
         return self.program("frames.py", FRAMES, str(CASE), CHAIN).strip() + " rows"
 
     def missing(self) -> str:
-        """What is said where the extra `data` isn't installed."""
+        """The error if the extra `data` isn't installed."""
         seen = self.coind("export", str(CASE), "--chain", CHAIN, "--to", "refused", status=None)
         expect("install it: coind install data" in seen, "no way to get the extra", seen)
         return "named"
@@ -202,11 +200,11 @@ class InstallScenario:
     # ------------------------------------------------------------------ means
 
     def coind(self, *words: str, status: int | None = 0) -> str:
-        """Run a command of coind to its end; returns what it prints. `status` None: any but 0."""
+        """Run a command of coind, and return its output. With `status` None any status except 0 is expected."""
         return self._ended([self.command, *words], status)
 
     def python(self, *words: str) -> str:
-        """Run Python in the user's folder to its end; returns what it prints."""
+        """Run Python in the user's folder, and return its output."""
         return self._ended([self._python, *words], 0)
 
     def program(self, name: str, text: str, *words: str) -> str:
@@ -223,7 +221,7 @@ class InstallScenario:
         return done.stdout + (done.stderr if status != 0 else "")
 
     def watched(self, *words: str) -> tuple[str, set[str]]:
-        """Run a command of coind; returns what it prints, its log too, and the commands of the processes that it has started."""
+        """Run a command of coind, and return its output, log included, and the commands of its child processes."""
         seen: set[str] = set()
         with tempfile.TemporaryFile("w+") as output:
             process = subprocess.Popen([self.command, *words], cwd=self.folder, env=self._environment, stdout=output, stderr=output)
@@ -282,13 +280,13 @@ def commands_of_children(process: int) -> set[str]:
 
 
 def read(url: str, *, accept: str = "*/*") -> str:
-    """What an address answers."""
+    """The answer of an address."""
     with urllib.request.urlopen(urllib.request.Request(url, headers={"Accept": accept}), timeout=30) as answer:
         return str(answer.read().decode())
 
 
 def health(url: str) -> Any:
-    """What a node says of itself."""
+    """The overview of a node."""
     return json.loads(read(url + "/health"))
 
 

@@ -41,7 +41,7 @@ def log_caught(catch: Callable[[Event], None], level: int = logging.DEBUG) -> It
 
 @contextmanager
 def capture_logs() -> Iterator[list[Event]]:
-    """A list that gets all lines, in place of where they would be written."""
+    """A list that receives all log lines instead of the log."""
     lines: list[Event] = []
     with log_caught(lines.append):
         yield lines

@@ -1,4 +1,4 @@
-"""Which methods the tests have called: services of tests are made of watched methods, and a whole run tells which ones nobody called."""
+"""Records which methods the tests call: services of tests are made of watched methods, and a whole run lists uncalled ones."""
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, wraps
@@ -16,18 +16,18 @@ CALLED: set[str] = set()
 
 
 def watched(methods: Iterable[Method]) -> Iterator[Method]:
-    """The same methods; what is called is noted once its arguments have been read."""
+    """The same methods; calls are recorded once their arguments are converted."""
     return map(watched_method, methods)
 
 
 @cache
 def watched_method(method: Method) -> Method:
-    """The same method; its calls are noted."""
+    """The same method with recorded calls."""
     return msgspec.structs.replace(method, function=noted(method.name, method.function))
 
 
 def noted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same function; its calls are noted."""
+    """The same function with recorded calls."""
 
     @wraps(function)
     def call(*args: Any) -> Any:
@@ -52,7 +52,7 @@ def is_whole_run(config: pytest.Config) -> bool:
 
 
 def finish(session: pytest.Session) -> None:
-    """At the end of a process with tests hand on what they called; at the end of a whole run fail if something is missing."""
+    """Pass recorded calls on at the end of a worker; at the end of a whole run, fail for uncalled methods."""
     output = getattr(session.config, "workeroutput", None)
     if output is not None:
         output["called"] = sorted(CALLED)
@@ -61,6 +61,6 @@ def finish(session: pytest.Session) -> None:
 
 
 def summary(reporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Tell what a whole run has left out."""
+    """Print the methods that a whole run did not call."""
     if is_whole_run(config):
         reporter.write_line(f"methods that no test called: {', '.join(never_called()) or 'none'} (of {len(METHODS)})")

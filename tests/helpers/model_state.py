@@ -1,6 +1,5 @@
-"""Random sequences of operations, blocks and undone blocks on the chain of a recorded case, as a state machine of hypothesis.
-
-After each sequence the chain is undone to where it was, so that the next one meets the same state: the digest says whether all came back.
+"""A hypothesis state machine of random operations, blocks and undone blocks on the chain of a recorded case. After each sequence the chain
+is undone to its start, and its digest compared.
 """
 
 import struct
@@ -39,7 +38,7 @@ EDITS = st.lists(st.tuples(st.integers(0, 11), st.integers(0, 2**16)), max_size=
 
 
 class ModelState:
-    """The chain, what operations are made from, and what is counted."""
+    """The chain, the values for operations, and counters."""
 
     def __init__(self) -> None:
         player = Player(CASES / CASE)
@@ -97,7 +96,7 @@ class Sequences(RuleBasedStateMachine):
 
     @rule(missed=st.integers(0, MISSED_MAX))
     def make_block(self, missed: int) -> None:
-        """Make a block of what waits."""
+        """Make a block of pending transactions."""
         if self._height() >= BLOCKS_MAX:
             return
         state = self.chain.state
@@ -152,13 +151,13 @@ class Sequences(RuleBasedStateMachine):
         return self.chain.state.props.head_block_number - self.world.base
 
     def _note_head(self) -> None:
-        """Note the digest of the head without what waits."""
+        """Record the digest of the head without pending transactions."""
         self.chain.clear_pending()
         self.digests[self.chain.state.props.head_block_id] = state_digest(self.chain.state)
 
 
 def as_sent(wire: Wire, trx: SignedTransaction) -> SignedTransaction | None:
-    """A transaction as its bytes have it; None for values that no bytes can hold."""
+    """A transaction decoded from its bytes; None for values that can't be packed."""
     try:
         return wire.unpack_transaction(wire.pack_transaction(wire.seal(trx)))
     except (ChainError, struct.error, ValueError, OverflowError, KeyError, AttributeError):

@@ -49,7 +49,7 @@ def places(value: Any, found: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
 
 
 def damaged_value(random: Random, value: Any) -> Any:
-    """Something else in the place of a value, often close to it."""
+    """A different value, often a similar one."""
     choice = random.randrange(6)
     if choice == 0 and isinstance(value, str) and value:
         i = random.randrange(len(value))

@@ -1,4 +1,4 @@
-"""What the tests of the node share: chains with blocks of their own, files of blocks in every form, and a clock that trio drives."""
+"""Chains with their own blocks, block files in every format, and a clock that follows trio."""
 
 import gzip
 import json
@@ -84,7 +84,7 @@ def json_lines(wire: Wire, blocks: Iterator[SignedBlock] | list[SignedBlock], le
 
 
 def write_as(path: Path, data: bytes) -> Path:
-    """Write a file, packed as its name says."""
+    """Write a file, compressed according to its name."""
     if path.suffix == ".gz":
         data = gzip.compress(data)
     elif path.suffix == ".zst":
@@ -99,7 +99,7 @@ def trio_clock() -> int:
 
 
 class Watch:
-    """A stopwatch that goes on by some seconds with each look."""
+    """A stopwatch that advances by some seconds at each reading."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds, self.now = seconds, 0.0

@@ -1,4 +1,4 @@
-"""Walks over the edges of numbers that rows keep: each sets a number to an edge, and lets the rule that changes it go on from there."""
+"""Walks over the limits of stored numbers: each sets a number to a limit, and lets its rule change it further."""
 
 from collections.abc import Callable
 from typing import Any
@@ -52,7 +52,7 @@ Step = Callable[[State, int], object]
 
 
 def world(hardfork: int = NEWEST) -> State:
-    """A state with `alice`, `bob` and the witness `wit`, all without anything, and VESTS that nobody of them has."""
+    """A state with `alice`, `bob` and the witness `wit` without balances, and VESTS of no account."""
     state = chain_at(hardfork).state
     for name in ("alice", "bob", "wit"):
         add_account(state, name)
@@ -62,7 +62,7 @@ def world(hardfork: int = NEWEST) -> State:
 
 
 def checked(step: Step, hardfork: int = NEWEST, below: bool = False) -> Walk:
-    """A walk of an amount: `step` starts with a value and adds 1 (`below`: takes 1), up to the edge and not over it."""
+    """A walk of an amount: `step` starts with a value and adds 1 (`below`: subtracts 1), up to the limit and beyond."""
 
     def walk() -> None:
         step(world(hardfork), LEAST + 1 if below else MOST - 1)
@@ -114,13 +114,13 @@ def of_props(field: str, add: Callable[[State, int], object], below: bool = Fals
 
 
 def mana_of(state: State, account: Account, change: int) -> None:
-    """Lend one of Bob's VESTS to an account; nothing but what it has received is near an edge."""
+    """Delegate one of Bob's VESTS to an account; only its received VESTS are near a limit."""
     bob = state.account("bob")
     lend(state, bob, account, change)
 
 
 def of_witness_votes(approve: bool) -> Step:
-    """Vote for a witness, or take the vote back, with a count of the account's votes."""
+    """Vote for a witness, or withdraw the vote, with a given vote count of the account."""
 
     def step(state: State, start: int) -> int:
         voter = alice(state, witnesses_voted_for=start)
@@ -138,7 +138,7 @@ def comment_of(state: State, **fields: Any) -> Comment:
 
 
 def of_comment(field: str, rshares: int, below: bool = False) -> Walk:
-    """A walk of what a vote of Alice's with ±1 rshare changes on a post, or on the root of its discussion."""
+    """A walk of the change that a vote of Alice with ±1 rshare makes to a post, or to the root of its discussion."""
 
     def step(state: State, start: int) -> None:
         comment = comment_of(state, **{field: start})
@@ -148,14 +148,14 @@ def of_comment(field: str, rshares: int, below: bool = False) -> Walk:
 
 
 def changed_rshares(state: State, start: int) -> None:
-    """A vote of 2 rshares becomes one of -1: on the way it takes 2, and then one more."""
+    """A vote of 2 rshares becomes one of -1, in two steps."""
     comment = comment_of(state, net_rshares=start + 2)
     vote = state.comment_votes.insert(CommentVote(voter=state.account("alice").id, comment=comment.id, rshares=2))
     change_vote(state, comment, vote, -1, -1)
 
 
 def paid(field: str, on_author: bool = False, **fields: Any) -> Walk:
-    """A walk of what a payout adds to: 1 COIN (in SBD as much) of a comment that has been paid before, 1 of which goes where it counts."""
+    """A walk of a number that a payout increases: 1 COIN (or its SBD) of a comment that was paid before."""
 
     def step(state: State, start: int) -> None:
         state.set_props(virtual_supply=1000)
@@ -170,7 +170,7 @@ def paid(field: str, on_author: bool = False, **fields: Any) -> Walk:
 
 
 def vote_weight(state: State, start: int) -> int:
-    """A changed vote takes its weight from the comment's, which may have been paid since."""
+    """A changed vote subtracts its weight from the comment's, which can have been paid since."""
     comment = comment_of(state, total_vote_weight=start)
     vote = state.comment_votes.insert(CommentVote(voter=state.account("alice").id, comment=comment.id, weight=1, rshares=0))
     change_vote(state, comment, vote, 1, 1)
@@ -202,7 +202,7 @@ def claims(state: State, start: int) -> int:
 
 
 def proxied(state: State, start: int) -> None:
-    """VESTS of Alice's come to what Bob votes with for her."""
+    """VESTS of Alice are added to those that Bob votes with for her."""
     bob = state.account("bob")
     state.accounts.modify(bob, proxied_vsf_votes=(start, 0, 0, 0))
     propagate(state, alice(state, proxy="bob"), 1 if start > 0 else -1)
@@ -258,7 +258,7 @@ def volume(sells_sbd: bool) -> Step:
 
 
 def volume_weight(state: State, start: int) -> int:
-    """What two volumes weigh before hardfork 10: their product, in 64 bits, and a negative one as 128 bits hold it."""
+    """The weight of two volumes before hardfork 10: their product in 64 bits, sign-extended to 128."""
     row = state.liquidity_rewards.insert(LiquidityReward(owner=state.account("alice").id, last_update=NOW, coin_volume=start, sbd_volume=2))
     adjust_liquidity(state, "alice", 0, sells_sbd=True)
     return row.weight
@@ -293,7 +293,7 @@ def funds(field: str) -> Walk:
 
 
 def inflated(field: str, start: int) -> int:
-    """What a block's inflation adds to an amount that starts somewhere, when 10^13 COIN are all there is to inflate."""
+    """The inflation that a block adds to an amount, with 10^13 COIN in total."""
     state = world(21)
     state.set_props(**{"virtual_supply": 10**13, field: start} if field != "virtual_supply" else {})
     process_funds(state, BLOCK)
@@ -322,7 +322,7 @@ def of_token(field: str, add: Callable[[State], object], **others: Any) -> Walk:
 
 
 def of_token_balance(field: str, symbol: int) -> Walk:
-    """A walk of what Alice holds of a token."""
+    """A walk of Alice's token balance."""
 
     def step(state: State, start: int) -> None:
         state.regular_balances.insert(RegularBalance(owner="alice", liquid_symbol=TOKEN, **{field: start}))
@@ -332,7 +332,7 @@ def of_token_balance(field: str, symbol: int) -> Walk:
 
 
 def of_token_rewards(field: str, vests: int) -> Walk:
-    """A walk of what waits for Alice of a token."""
+    """A walk of Alice's token rewards."""
 
     def step(state: State, start: int) -> None:
         state.rewards_balances.insert(RewardsBalance(owner="alice", liquid_symbol=TOKEN, **{field: start}))
@@ -342,7 +342,7 @@ def of_token_rewards(field: str, vests: int) -> Walk:
 
 
 def too_much_contributed() -> None:
-    """The hard cap is never above 10^15: an amount that would go over the edge with what is there is refused as such."""
+    """The hard cap is at most 10^15, so an amount beyond the limit is refused as such."""
     state = world()
     state.hardfork_properties.modify(state.hardforks, last_hardfork=24)
     token(state, phase=CONTRIBUTION_BEGIN)
@@ -382,7 +382,7 @@ def sbd_seconds(state: State, start: int) -> int:
 
 
 def savings_seconds(state: State, start: int) -> int:
-    """The same in savings."""
+    """The same for savings."""
     times = {"savings_sbd_seconds_last_update": NOW - 1, "savings_sbd_last_interest_payment": NOW}
     account = alice(state, savings_sbd_balance=1, savings_sbd_seconds=start, **times)
     balances.adjust_savings_balance(state, account, 0, SBD)
@@ -408,7 +408,7 @@ def judged(state: State, start: int) -> None:
 
 
 def reputation_of(state: State, table: reputation.Reputations, start: int, rshares: int) -> tuple[Vote, reputation.Reputation]:
-    """Bob's reputation, and a vote of Alice's on his post that stands."""
+    """Bob's reputation, and an existing vote of Alice on his post."""
     comment = comment_of(state)
     state.comment_votes.insert(CommentVote(voter=state.account("alice").id, comment=comment.id, rshares=rshares))
     row = table.insert(reputation.Reputation(account="bob", reputation=start))
@@ -416,7 +416,7 @@ def reputation_of(state: State, table: reputation.Reputations, start: int, rshar
 
 
 def judged_anew() -> None:
-    """What can't be taken back stays, and nobody hears of it."""
+    """An irreversible action stays, silently."""
     state = world()
     table = reputation.install(state)
     table.insert(reputation.Reputation(account="alice", reputation=1))
@@ -441,7 +441,7 @@ def traded(side: str) -> Walk:
 
 
 def regained(state: State, start: int) -> int:
-    """Credits come to an account with its VESTS; a bar that was above its maximum may wrap."""
+    """An account gains credits with its VESTS; a bar above its maximum can wrap."""
     credits = Rc(state)
     row = credits.accounts.insert(RcAccount(account="alice", mana=start, last_max=-1))
     update_maximum(state, credits, "alice")
@@ -449,7 +449,7 @@ def regained(state: State, start: int) -> int:
 
 
 def largest_bar(state: State, start: int) -> int:
-    """The size of a bar with a VESTS more than a number holds."""
+    """The size of a bar with one VESTS more than a number holds."""
     return maximum_rc(alice(state, vesting_shares=start), 1)
 
 
@@ -467,7 +467,7 @@ def deepest() -> None:
 
 
 def next_lap(state: State, start: int) -> int:
-    """A witness without votes finishes a lap: where virtual time would wrap all start anew."""
+    """A witness without votes finishes a round: where virtual time would wrap, all restart."""
     return new_laps(state, start, [state.witness("wit")])
 
 

@@ -1,4 +1,4 @@
-"""Operations of the vectors `op.*` as objects, on the vectors' chain: what the tests of operations start from."""
+"""The operations of the vectors `op.*` as objects, on the vectors' chain."""
 
 from types import ModuleType
 

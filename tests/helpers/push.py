@@ -77,14 +77,14 @@ class PushClients:
         return self.hub.session(lambda: True, lambda: None)
 
     def call(self, session: Session | None, method: str, params: Any) -> Any:
-        """The answer to a call in a session."""
+        """The reply to a call in a session."""
         request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         reply = self.service.answer(json.dumps(request).encode(), Caller(session=session))
         assert isinstance(reply, bytes)
         return json.loads(reply)
 
     async def call_and_wait(self, method: str, params: Any) -> Any:
-        """The answer to a call without a session that waits for something."""
+        """The reply to a waiting call without a session."""
         reply = self.service.answer(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode(), LOCAL)
         assert not isinstance(reply, bytes)
         return json.loads(await reply)
@@ -130,12 +130,12 @@ class Client:
         await self.stream.send_all(self.protocol.send(TextMessage(json.dumps(request))))
 
     async def call(self, method: str, params: Any) -> Any:
-        """Send a request; the next message is the answer."""
+        """Send a request, and return the next message."""
         await self.send(method, params)
         return await self.receive()
 
     async def receive(self) -> Any:
-        """The next message as JSON, or what happened instead."""
+        """The next message as JSON, or the event that came instead."""
         while True:
             for event in self.protocol.events():
                 if not isinstance(event, TextMessage):
@@ -173,14 +173,14 @@ class Lines:
         self.head = b""
 
     async def begin(self, query: str) -> None:
-        """Send the request, and receive the head of the answer."""
+        """Send the request, and receive the head of the response."""
         await self.stream.send_all(f"GET /stream/blocks{query} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
         while b"\r\n\r\n" not in self._data:
             self._data += await self._more()
         self.head, _, self._data = self._data.partition(b"\r\n\r\n")
 
     async def next(self) -> Any:
-        """The next line as JSON, or None at the end. Each piece of HTTP holds whole lines."""
+        """The next line as JSON, or None at the end. Each chunk holds whole lines."""
         while True:
             line, is_whole, rest = self._data.partition(b"\n")
             if is_whole:

@@ -1,7 +1,5 @@
-"""Where the rules refuse, read from their source: each `require` and each raised refusal with the texts that it can have.
-
-A text that a function is given by its callers, takes from a name, or builds is followed to its literals; what only a run can
-know is a gap in it.
+"""The refusals of the rules, read from their source: each `require` and raised refusal with its possible texts. A text that comes from
+callers, names or expressions is traced to its literals; values known only at run time are gaps.
 """
 
 import ast
@@ -24,7 +22,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 @dataclass(frozen=True)
 class RefusalSite:
-    """One way to be refused: the function, and what is said, with a gap for each value; `line` is where."""
+    """One refusal: its function, its text with a gap for each value, and its `line`."""
 
     place: str
     said: str
@@ -78,7 +76,7 @@ def walk(source: Source) -> Iterator[tuple[Function | None, ast.AST]]:
 
 
 def refusal(node: ast.AST) -> ast.Call | None:
-    """The call that says why, of a `require` or of a refusal that is made; a class that is raised as it is counts too."""
+    """The call of a `require` or of a raised refusal; a class raised without a call counts too."""
     if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Name) and node.exc.id in REFUSALS:
         return ast.Call(node.exc, [], [])
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and (node.func.id == "require" or node.func.id in REFUSALS):
@@ -87,7 +85,7 @@ def refusal(node: ast.AST) -> ast.Call | None:
 
 
 def texts_of(call: ast.Call, scope: Scope) -> set[str]:
-    """What a refusal says: its text, for want of one its condition, for want of both its class."""
+    """The text of a refusal, else its condition, else its class."""
     assert isinstance(call.func, ast.Name)
     name, position = call.func.id, 1 if call.func.id == "require" else 0
     said = literals(call.args[position], scope) if len(call.args) > position else {""}
@@ -105,7 +103,7 @@ def texts_of(call: ast.Call, scope: Scope) -> set[str]:
 
 
 def literals(node: ast.expr, scope: Scope, depth: int = 0) -> set[str]:
-    """The texts that an expression can stand for, with gaps for values."""
+    """The possible texts of an expression, with gaps for values."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return {PLACEHOLDER.sub(GAP, node.value)}
     if isinstance(node, ast.JoinedStr):
@@ -124,7 +122,7 @@ def literals(node: ast.expr, scope: Scope, depth: int = 0) -> set[str]:
 
 
 def followed(name: str, scope: Scope, depth: int) -> set[str]:
-    """The texts of a name: what it is set to in the function, given by callers, or set to in the module."""
+    """The possible texts of a name: assigned in the function, passed by callers, or assigned in the module."""
     found: set[str] = set()
     if depth >= DEPTH_MAX:
         return found
@@ -143,7 +141,7 @@ def followed(name: str, scope: Scope, depth: int) -> set[str]:
 
 
 def values_of(node: ast.AST, name: str) -> Iterator[ast.expr]:
-    """What a statement sets a name to; of a loop over a literal tuple, all of it."""
+    """The values that a statement assigns to a name; of a loop over a literal tuple, all."""
     if isinstance(node, ast.Assign):
         for target in node.targets:
             yield from paired(target, node.value, name)
@@ -162,12 +160,12 @@ def paired(target: ast.expr, value: ast.expr, name: str) -> Iterator[ast.expr]:
 
 
 def arguments(function: Function) -> list[ast.arg]:
-    """The arguments of a function that can be given by position, and those by name."""
+    """The positional and the keyword arguments of a function."""
     return [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
 
 
 def given_to(function: Function, name: str, home: Source) -> Iterator[tuple[Scope, ast.expr]]:
-    """What the callers of a function of a module give for an argument, and its default."""
+    """The values that callers in the module pass for an argument, and its default."""
     names = [argument.arg for argument in arguments(function)]
     place = names.index(name) - (names[0] == "self")
     for scope, call in calls().get(function.name, []):
@@ -190,7 +188,7 @@ def sees(source: Source, home: Source, name: str) -> bool:
 
 @cache
 def calls() -> dict[str, list[tuple[Scope, ast.Call]]]:
-    """Every call in the rules, by the name of what is called."""
+    """Every call in the rules by the name of the called function."""
     found: dict[str, list[tuple[Scope, ast.Call]]] = {}
     for source in rules():
         for function, node in walk(source):

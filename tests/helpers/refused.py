@@ -1,6 +1,5 @@
-"""What the tests of refusals without state share: rows of changes with the text of their refusal, and how a row is tried.
-
-A row changes fields of an operation that is accepted; see tests/state/operations/test_*_refusals.py.
+"""Tables of stateless refusals: each row changes fields of an accepted operation, and has the text of its refusal; see
+tests/state/operations/test_*_refusals.py.
 """
 
 from collections.abc import Callable, Sequence
@@ -59,9 +58,8 @@ def full_refusal(operation: Operation, codecs: ChainCodecs = CODECS) -> str:
 
 
 def rows(module: ModuleType, names: dict[str, str], refusals: dict[str, Rows]) -> list[Any]:
-    """All rows of a module's operations: the name, what is changed of the sample, and the text. Each operation must have its entries.
-
-    `names` are the fields that hold an account's name; with `?` those that may be empty.
+    """All rows of a module's operations: name, changes of the sample, and text. Each operation must have entries. `names` are the fields
+    with an account's name; those marked `?` can be empty.
     """
     found = []
     for operation in names_of(module):
@@ -77,7 +75,7 @@ def rows(module: ModuleType, names: dict[str, str], refusals: dict[str, Rows]) -
 def refusal_tests(
     module: ModuleType, names: dict[str, str], refusals: dict[str, Rows], accepted: list[tuple[str, Change]]
 ) -> tuple[Callable[..., None], Callable[..., None]]:
-    """Return the tests of a module's operations: its rows are refused, and what is accepted keeps its value on the wire."""
+    """Return the tests of a module's operations: their rows are refused, and accepted values keep their bytes."""
 
     @pytest.mark.parametrize(("name", "changes", "text"), rows(module, names, refusals))
     def test_refusal(name: str, changes: Change, text: str) -> None:

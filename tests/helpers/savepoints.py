@@ -1,4 +1,4 @@
-"""Everything that a chain holds, for tests that return to an earlier moment."""
+"""The whole content of a chain, for tests that restore savepoints."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from state.store.serializers import TablePart
 
 
 def all_of(chain: Chain) -> dict[str, Any]:
-    """Everything that a chain holds, in a form that can be compared; verifies tables on the way."""
+    """The whole content of a chain in a comparable form; also verifies its tables."""
     state, forks = chain.state, chain.forks
     found: dict[str, Any] = {}
     for name, part in parts_of(state).items():
@@ -37,7 +37,7 @@ def all_of(chain: Chain) -> dict[str, Any]:
 
 
 def deep(chain: Chain) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Everything that a chain holds, and everything when all that can be undone is undone; the chain is returned to where it was."""
+    """The content of a chain, and its content after undoing all that can be undone; the chain is restored."""
     now = chain.savepoint()
     found = all_of(chain)
     chain.rewind()

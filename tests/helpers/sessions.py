@@ -1,4 +1,4 @@
-"""Programs of other people in environments of their own, nodes beside them, and sessions whose steps are told line by line."""
+"""Third-party programs in their own environments, nodes for them, and sessions that print a line per step."""
 
 import subprocess
 import sys
@@ -15,11 +15,11 @@ RESULTS = {"pass": "passed", "fail": "failed", "skip": "skipped"}
 
 
 class SetupError(Exception):
-    """An environment or a node couldn't be made; says why."""
+    """An environment or a node could not be set up."""
 
 
 def told(line: str) -> str:
-    """Print the line of a step; its first word is what it ended with."""
+    """Print the line of a step, and return its result, the first word."""
     say(line)
     return line.split(" ", 1)[0]
 
@@ -34,7 +34,7 @@ def say(line: str) -> None:
 
 
 def python_with(pins: Path, place: Path, name: str) -> str:
-    """Make an environment of Python hold the pins of a file, and return its Python."""
+    """Install the pins of a file into a Python environment, and return its Python."""
     python = str(place / "bin" / "python")
     pip = [python, "-I", "-m", "pip", "install", "-qq", "--no-input", "--disable-pip-version-check", "--no-deps", "-r", str(pins)]
     make_once(name, pins, place, [[sys.executable, "-I", "-m", "venv", "--clear", str(place)], pip])
@@ -42,7 +42,7 @@ def python_with(pins: Path, place: Path, name: str) -> str:
 
 
 def make_once(name: str, pins: Path, place: Path, commands: list[list[str]]) -> None:
-    """Make an environment by commands, unless it is there and was made for the same pins."""
+    """Create an environment by commands, unless it exists for the same pins."""
     note = place / "made-for"
     if not note.exists() or note.read_bytes() != pins.read_bytes():
         say(f"installing {name}, this once")
@@ -52,7 +52,7 @@ def make_once(name: str, pins: Path, place: Path, commands: list[list[str]]) -> 
 
 
 def succeed(command: list[str]) -> None:
-    """Run a command that has to succeed; what it prints is shown only if it doesn't."""
+    """Run a command that must succeed; its output is shown only on failure."""
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, cwd=ROOT)
     if done.returncode:
         last = (done.stderr or done.stdout).strip().splitlines()[-1:]
@@ -87,7 +87,7 @@ def running_node(chain: str, *options: str) -> Iterator[str]:
 
 
 def steps(command: list[str], seconds_max: int = SESSION_SECONDS_MAX) -> Iterator[str]:
-    """Run a session; gives what each of its steps ended with, and a failure if it ends badly without one."""
+    """Run a session, and yield the result of each step, and a failure if it ends badly without one."""
     session = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT)
     assert session.stdout is not None
     last, has_failed = "", False
@@ -103,7 +103,7 @@ def steps(command: list[str], seconds_max: int = SESSION_SECONDS_MAX) -> Iterato
 
 @contextmanager
 def limited(process: subprocess.Popen[str], seconds: int) -> Iterator[None]:
-    """Kill a process that takes longer than this."""
+    """Kill a process that takes too long."""
     timer = threading.Timer(seconds, process.kill)
     timer.start()
     try:

@@ -40,7 +40,7 @@ def shapes() -> dict[str, Any]:
 
 
 def mismatches(shape: Any, value: Any, path: str = "$") -> Iterator[str]:
-    """What about a value isn't as the shape has it: members too few or too many, other types, other texts."""
+    """The differences of a value from a shape: missing or additional members, other types, other texts."""
     if isinstance(shape, dict) and "$or_null" in shape:
         if value is not None:
             yield from mismatches(shape["$or_null"], value, path)

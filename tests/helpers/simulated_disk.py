@@ -16,11 +16,11 @@ SIZE_MAX = 1 << 30  # bytes; what `free` counts from
 
 
 class Stopped(BaseException):
-    """The operation at which `stop_after` ends the process; no handler of errors may take it for one."""
+    """Ends the process at the operation of `stop_after`; error handlers must not catch it."""
 
 
 class _Node:
-    """What is in a file: now, at its last sync, and the changes between."""
+    """The content of a file: now, at its last sync, and the changes since."""
 
     def __init__(self, synced: bytes = b"") -> None:
         self.synced = bytearray(synced)
@@ -56,7 +56,7 @@ class SimulatedFile:
         return bytes(self._node.data[start : start + size])
 
     def write(self, data: bytes, start: int) -> None:
-        """See File. When the disk fails or the process ends just then, a part of the data may have been written."""
+        """See File. If the disk fails or the process ends, a part of the data can have been written."""
         assert self._is_writable
         self._disk.writes += 1
         data = bytes(data)
@@ -199,7 +199,7 @@ class SimulatedDisk:
     # -------------------------------------------------------------- what can happen to it
 
     def crash(self) -> "SimulatedDisk":
-        """Return a disk with what a loss of power has left; this one answers nothing any more."""
+        """Return the disk after a power loss; this one can't be used any more."""
         after = self._successor(self.random.getrandbits(64))
         # Two of three journals keep the order of names, so that a beginning of the changes survives; others keep any of them.
         some = self.random.randrange(len(self._changes) + 1)
@@ -215,7 +215,7 @@ class SimulatedDisk:
         return after
 
     def kill(self) -> "SimulatedDisk":
-        """Return a disk as the death of the process leaves it: all writes are there, locks are free; this one answers nothing any more."""
+        """Return the disk after a kill: all writes are there, locks are free. This one can't be used any more."""
         after = self._successor(self.random.getrandbits(64))
         after._boot = self._boot
         twins: dict[int, _Node] = {}
@@ -233,10 +233,7 @@ class SimulatedDisk:
         return after
 
     def fail_after(self, operations: int, error: int = errno.ENOSPC, *, is_once: bool = False) -> None:
-        """After so many more operations that change something, let every one fail with a number of errno, or only the next one.
-
-        With a negative count none fails any more.
-        """
+        """After `count` more changing operations, fail every one with an errno, or only the next one. A negative count ends failures."""
         self._fails_at = self.operations + operations if operations >= 0 else -1
         self._is_failing_once = is_once
         self._error = error
@@ -246,7 +243,7 @@ class SimulatedDisk:
         self._boot = boot
 
     def stop_after(self, operations: int) -> None:
-        """Raise Stopped at the operation after so many more that change something; `crash` or `kill` then says what is left."""
+        """Raise Stopped after `count` more changing operations; then call `crash` or `kill`."""
         self._stops_at = self.operations + operations
 
     # -------------------------------------------------------------- for its files
@@ -262,7 +259,7 @@ class SimulatedDisk:
         return 0 <= self._fails_at < self.operations and not (self._is_failing_once and self.operations > self._fails_at + 1)
 
     def begin(self) -> BaseException | None:
-        """Count an operation that changes something; returns what it must raise after having done a part of its work, or None."""
+        """Count a changing operation; returns the error that it must raise after a part of its work, or None."""
         self.require_power()
         self.operations += 1
         if 0 <= self._stops_at < self.operations:
@@ -274,7 +271,7 @@ class SimulatedDisk:
         return None
 
     def begin_whole(self) -> None:
-        """Count an operation that is done as a whole or not at all; raises what ends or fails it."""
+        """Count an atomic operation. Raises the error that ends or fails it."""
         failure = self.begin()
         if failure is not None:
             raise failure
@@ -299,7 +296,7 @@ class SimulatedDisk:
 
 
 def apply(data: bytearray, place: int, written: bytes | None) -> None:
-    """Make a change of a file's content: cut it to a size, or write at a place."""
+    """Truncate a file's content, or write at an offset."""
     if written is None:
         del data[place:]
     size = place if written is None else place + len(written)
@@ -319,7 +316,7 @@ def rename(names: dict[Path, _Node], name: Path, target: "_Node | Path | None") 
 
 
 def survived(node: _Node, dice: random.Random) -> bytes:
-    """Return what a loss of power leaves of a file: its last synced content with any part of what was changed since."""
+    """Return a file's content after a power loss: the last synced content with any part of the later changes."""
     data = bytearray(node.synced)
     if dice.random() < 0.2:
         return bytes(data)
@@ -343,7 +340,7 @@ def survived(node: _Node, dice: random.Random) -> bytes:
 
 
 def sectors(place: int, data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield the parts of a write that fall into one sector each, with their places."""
+    """Yield the parts of a write by sector, with their offsets."""
     at = 0
     while at < len(data):
         size = SECTOR_SIZE - (place + at) % SECTOR_SIZE

@@ -1,4 +1,4 @@
-"""What a plugin keeps, in a form that can be compared: for tests of undo."""
+"""The data of a plugin in a comparable form, for tests of undo."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,9 +10,8 @@ from tests.conformance.play import Player
 
 
 def snapshot(plugin: Any) -> dict[str, Any]:
-    """Return everything in the tables, lists and dicts of a plugin's data, in words; verifies them on the way.
-
-    The data may be a table itself: its rows are live objects, so they are written out like those of others.
+    """Return the tables, lists and dicts of a plugin's data as texts; also verifies them. The data can be a table itself, whose rows are
+    live objects and so are written out too.
     """
     found: dict[str, Any] = {}
     parts = {"rows": plugin} if isinstance(plugin, Table) else vars(plugin)
@@ -35,12 +34,12 @@ def snapshot(plugin: Any) -> dict[str, Any]:
 
 
 def pieces(shot: dict[str, Any]) -> int:
-    """How many tables, lists and dicts of a snapshot hold anything."""
+    """The number of non-empty tables, lists and dicts of a snapshot."""
     return sum(bool(value[1] if isinstance(value, tuple) else value) for value in shot.values())
 
 
 def blocks_that_change(player: Player, seen: Callable[[], Any]) -> int:
-    """Count the recorded blocks that change what is seen; demands that it is undone with a block, and the same when that comes again."""
+    """Count the recorded blocks that change the data; check that undoing and repeating a block restores it."""
     chain, changes = player.chain, 0
     for block in player.blocks():
         before = seen()

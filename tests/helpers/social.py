@@ -1,4 +1,4 @@
-"""A chain with posts, votes and followers, made of operations, under the RPC service: for tests of what websites ask."""
+"""A chain with posts, votes and followers, made of operations, under the RPC service."""
 
 import json
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ def social_site(plugins: Sequence[str] = PLUGINS) -> ApiChain:
 def post(
     api: ApiChain, author: str, permlink: str, *tags: str, parent: tuple[str, str] = ("", "life"), title: str = "", body: str = "text"
 ) -> content.Comment:
-    """A post, or a reply to `parent`; five minutes later than what was before."""
+    """Publish a post, or a reply to `parent`, five minutes after the last one."""
     move_to(api.state, api.state.head_time + FIVE_MINUTES)
     metadata = json.dumps({"tags": tags}) if tags else ""
     fields = {"title": title or permlink, "body": body, "json_metadata": metadata}
@@ -51,16 +51,16 @@ def vote(api: ApiChain, voter: str, author: str, permlink: str, weight: int = 10
 
 
 def tell_follow(api: ApiChain, actor: str, *operation: object) -> None:
-    """A custom operation of the plugin that keeps blogs and feeds."""
+    """Apply a custom operation of the plugin follow."""
     move_to(api.state, api.state.head_time + 3)
     apply(api.chain, CustomJson(required_posting_auths=(actor,), id="follow", json=json.dumps(operation)))
 
 
 def follow(api: ApiChain, follower: str, following: str, *what: str) -> None:
-    """Somebody follows or ignores somebody."""
+    """Follow or ignore an account."""
     tell_follow(api, follower, "follow", {"follower": follower, "following": following, "what": what})
 
 
 def reblog(api: ApiChain, account: str, author: str, permlink: str) -> None:
-    """Somebody shows somebody's post to his followers."""
+    """Reblog a post."""
     tell_follow(api, account, "reblog", {"account": account, "author": author, "permlink": permlink})

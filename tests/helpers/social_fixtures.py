@@ -16,7 +16,7 @@ def cases(name: str) -> Any:
 
 
 def last_error(world: SocialScenario, actor: str) -> str | None:
-    """The text of the newest notification, if it is an error; it must have reached whoever it should."""
+    """The text of the newest notification if it is an error; checks its recipients."""
     rows = list(world.kept.notifications)
     if not rows or rows[-1].type != Type.error:
         return None
@@ -60,7 +60,7 @@ def small_world() -> SocialScenario:
 
 
 def follow_state(world: SocialScenario) -> int | None:
-    """What Ann is to Bob: 1 a follower, 2 one who ignores him."""
+    """Ann's relation to Bob: 1 follows, 2 ignores."""
     row = FOLLOW.of(world.state).follows.by_pair.get("ann", "bob")
     return None if row is None else row.what >> 1
 

@@ -1,5 +1,5 @@
-"""The world of tests/vectors/social.json: its steps are put into a state as facts, told to the social index by its own functions, and
-its calls are asked through the JSON-RPC service, of which every reply must be of the declared shape.
+"""The scenario of tests/vectors/social.json: its steps are applied as facts and events of the social index, its calls go through the
+JSON-RPC service, and every reply must have the declared shape.
 """
 
 import json
@@ -110,7 +110,7 @@ class SocialScenario:
         return row
 
     def comment(self, **fields: str) -> CommentRow:
-        """A post or reply that has just been written or edited; the fields are those of the operation."""
+        """Write or edit a post or reply; the fields are those of the operation."""
         state, operation = self.state, Comment(**fields)
         row = state.comments.by_permlink.get(operation.author, operation.permlink)
         texts: dict[str, Any] = {"title": operation.title, "body": operation.body, "json_metadata": operation.json_metadata}
@@ -149,7 +149,7 @@ class SocialScenario:
         social_posts.mark_deleted(self.state, self.kept, operation)
 
     def vote(self, voter: str, author: str, permlink: str, rshares: int, net_rshares: int, pending: int) -> None:
-        """A vote that has just been cast, with what the chain has made of it."""
+        """Cast a vote, with its effects on the chain."""
         state = self.state
         row = state.comments.by_permlink.find(author, permlink)
         account = state.accounts.by_name.find(voter)
@@ -159,7 +159,7 @@ class SocialScenario:
         social_posts.on_vote(state, self.kept, Vote(voter=voter, author=author, permlink=permlink))
 
     def pay(self, author: str, permlink: str, total: int, curators: int) -> None:
-        """A payout that has just been made."""
+        """Pay a post out."""
         state = self.state
         row = state.comments.by_permlink.find(author, permlink)
         paid = {"net_rshares": 0, "cashout_time": TIME_MAX, "last_payout": state.head_time}
@@ -168,7 +168,7 @@ class SocialScenario:
         social_posts.on_payout(state, self.kept, CommentPayoutUpdate(author=author, permlink=permlink))
 
     def custom(self, **fields: Any) -> None:
-        """A custom operation in a block: what the chain's own readers make of it, and then the index."""
+        """Apply a custom operation: the chain's readers first, then the index."""
         operation = CustomJson(**fields)
         interpret(self.state, operation)
         on_custom_json(self.state, self.kept, operation)
@@ -178,7 +178,7 @@ class SocialScenario:
         self.custom(id=custom_id, json=json.dumps(value), required_posting_auths=(actor,))
 
     def transfer(self, sender: str, to: str, amount: Asset, memo: str) -> None:
-        """A transfer that has just been made."""
+        """Make a transfer."""
         social_posts.promote(self.state, self.kept, Transfer(from_=sender, to=to, amount=amount, memo=memo))
 
     def step(self, step: dict[str, Any]) -> None:

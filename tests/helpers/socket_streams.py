@@ -1,6 +1,4 @@
-"""What clients of WebSockets send, in the usual forms and in all others: handshakes and streams of frames from a seed, some of them
-mutated, cut into pieces at random. It knows nothing of how they are answered.
-"""
+"""Random bytes of WebSocket clients: handshakes and frames, valid, unusual and mutated, cut into random pieces."""
 
 import random
 from itertools import cycle
@@ -36,7 +34,7 @@ def _usual(random: random.Random) -> bytes:
 
 
 def _fragments(random: random.Random) -> bytes:
-    """Return a message in fragments, with control frames and a mistake in between now and then."""
+    """Return a fragmented message, sometimes with control frames or a mistake in between."""
     payload = random.choice(TEXTS).encode() * random.choice((1, 1, 2))
     cuts = sorted(random.randrange(len(payload) + 1) for _ in range(random.randrange(1, 4)))
     parts = [payload[start:end] for start, end in zip([0, *cuts], [*cuts, len(payload)], strict=True)]
@@ -153,7 +151,7 @@ def mutated(random: random.Random, data: bytes) -> bytes:
 
 
 def pieces(random: random.Random, data: bytes) -> list[bytes]:
-    """Return bytes as they may arrive: at once, in a few pieces, or byte by byte."""
+    """Return bytes as they can arrive: at once, in a few pieces, or byte by byte."""
     match random.randrange(4):
         case 0:
             return [data]

@@ -1,4 +1,4 @@
-"""A server in a thread that answers JSON-RPC from a table, or sends any bytes: for programs that talk to a node."""
+"""A server in a thread that answers JSON-RPC from a table, or sends given bytes."""
 
 import contextlib
 import json
@@ -9,9 +9,8 @@ from typing import Any
 
 
 class StubServer(HTTPServer):
-    """The server. `results` are answers by method, functions are called with the parameters; `errors` are error objects by method.
-
-    With `raw` every request is answered with these bytes. `calls` notes what was asked.
+    """The server. `results` are results by method, or functions of the parameters; `errors` are error objects by method. With `raw` every
+    request is answered with these bytes. `calls` records the requests.
     """
 
     def __init__(self) -> None:
@@ -27,7 +26,6 @@ class StubServer(HTTPServer):
         return f"http://127.0.0.1:{self.server_port}"
 
     def reply(self, request: dict[str, Any]) -> dict[str, Any]:
-        """The answer to a request."""
         method, params = request["method"], request["params"]
         self.calls.append((method, params))
         if method in self.errors:

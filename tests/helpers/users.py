@@ -1,4 +1,4 @@
-"""What users of a chain do over a connection, whichever process it leads to: `owner` is the node that makes the blocks."""
+"""Actions of users over a connection, whichever process serves it; `owner` is the block-producing node."""
 
 from contextlib import AsyncExitStack
 from typing import Any
@@ -16,7 +16,7 @@ def request(method: str, params: Any, request_id: int = 1) -> dict[str, Any]:
 
 
 async def uses_each_way(owner: InProcessNode, port: int, processes: int) -> None:
-    """A client does all of the below over each way in, and hears of blocks; the processes behind a port get connections in turns."""
+    """Do everything below over each protocol, and receive block notices; the processes behind a port get connections in turn."""
     async with AsyncExitStack() as stack:
         ways = [await stack.enter_async_context(open_(port)) for open_ in WAYS for _ in range(processes)]
         subscribed = [way for way in ways if isinstance(way, Socket)]
@@ -31,7 +31,7 @@ async def uses_each_way(owner: InProcessNode, port: int, processes: int) -> None
 
 
 async def broadcasts(owner: InProcessNode, way: Transport) -> None:
-    """A transaction is passed on, and what the owner says comes back, with its reason."""
+    """A transaction is forwarded, and the owner's reply returned with its explanation."""
     trx_id, trx = owner.transfer()
     assert await result(way, f"condenser_api.{ASYNC}", [trx]) == {}
     await owner.pending(trx_id)
@@ -46,7 +46,7 @@ def trx_of(owner: InProcessNode, trx_id: str) -> Any:
 
 
 async def waits(owner: InProcessNode, way: Transport) -> None:
-    """Who has waited for a block reads what it wrote."""
+    """A client that has waited for a block reads its own write."""
     already = len(owner.chain.pending)
     trx_id, trx = owner.transfer()
     async with trio.open_nursery() as nursery:
@@ -67,7 +67,7 @@ async def mine(owner: InProcessNode, trx_id: str) -> None:
 
 
 async def balance(way: Transport) -> int:
-    """What bob has, in thousandths."""
+    """Bob's balance in thousandths."""
     [bob] = await result(way, "condenser_api.get_accounts", [["bob"]])
     return thousandths(bob["balance"])
 
@@ -78,7 +78,7 @@ def thousandths(amount: str) -> int:
 
 
 async def sends_a_batch(owner: InProcessNode, way: Transport) -> None:
-    """The members of a batch are answered in order, those that wait too."""
+    """The members of a batch are answered in order, waiting ones included."""
     (_, first), (two, second) = owner.transfer(), owner.transfer()
     batch = [
         request(f"condenser_api.{ASYNC}", [first], 1),

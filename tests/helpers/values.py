@@ -1,6 +1,5 @@
-"""Random values of declared types, made from the kinds of their fields, for tests with hypothesis.
-
-Not every value survives every form: JSON knows no negative assets and no historic symbols, the condenser no SMTs.
+"""Random values of declared types, derived from the kinds of their fields, for hypothesis. Some values have no JSON form: negative assets
+and historic symbols, and SMTs in the condenser's.
 """
 
 from __future__ import annotations
@@ -88,7 +87,7 @@ class Values:
 
 @singledispatch
 def values_of(kind: Any, values: Values) -> st.SearchStrategy[Any]:
-    """Values of a kind or a declared class."""
+    """Values of a kind or a declared class, cached."""
     raise TypeError(f"no values of {type(kind).__name__} are declared")
 
 
@@ -151,7 +150,7 @@ def integers(kind: Int) -> st.SearchStrategy[int]:
 
 
 def texts() -> st.SearchStrategy[str]:
-    """Texts: names, any characters, any bytes, and some whose length takes two bytes."""
+    """Texts: names, any characters, any bytes, and some with a two-byte length."""
     return st.one_of(
         st.text("abz-.019", max_size=17),
         st.text(max_size=40),
@@ -161,7 +160,7 @@ def texts() -> st.SearchStrategy[str]:
 
 
 def symbols(smt: bool) -> st.SearchStrategy[int]:
-    """Fixed symbols, and those of SMTs."""
+    """Fixed and SMT symbols."""
     fixed = st.sampled_from(assets.LEGACY_SYMBOLS)
     if not smt:
         return fixed

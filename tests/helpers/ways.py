@@ -1,4 +1,4 @@
-"""Clients of each way in, with the same face: one connection each, calls one after another or at once. And nodes in this process."""
+"""Clients of each protocol with one interface: one connection each, sequential or concurrent calls. And nodes in this process."""
 
 import json
 from collections.abc import AsyncIterator, Callable
@@ -32,11 +32,11 @@ class Transport(Protocol):
     """A connection."""
 
     async def post(self, value: Any) -> Any:
-        """The answer to a request, both as JSON values."""
+        """The reply to a request, both as JSON values."""
 
 
 async def call(way: Transport, method: str, params: Any = ()) -> Any:
-    """The answer to a call."""
+    """The reply to a call."""
     return await way.post({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
 
 
@@ -48,7 +48,7 @@ async def result(way: Transport, method: str, params: Any = ()) -> Any:
 
 
 def host_of(stream: trio.SocketStream) -> str:
-    """What a connection leads to, as a client names it."""
+    """The process that serves a connection."""
     return "{}:{}".format(*stream.socket.getpeername())
 
 
@@ -100,7 +100,7 @@ class Http2:
 
 
 class Socket:
-    """A WebSocket; `notices` are those that have come between answers."""
+    """A WebSocket; `notices` arrived between replies."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
@@ -149,7 +149,7 @@ WAYS: tuple[Open, ...] = (http1, http2, socket)
 
 
 class RecordingAnnouncer(Announcer, frozen=True):
-    """Tells where a node answers."""
+    """Reports the address of a node."""
 
     tell: Callable[[list[str]], None] = print
 
@@ -168,7 +168,7 @@ class InProcessNode:
 
     @property
     def url(self) -> str:
-        """Where it answers."""
+        """The node's address."""
         return f"http://127.0.0.1:{self.port}"
 
     async def run(self) -> None:

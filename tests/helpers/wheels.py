@@ -1,4 +1,4 @@
-"""The wheel of this checkout, and an environment that it is installed in: made once in a run of pytest, and shared by its workers."""
+"""The wheel of this checkout, installed in an environment that all workers of a pytest run share."""
 
 import fcntl
 import os
@@ -21,7 +21,7 @@ MISLEADING = ("PYTHON", "PYTEST", "COIND", "MYPY", "VIRTUAL_ENV")
 
 
 class Installed(NamedTuple):
-    """An environment with the wheel in it, beside the packages of this checkout's own environment."""
+    """An environment with the wheel and the packages of this checkout's environment."""
 
     wheel: Path
     python: Path
@@ -31,7 +31,7 @@ class Installed(NamedTuple):
 
 @cache
 def installed(base: Path) -> Installed:
-    """Return the environment of a run whose temporary files are in `base`, by whichever process has made it."""
+    """Return the environment of a run whose temporary files are in `base`, created by the first process."""
     folder = base / "installed"
     with (base / "installed.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -79,6 +79,6 @@ def packages_of(folder: Path) -> Path:
 
 
 def clean_environment(home: Path) -> dict[str, str]:
-    """The environment of a user who has nothing of this checkout in it."""
+    """Environment variables of a user without this checkout."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(MISLEADING)}
     return {**kept, "PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(home)}

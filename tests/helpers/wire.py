@@ -35,7 +35,7 @@ def vector(name: str) -> Any:
 
 
 def refusal(operation: Operation, codecs: ChainCodecs = CODECS) -> str:
-    """What an operation is refused with: the text, or the condition where there is none; empty when it is not refused."""
+    """The refusal of an operation: its text, else its condition; empty if it is accepted."""
     try:
         operation.validate(codecs)
     except ChainError as error:

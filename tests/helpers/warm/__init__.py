@@ -1,7 +1,5 @@
-"""A Python that has loaded its modules once, and runs programs in forks: tests start hundreds, and loading took nearly all of their time.
-
-What a fork can't show starts as a process of its own: that nothing is missing or loaded too early, kills, and what a parent gives to a
-process at its start.
+"""A Python process that has loaded its modules and runs programs in forks: tests start hundreds, and loading took nearly all of their time.
+Tests of missing or early imports, kills, and inherited files use real processes.
 """
 
 import secrets
@@ -24,7 +22,7 @@ class Warm:
 
     @property
     def words(self) -> list[str]:
-        """What stands for it in a command: `[*words, "-m", MODULE]` or `[*words, FILE]`."""
+        """Its place in a command: `[*words, "-m", MODULE]` or `[*words, FILE]`."""
         if self._process is None:
             self._process = self._start()
         return [str(self.python), "-I", "-S", str(HERE / "client.py"), self._name]

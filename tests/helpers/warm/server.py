@@ -52,7 +52,7 @@ def main(listener: socket.socket, modules: list[str]) -> None:
 
 
 def load(name: str) -> None:
-    """Load a module, or a package with all that is in it (`NAME.*`), without programs and what isn't installed."""
+    """Import a module, or all modules of a package (`NAME.*`), except programs and missing libraries."""
     package = name.removesuffix(".*")
     module = importlib.import_module(package)
     if package != name:
@@ -85,7 +85,7 @@ def begin(selector: selectors.BaseSelector, client: socket.socket) -> None:
 
 
 def signalled(selector: selectors.BaseSelector, started: Run) -> None:
-    """Hand on the signal that a client was sent; one that is gone was killed."""
+    """Forward the signal that a client received; a client that is gone was killed."""
     try:
         number = started.client.recv(1)
     except ConnectionError:
@@ -107,7 +107,7 @@ def end(selector: selectors.BaseSelector, started: Run) -> None:
 
 
 def run(folder: bytes, words: list[str], environment: dict[bytes, bytes], streams: list[int]) -> int:
-    """Do what a Python with these words would do, and return its status."""
+    """Run like a Python with these arguments, and return its status."""
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)

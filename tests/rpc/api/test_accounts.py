@@ -1,4 +1,4 @@
-"""Accounts by name, lists of accounts, and what only refuses."""
+"""Accounts by name, lists of accounts, and methods that are always refused."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ EPOCH = "1970-01-01T00:00:00"
 
 @pytest.fixture
 def api() -> ApiChain:
-    """Three accounts beside the reference's own."""
+    """Three accounts in addition to the reference's own."""
     api = ApiChain()
     api.account("alice", balance=1500, sbd_balance=2, vesting_shares=5_000_000_000_000_000, proxied_vsf_votes=(2**40, 3, 0, 0))
     api.account("bob", proxy="alice", next_vesting_withdrawal=1_500_000_000)

@@ -1,4 +1,4 @@
-"""What is declared of the methods against methods.json: names, arguments, defaults, and order of lists."""
+"""Declarations of methods against methods.json: names, arguments, defaults, and orders of lists."""
 
 import enum
 import json
@@ -64,7 +64,7 @@ FIXED = re.compile(r"no array of \d+$")
 
 
 def test_every_module_with_methods_is_imported() -> None:
-    """Each module below rpc/api is loaded by `import rpc.api`, and the modules that hold methods declare all of them."""
+    """`import rpc.api` loads each module of the folder, and the modules declare all methods."""
     for path in sorted((ROOT / "rpc" / "api").rglob("*.py")):
         module = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
         assert module in sys.modules, module
@@ -89,7 +89,7 @@ def test_arguments() -> None:
 
 
 def test_the_default_result_has_the_described_shape() -> None:
-    """As far as it has anything in it: what may be null, and lists, are empty."""
+    """Except for members that can be null, and lists, which are empty."""
     wire = ApiChain().wire
     for name in OWN:
         shown = signature(METHODS[name], wire)
@@ -107,7 +107,7 @@ def test_the_signature_shows_every_argument() -> None:
 
 
 def holds_nothing(method: Method) -> bool:
-    """Whether what is in the default result is an object without members: a block that isn't there."""
+    """Whether the default result wraps an object without members: a missing block."""
     return method.name in ("block_api.get_block", "debug_node_api.debug_pop_block")
 
 

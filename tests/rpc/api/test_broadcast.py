@@ -71,7 +71,7 @@ def test_an_undecodable_transaction_is_refused_before_it_is_pushed(api: ApiChain
 
 
 def test_the_age_of_the_head_can_be_limited(api: ApiChain) -> None:
-    """The head may be as old as max_block_age says, not older; a negative age is any."""
+    """The head can be as old as max_block_age; a negative age allows any."""
     api.now = api.state.head_time + 11
     trx = api.wire.transaction_to_json(transfer(api))
     old = (-32003, "Assert Exception:!check_max_block_age( args.max_block_age ): ")

@@ -13,7 +13,7 @@ EPOCH = "1970-01-01T00:00:00"
 
 @pytest.fixture
 def api() -> ApiChain:
-    """A post of alice's with two replies, one of them answered, and a post of bob's; carol and dan have voted."""
+    """A post of alice with two replies, one of them answered, and a post of bob; carol and dan have voted."""
     api = ApiChain()
     for name in ("alice", "bob", "carol", "dan"):
         api.account(name)

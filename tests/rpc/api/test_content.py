@@ -32,7 +32,7 @@ def api() -> ApiChain:
 
 
 def pending(api: ApiChain, rshares: int) -> int:
-    """What so many rshares are worth, in thousandths of an SBD: a quarter of COIN."""
+    """The value of rshares in thousandths of an SBD: a quarter of COIN."""
     fund = post_fund(api.state)
     return curve_value(fund.author_reward_curve, rshares, fund.content_constant) * 250_000 // 10**15
 

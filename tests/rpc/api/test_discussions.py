@@ -30,7 +30,7 @@ BY_ACCOUNT = ["get_discussions_by_blog", "get_discussions_by_feed", "get_discuss
 
 @pytest.fixture
 def api() -> ApiChain:
-    """Three posts with votes under several tags, and replies to the first, which is nobody's reply by its record id."""
+    """Three posts with votes under several tags, and replies to the first, whose record id isn't 0."""
     api = social_site()
     post(api, "dave", "zero")
     post(api, "alice", "one", "art", "news", body="A post of älice")

@@ -1,4 +1,4 @@
-"""Who follows whom, blogs and feeds, in both groups; reputations of follow_api."""
+"""Followers, blogs and feeds, in both groups; reputations of follow_api."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What is told of the chain as a whole."""
+"""Global properties of the chain."""
 
 import pytest
 

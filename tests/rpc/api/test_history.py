@@ -151,7 +151,7 @@ def test_accounts_by_key() -> None:
 
 
 def test_without_the_plugin() -> None:
-    """Named groups aren't there, the condenser's methods say what is missing; both tell how to turn it on."""
+    """Named groups are not served, condenser methods name the missing plugin; both tell how to enable it."""
     api = ApiChain(plugins=[])
     assert api.refused("condenser_api.get_account_history", "alice", -1, 1) == (
         -32003,

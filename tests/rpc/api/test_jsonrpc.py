@@ -1,4 +1,4 @@
-"""jsonrpc and rpc: the methods of a node. What the document holds is for tests/rpc/service/describe."""
+"""jsonrpc and rpc: the methods of a node. tests/rpc/describe tests the content of the document."""
 
 import pytest
 

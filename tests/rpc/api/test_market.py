@@ -25,7 +25,7 @@ def api() -> ApiChain:
 
 
 def trade(api: ApiChain, coin: int, debt: int, later: int = 0) -> None:
-    """Somebody buys COIN, so many seconds later."""
+    """Record a trade of COIN for SBD, some seconds later."""
     api.state.set_props(time=api.state.head_time + later)
     trade = FillOrder(current_owner="alice", current_pays=Asset(debt, SBD), open_owner="bob", open_pays=Asset(coin, COIN))
     MARKET_HISTORY.of(api.state).record(api.state, trade)
@@ -97,7 +97,7 @@ def test_ticker_and_volume(api: ApiChain) -> None:
 
 
 def test_the_ticker_looks_back_a_day(api: ApiChain) -> None:
-    """Opening price and latest price are those of the last 24 hours; what is older only counts as volume."""
+    """Opening and latest price are those of the last 24 hours; older trades count only as volume."""
     trade(api, 1000, 500)
     trade(api, 1000, 1000, later=86400)
     trade(api, 1000, 1500, later=60)

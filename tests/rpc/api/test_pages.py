@@ -1,4 +1,4 @@
-"""condenser_api.get_state: every kind of page, and what is told when there is no such page."""
+"""condenser_api.get_state: every kind of page, and unknown pages."""
 
 from typing import Any
 

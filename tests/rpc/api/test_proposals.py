@@ -83,7 +83,7 @@ def test_the_first_and_the_last_second_are_active(api: ApiChain, moment: int, st
 
 
 def test_list_proposal_votes(api: ApiChain) -> None:
-    """Those for proposals that are removed or gone are left out."""
+    """Votes for removed or missing proposals are left out."""
 
     def listed(**arguments: Any) -> list[tuple[str, str]]:
         rows = api.call("database_api.list_proposal_votes", **arguments)["proposal_votes"]

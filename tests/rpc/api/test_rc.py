@@ -1,4 +1,4 @@
-"""rc_api: the resources, what is left of them, and the credits of accounts."""
+"""rc_api: resources, pools, and credits of accounts."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""rewards_api: what another reward curve would pay, and where it is served."""
+"""rewards_api: payouts under another reward curve, on test chains."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Who must sign, who could, and who did."""
+"""Required, possible and given signatures."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ def text(name: str) -> str:
 
 @pytest.fixture
 def api() -> ApiChain:
-    """alice, bob, and `joint`, which both must act for; `open` needs nobody."""
+    """alice, bob, `joint`, which needs both, and `open`, which needs no signature."""
     api = ApiChain()
     api.start(2)
     api.account("alice")
@@ -117,7 +117,7 @@ def test_verify_signatures_refuses_the_same_key_twice(api: ApiChain) -> None:
 
 
 def test_verify_signatures_exchanges_owner_and_active(api: ApiChain) -> None:
-    """As in the reference: what is required of active is looked up in the owner authority, and the other way round."""
+    """As in the reference, required active authorities are looked up as owner, and the other way round."""
     authority = api.state.authority("alice")
     owner = api.state.authority("bob").owner
     api.state.account_authorities.modify(authority, owner=owner)
@@ -163,7 +163,7 @@ def test_posting_beside_an_authority_that_an_operation_names(api: ApiChain, meth
 
 
 def test_work_is_limited(api: ApiChain, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What many signatures, or many authorities, cost is counted before it is done."""
+    """The work for many signatures or authorities is counted before it is done."""
     monkeypatch.setattr(allowance, "LOCAL_UNITS_MAX", 50)
     walked = {"weight_threshold": 0, "account_auths": [["joint", 1], ["alice", 1]], "key_auths": []}
     signature = sign(secret("alice"), bytes(32), Canonical.fc_canonical).hex()

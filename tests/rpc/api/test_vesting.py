@@ -1,4 +1,4 @@
-"""Delegations, those on their way back, and routes of power-downs, in both groups and all orders."""
+"""Delegations, expiring delegations, and routes of power-downs, in both groups and all orders."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What bodies and arguments are read as, and what is refused."""
+"""Decoding of bodies, conversion of arguments, and refusals."""
 
 import enum
 from typing import Annotated, Any
@@ -217,7 +217,7 @@ def test_types_without_a_converter_are_refused_at_declaration() -> None:
 
 def test_converters_can_be_added() -> None:
     class Point(Struct):
-        """A type of somebody else."""
+        """A foreign type."""
 
         x: int
 

@@ -1,4 +1,4 @@
-"""Declaring methods: what `@method` reads from a function, and the reply that is only a value under its name."""
+"""Declaring methods: `@method` and the signature of a function, and replies under a key."""
 
 import json
 from typing import Any
@@ -59,7 +59,7 @@ async def test_a_method_receives_its_caller() -> None:
 
     @method("a_api.who", registry=registry)
     async def who(state: None, caller: Caller, /, number: UInt32) -> list[Any]:
-        """Say who."""
+        """Return the caller."""
         return [caller.address, caller.is_local, number]
 
     service = Service(registry.values(), wire=fake_wire(), state=None)

@@ -1,4 +1,4 @@
-"""Records: where a field is found, what is constant, what is left out, and that records inside others are records too."""
+"""Records: paths, constants, optional fields, and nested records."""
 
 from typing import Annotated, Any, ClassVar
 

@@ -1,4 +1,4 @@
-"""The OpenRPC document: that it tells what is declared, that replies are what it says, and that docs/api is made from it."""
+"""The OpenRPC document: it matches the declarations and real replies, and docs/api is generated from it."""
 
 import json
 from functools import cache
@@ -76,18 +76,18 @@ def schemas() -> dict[str, Any]:
 
 
 def with_examples() -> list[Any]:
-    """The methods that have examples, without those that make blocks or read files."""
+    """The methods with examples, except those that make blocks or read files."""
     return [told for name, told in described().items() if told["examples"] and not METHODS[name].loopback_only]
 
 
 def problems(schema: Any, value: Any) -> list[str]:
-    """What about a value isn't as a schema of the document has it."""
+    """The errors of a value under a schema of the document."""
     resolved = {"allOf": [schema], "components": whole()["components"]}
     return [f"{error.json_path}: {error.message[:200]}" for error in Draft7Validator(resolved).iter_errors(value)]
 
 
 def called(told: Any) -> Any:
-    """The answer to the example of a method."""
+    """The reply to a method's example."""
     given = {member["name"]: member["value"] for member in told["examples"][0]["params"]}
     params = list(given.values()) if told["paramStructure"] == "by-position" else given
     return json.loads(api().answer(json.dumps({"jsonrpc": "2.0", "id": 1, "method": told["name"], "params": params}).encode()))

@@ -1,4 +1,4 @@
-"""Each way to fail is broadcast, and its explanation names the rule and the true cause: the table of them is in `ways_*`."""
+"""Broadcasts each refused transaction of the tables in `ways_*`, and checks the rule and cause of its explanation."""
 
 import json
 from typing import Any
@@ -20,9 +20,7 @@ Errors = dict[str, dict[str, Any]]
 
 @pytest.fixture(scope="module")
 def errors() -> Errors:
-    """The error object that each way leads to. A refusal changes nothing, so the next way finds the same world, unless the way itself
-    has changed it.
-    """
+    """The error object of each way. A refusal changes nothing, so the next way uses the same world, unless the way itself changed it."""
     found: Errors = {}
     world, before = None, None
     for way in WAYS:
@@ -56,7 +54,7 @@ def test_every_recorded_kind_of_refusal_has_an_example(errors: Errors) -> None:
 
 
 def test_an_explanation_leaves_the_message_unchanged(errors: Errors) -> None:
-    """What the reference says is left as it is: the explanation is one more member."""
+    """The reference's text is unchanged: the explanation is an additional member."""
     for error in errors.values():
         assert error.keys() == {"code", "message", "data"}
         assert error["data"].keys() - {"parameter", *OF_WORK} == {"code", "name", "message", "stack", "explain"}

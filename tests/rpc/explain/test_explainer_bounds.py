@@ -1,4 +1,4 @@
-"""Explaining costs little, whatever is sent: tries are counted, what is kept is bounded, and a bug of it never reaches the reply."""
+"""Explanations are cheap: attempts are limited, logs bounded, and a bug never reaches the reply."""
 
 import json
 import time
@@ -59,7 +59,7 @@ def test_without_attempts_the_facts_are_given(world: World) -> None:
 
 
 def test_a_large_transaction_costs_many_attempts(world: World) -> None:
-    """Hashing and packing it again and again would take long: each try of it counts for many."""
+    """Hashing and packing it repeatedly would be slow, so each attempt counts for many."""
     large = CustomJson(required_auths=("alice",), id="x", json='"' + "x" * 8000 + '"')
     trx = with_secrets(STRANGER, operation=large)(world)
     error, own = world.chain.refusal_of(trx), Budget()
@@ -82,7 +82,7 @@ def test_nested_values_are_shortened(world: World) -> None:
 
 
 def test_one_undecodable_operation_among_many_is_found_quickly(world: World) -> None:
-    """By reading the others whole, in about the time that reading takes anyway; field by field it took half a second."""
+    """The others are decoded as a whole; field by field it took half a second."""
     unread(world, ["transfer", TRANSFER_JSON | {"memo": []}])
     proposal: dict[str, Any] = {
         "creator": "alice",
@@ -159,7 +159,7 @@ def test_large_or_undecodable_transactions_are_logged_without_content(world: Wor
 
 
 def test_invalid_utf8_in_a_transaction_is_shown(world: World) -> None:
-    """They come in packed transactions; no JSON request holds them."""
+    """They come in packed transactions; JSON can't hold them."""
     trx = signed(replace(TRANSFER, to="\udcff\udcfe"))(world)
     error = world.chain.refusal_of(trx)
     assert error is not None

@@ -16,7 +16,7 @@ KEYS = [*SENTENCES, *FUNCTIONS_BY_CONDITION, *FUNCTIONS_BY_TEXT]
 
 @pytest.fixture(scope="module")
 def program() -> tuple[set[str], list[re.Pattern[str]]]:
-    """The literal texts of the program, and patterns for those that are put together."""
+    """The literal texts of the program, and patterns for composed ones."""
     plain: set[str] = set()
     patterns = []
     for source in sources("state", "node", "rpc"):

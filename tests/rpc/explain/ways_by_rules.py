@@ -1,4 +1,4 @@
-"""Ways to fail by the rules: times, reference blocks, credits, duplicates, unknown objects, funds, and what newcomers run into."""
+"""Transactions refused by rules: times, reference blocks, credits, duplicates, unknown objects, funds, and beginners' mistakes."""
 
 from collections.abc import Callable
 from typing import Any
@@ -49,7 +49,7 @@ def reversed_bytes(number: int) -> int:
 
 
 def popped(world: World, number: int, prefix: int) -> tuple[int, int]:
-    """The head block, which is undone; another one takes its place."""
+    """A reference to the head block, which is then replaced."""
     world.chain.pop_block()
     world.call("debug_node_api.debug_generate_blocks", debug_key=world.state.spec.witness_keys[0], count=1, miss_blocks=1)
     return number, prefix

@@ -1,4 +1,4 @@
-"""Ways to fail by signatures: each cause that an explanation can name, and those where nothing can be found."""
+"""Transactions refused for their signatures: each cause that an explanation names, and those without one."""
 
 from hashlib import sha256
 

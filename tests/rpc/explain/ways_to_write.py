@@ -18,7 +18,7 @@ def field(name: str, value: Any, of: Any = TRANSFER) -> Make:
 
 
 def head(name: str, value: Any) -> Make:
-    """A transaction with another JSON value in a field of its own."""
+    """A transaction with a replaced JSON value in one field."""
     return written(lambda trx: trx.update({name: value}))
 
 

@@ -1,4 +1,4 @@
-"""A chain for tests of explanations, with accounts, posts and orders, and the ways to sign a transaction wrongly."""
+"""A chain for tests of explanations, with accounts, posts and orders, and wrongly signed transactions."""
 
 import json
 from collections.abc import Callable
@@ -50,7 +50,7 @@ def new_key(name: str) -> bytes:
 
 
 class World(ApiChain):
-    """The chain `dev` after some blocks, in which what the ways need has happened."""
+    """The chain `dev` with the data that the ways need."""
 
     def __init__(self) -> None:
         super().__init__("dev", load_spec("dev").plugins)
@@ -93,7 +93,7 @@ class World(ApiChain):
         self.push(operation, (secret(*by),))
 
     def refuse(self, trx: SignedTransaction | dict[str, Any], method: str = PUSH) -> dict[str, Any]:
-        """Broadcast what must be refused; return the error object."""
+        """Broadcast a transaction that must be refused, and return the error object."""
         is_legacy = method.startswith("condenser_api.")
         shown = trx if isinstance(trx, dict) else self.wire.transaction_to_json(trx, is_legacy)
         request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": [shown] if is_legacy else {"trx": shown}}
@@ -108,7 +108,7 @@ Make = Callable[[World], Any]
 
 
 class Way(Struct, frozen=True):
-    """A way to fail: the transaction, and the rule and the cause that must be named."""
+    """A refused transaction with the expected rule and cause."""
 
     name: str
     make: Make

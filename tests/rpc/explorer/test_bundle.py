@@ -1,4 +1,4 @@
-"""Modules as one file: what becomes of imports and exports, and what isn't taken."""
+"""Bundling of modules into one file: imports, exports, and unsupported syntax."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from tests.helpers.golden import fails
 
 
 def lines(text: str) -> list[str]:
-    """The lines of a text that say something."""
+    """The non-empty lines of a text."""
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 

@@ -1,4 +1,4 @@
-"""The files of the explorer: what is served, with which headers, and that they fit together."""
+"""The files of the explorer: contents, headers, and references between them."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""The list of known attacks that the explorer's pages are tried with: it has what attackers use of every kind."""
+"""The list of attacks for the explorer's pages covers every class of attack."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""How much refused work is done for a client, by a clock that stands still until it is moved."""
+"""Allowances for refused work, under a manual clock."""
 
 import pytest
 
@@ -25,7 +25,7 @@ NO = Refused("no")
 
 
 class Time:
-    """Seconds that pass when they are told to."""
+    """A manual clock in seconds."""
 
     def __init__(self) -> None:
         self.now = 100.0

@@ -1,4 +1,4 @@
-"""The limit of work of a call: what goes beyond is refused with what used it up, and counts against the client."""
+"""The limit of work of a call: work beyond it is refused, and counts against the client."""
 
 import json
 from typing import Any
@@ -18,7 +18,7 @@ ONE, OTHER = Caller("10.0.0.1", "it is far away"), Caller("10.0.0.2", "it is far
 
 
 class Site:
-    """A service with a method that takes as much work as it is told."""
+    """A service with a method that spends given work."""
 
     def __init__(self) -> None:
         registry: dict[str, Method] = {}
@@ -35,7 +35,6 @@ class Site:
         self.service = Service(registry.values(), wire=fake_wire(), state=self.work, work=self.work, allowances=self.allowances)
 
     def call(self, caller: Caller, rows: int, keys: int = 0) -> Any:
-        """The answer."""
         body = {"jsonrpc": "2.0", "id": 1, "method": "a_api.work", "params": {"rows": rows, "keys": keys}}
         reply = self.service.answer(json.dumps(body).encode(), caller, True)
         assert isinstance(reply, bytes)

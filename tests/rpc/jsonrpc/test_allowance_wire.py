@@ -1,4 +1,4 @@
-"""Clients whose refused work is used up, over each way in: they are refused at once, and others aren't."""
+"""Clients that have used up their allowance, over each protocol: only they are refused, at once."""
 
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -56,7 +56,7 @@ WAYS = pytest.mark.parametrize("send", [over_http, over_hypercorn, over_websocke
 
 @asynccontextmanager
 async def used_up() -> AsyncIterator[PushClients]:
-    """A node that has refused much of what the first address has sent."""
+    """A node at which the first address has used up its allowance."""
     async with pushing() as world:
         world.processor.allowances.charge(Caller(ONE, "far"), ALLOWANCE_UNITS, Refused())
         yield world
@@ -149,7 +149,7 @@ async def test_a_refused_block_is_charged_with_what_waits_being_applied_again() 
 
 
 async def test_all_that_waits_in_the_queue_is_within_one_allowance() -> None:
-    """The limit is looked at when the turn of a transaction comes, not when it is sent."""
+    """The limit is read when the transaction's turn comes, not when it arrives."""
     world, one = PushClients(), Caller(ONE, "far")
     bodies = [call(world, f"{number}", is_signed=False) for number in range(3)]
     replies: list[Any] = []

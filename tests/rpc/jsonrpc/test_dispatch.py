@@ -39,12 +39,12 @@ def body_of(event: Any) -> bytes:
 
 
 def listed(reply: Any) -> list[Any]:
-    """The members of a batch, or the only answer."""
+    """The replies of a batch, or the single reply."""
     return reply if isinstance(reply, list) else [reply]
 
 
 def recorded() -> Iterator[Any]:
-    """The raw requests of the case that have an answer."""
+    """The raw requests of the case with replies."""
     for event in read_json_lines(CASES / "rpc_envelope" / "http.jsonl.gz"):
         if event["body"]:
             yield event
@@ -263,7 +263,7 @@ async def test_methods_of_disabled_plugins_are_refused() -> None:
     registry: dict[str, Method] = {}
 
     def function(state: str) -> str:
-        """It answers."""
+        """Answer."""
         return state
 
     method("follow_api.get", plugin="follow", registry=registry)(function)
@@ -336,7 +336,7 @@ async def test_a_batch_is_answered_in_order_and_yields() -> None:
 
     @method("a_api.slow", registry=registry)
     def slow(state: str, name: Text) -> str:
-        """It takes its time."""
+        """Answer slowly."""
         time.sleep(REPLIES_SECONDS_MAX)
         seen.append(name)
         return name
@@ -361,7 +361,7 @@ async def test_a_batch_is_answered_in_order_and_yields() -> None:
 
 
 async def test_async_calls_refused_at_once_yield() -> None:
-    """As broadcasts: each may take 30 ms to be explained, and a batch holds thousands."""
+    """For example broadcasts: each can take 30 ms to be explained, and a batch holds thousands."""
     registry: dict[str, Method] = {}
     seen: list[str] = []
 

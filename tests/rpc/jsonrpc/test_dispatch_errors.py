@@ -1,4 +1,4 @@
-"""How the JSON-RPC service answers refusals and bugs: code, text and data of an error, and nothing of what is inside."""
+"""Error replies of the JSON-RPC service for refusals and bugs: code, text and data, and nothing internal."""
 
 import json
 from collections.abc import Callable
@@ -92,7 +92,7 @@ async def test_bugs_are_logged_and_not_shown() -> None:
 
     @method("a_api.unshowable", registry=registry)
     def unshowable(state: str) -> Any:
-        """It returns what is no JSON."""
+        """Return a value that is not JSON."""
         return object()
 
     @method("a_api.later", registry=registry)

@@ -1,4 +1,4 @@
-"""Work that is begun at once: it goes on as if it had been awaited."""
+"""Eagerly started work behaves as if it had been awaited."""
 
 import pytest
 import trio

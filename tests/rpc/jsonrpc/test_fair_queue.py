@@ -1,4 +1,4 @@
-"""Queues and limiters from which clients are served in turn."""
+"""Queues and limiters that serve clients in turn."""
 
 import trio
 from trio.testing import assert_no_checkpoints, wait_all_tasks_blocked
@@ -42,7 +42,7 @@ async def test_a_limiter_admits_addresses_in_turn() -> None:
 
 
 async def test_a_cancelled_waiter_takes_no_slot() -> None:
-    """Also one that goes in the moment in which it is let in."""
+    """Even one cancelled at the moment of its admission."""
     limiter = FairLimiter(1)
     limiter.enter_nowait()
     scopes = [trio.CancelScope() for _ in range(2)]

@@ -20,7 +20,7 @@ SIZE = 10 * LITTLE_SIZE
 
 
 def remote(number: int) -> Caller:
-    """A caller without local rights, with an address of its own."""
+    """A remote caller with its own address."""
     return Caller(f"192.0.2.{number}", "it is elsewhere")
 
 
@@ -36,7 +36,7 @@ class Connection:
 
 
 def sizes(memory: MemoryLimiter) -> tuple[int, int]:
-    """What all hold with local rights, and without."""
+    """The reserved bytes of local and of remote callers."""
     return memory.used()["bytes"][0], memory.used()["remote_bytes"][0]
 
 
@@ -157,7 +157,6 @@ class Asked:
         self.service = serving(registry, memory=memory)
 
     async def ask(self, request: Any, caller: Caller) -> Any:
-        """The answer to a request."""
         reply = self.service.answer(json.dumps(request).encode(), caller, True)
         return json.loads(reply if isinstance(reply, bytes) else await reply)
 

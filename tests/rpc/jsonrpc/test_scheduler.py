@@ -1,4 +1,4 @@
-"""Turns: replies one after the other, and what is due between them."""
+"""The scheduler of replies: their order, and timers between them."""
 
 import time
 from collections.abc import Awaitable, Callable
@@ -201,7 +201,7 @@ async def test_the_standby_answers_while_the_gate_is_closed(nursery: trio.Nurser
 
 
 async def test_replies_waiting_for_a_turn_go_to_the_standby(nursery: trio.Nursery) -> None:
-    """However many wait, and also behind one that nobody else can answer."""
+    """Even if many wait, also behind one that the standby can't answer."""
     seconds, seen = 0.0, list[str]()
     scheduler = ReplyScheduler(lambda: seconds)
 

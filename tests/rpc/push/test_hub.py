@@ -1,4 +1,4 @@
-"""What the subscribers of a chain are told: blocks, operations, transactions and refusals, once, in their order, and what was undone."""
+"""Notices to subscribers of a chain: blocks, operations, transactions, refusals and undone blocks, once and in order."""
 
 import gc
 from typing import Any

@@ -1,4 +1,4 @@
-"""Which operations are collected: those of the block that is applied, before every other listener, and none of what is tried or pending."""
+"""Collected operations: those of the applied block, before every other listener, and no tentative or pending ones."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The subscriptions of one connection and the notices that wait there: bounds, order, and what a slow reader comes to."""
+"""The subscriptions of one connection and their queued notices: bounds, order, and slow clients."""
 
 import pytest
 import trio

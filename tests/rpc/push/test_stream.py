@@ -1,4 +1,4 @@
-"""A stream of blocks: pieces of bounded size, what was undone, and its end."""
+"""A stream of blocks: bounded pieces, undone blocks, and the end."""
 
 import json
 
@@ -25,7 +25,7 @@ class Blocks:
 
 
 def read(stream: BlockStream) -> list[object]:
-    """The next piece: numbers of blocks, or the bounds of what was undone."""
+    """The next piece: block numbers, or the bounds of undone blocks."""
     out: list[object] = []
     for line in stream.piece().splitlines():
         value = json.loads(line)

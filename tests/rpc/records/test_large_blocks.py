@@ -1,4 +1,4 @@
-"""Large blocks are shown in slices as they are at once, one after the other, and the last ones are kept."""
+"""Large blocks encoded in chunks equal those encoded at once; one at a time, and the last ones are cached."""
 
 import json
 from collections.abc import Callable
@@ -24,7 +24,7 @@ from tests.helpers.chains import UNSIGNED, add_account, chain_at, transaction
 
 
 def made_block(chain: Chain, sizes: tuple[int, ...], memo: str = "") -> SignedBlock:
-    """A block of transactions of so many transfers."""
+    """A block of transactions with these numbers of transfers."""
     for size in sizes:
         chain.push_transaction(
             transaction(chain, *(Transfer("alice", "bob", Asset(1, COIN), f"{memo}{size} {i}") for i in range(size))), UNSIGNED
@@ -50,7 +50,7 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def slices(ask: Callable[[], object]) -> tuple[int, object]:
-    """How many slices were needed, and what came of it."""
+    """The number of chunks, and the result."""
     count = 0
     while True:
         try:

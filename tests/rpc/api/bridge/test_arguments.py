@@ -1,4 +1,4 @@
-"""Arguments of `bridge`: what is refused, what stands for a missing one, how they may come; and tests/vectors/social.json."""
+"""Arguments of `bridge`: refusals, defaults, nulls and positions, against tests/vectors/social.json."""
 
 import re
 from collections.abc import Callable

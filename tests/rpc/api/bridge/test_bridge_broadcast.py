@@ -37,7 +37,7 @@ STEADY = (
 
 
 class Broadcaster:
-    """A chain `dev` on which the scenario's operations come in by broadcast, each in a block of its own."""
+    """A chain `dev` to which the scenario's operations are broadcast, one per block."""
 
     def __init__(self) -> None:
         self.api = ApiChain("dev", (*PLUGINS, "debug_node"))
@@ -120,7 +120,7 @@ def test_posts(api: ApiChain, name: str) -> None:
 
 @pytest.mark.parametrize("number", range(len(CALLS)))
 def test_calls(api: ApiChain, number: int) -> None:
-    """What rshares, ranks and dates have no part in; lists by payout are compared as sets, trending and hot ones without unranked posts."""
+    """Parts independent of rshares, ranks and dates; lists by payout are compared as sets, trending and hot ones without unranked posts."""
     call = CALLS[number]
     method, params = call["method"], call["params"]
     if "<id>" in params.values() or "reference_error" in call:
@@ -137,7 +137,7 @@ def test_calls(api: ApiChain, number: int) -> None:
 
 
 def check_list(call: dict[str, Any], found: list[str]) -> None:
-    """A list of posts. By age, and of an account, it is the recorded one; nobody has voted, so nothing is gray or worth anything outside
+    """Compare a list of posts. Lists by age and of accounts are the recorded ones; without votes nothing is gray or worth anything outside
     communities, nothing is due soon, and `alice/old-post` is not paid.
     """
     expected, sort = call["expected_refs"], call["params"]["sort"]
@@ -155,7 +155,7 @@ def check_list(call: dict[str, Any], found: list[str]) -> None:
 
 
 def check_record(method: str, found: Any, expected: Any) -> None:
-    """A record without what rshares, ranks and dates have made of it."""
+    """Compare a record without the parts that depend on rshares, ranks and dates."""
     match method:
         case "account_notifications" | "post_notifications":
             steady = [(row["type"], row["msg"], row["url"]) for row in found if row["type"] != "vote"]
@@ -186,7 +186,7 @@ def check_record(method: str, found: Any, expected: Any) -> None:
 
 
 def test_refused_and_failed_custom_operations(api: ApiChain) -> None:
-    """A reblog of what one has reblogged never gets into a block; a community operation always does, and its failure is told."""
+    """A repeated reblog is refused; a failed community operation is in a block, and its author is notified."""
     broadcaster = Broadcaster.__new__(Broadcaster)
     broadcaster.api = api
     again = json.dumps(["reblog", {"account": "bob", "author": "frank", "permlink": "photo"}])
@@ -203,7 +203,7 @@ def test_refused_and_failed_custom_operations(api: ApiChain) -> None:
 
 
 def test_a_popped_block_can_be_pushed_again() -> None:
-    """Answers are those of the head, whatever was asked in between."""
+    """Answers reflect the head, whatever was asked before."""
     broadcaster = Broadcaster()
     api, asked = broadcaster.api, [call for call in CALLS if "<id>" not in call["params"].values()]
     for step in STEPS:
@@ -224,7 +224,6 @@ def test_a_popped_block_can_be_pushed_again() -> None:
 
 
 def answers(api: ApiChain, calls: list[dict[str, Any]]) -> list[Any]:
-    """The answers to some calls."""
     return [ask(api, call["method"], call["params"]) for call in calls]
 
 
@@ -290,7 +289,7 @@ def test_posts_of_the_case(case: Player) -> None:
 
 
 def test_the_unread_count_matches_the_notifications(api: ApiChain) -> None:
-    """Of a community, too, which is told all that happens in it."""
+    """Also of a community, which is notified of all its events."""
     names = [account.name for account in api.state.accounts]
     for name in names:
         told = api.call("bridge.account_notifications", account=name)

@@ -1,4 +1,4 @@
-"""The scenario of tests/vectors/social.json: 56 steps as facts and events, and 120 calls with what they must answer."""
+"""The scenario of tests/vectors/social.json: steps as facts and events, and calls with their recorded answers."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ def world() -> SocialScenario:
 
 
 def check_post(post: dict[str, Any], reblogged_by: list[str] | None) -> None:
-    """A post is the recorded one: what the specification names exactly, and no further members than are recorded."""
+    """Compare a post with the recorded one: specified members, and no others than recorded."""
     expected = POSTS[f"{post['author']}/{post['permlink']}"]
     extras = dict(expected["extras"])
     wanted = {**expected["specification"]}

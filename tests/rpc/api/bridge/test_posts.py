@@ -27,7 +27,7 @@ def world() -> SocialScenario:
 
 
 class Steps(GivenChain):
-    """Payouts in steps: those who earn nearly the same are paid the same."""
+    """A chain with payouts in steps, so that nearly equal earnings are equal payouts."""
 
     def worth(self, state: State) -> Worth:
         """A third, cut."""
@@ -197,7 +197,7 @@ def test_blogs_and_feeds_continue_after_their_start(world: SocialScenario) -> No
 
 
 def test_unused_tags_are_not_cached() -> None:
-    """Until somebody does."""
+    """Until a post uses them."""
     world = SocialScenario()
     world.at(NOW)
     world.account("ann")

@@ -1,4 +1,4 @@
-"""dev_api in this process: what each method does to the chain, and what it refuses."""
+"""dev_api in this process: the effect of each method, and refusals."""
 
 import os
 from pathlib import Path
@@ -331,7 +331,7 @@ def test_a_dump_replaces_only_dumps(api: ApiChain, tmp_path: Path) -> None:
 
 
 def test_an_undone_account_can_be_impersonated(api: ApiChain, tmp_path: Path) -> None:
-    """Returning to a moment at which an account was impersonated that wasn't there."""
+    """Reverting to a snapshot with an impersonated account that didn't exist."""
     api.call("dev_api.impersonate", everyone=True)
     creation = {"fee": "0.000 COIN", "creator": "alice", "new_account_name": "newcomer"}
     nobody = {"weight_threshold": 1, "account_auths": [], "key_auths": []}

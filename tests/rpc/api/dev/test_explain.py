@@ -1,4 +1,4 @@
-"""dev_api.explain_transaction says what a broadcast would meet, and list_refused what it has met."""
+"""dev_api.explain_transaction predicts the outcome of a broadcast, and list_refused lists refusals."""
 
 import json
 from typing import Any
@@ -106,7 +106,7 @@ def test_explain_and_list_are_local_only(world: World, method: str) -> None:
 
 
 def test_each_broadcast_method_explains(world: World) -> None:
-    """Also those that wait, and the age of the head."""
+    """Also the waiting ones, and the age of the head."""
     trx = signed(TRANSFER, by=(("bob", "active"),))(world)
     for method in (
         PUSH,

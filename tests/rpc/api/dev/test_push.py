@@ -1,4 +1,4 @@
-"""dev_api.subscribe and unsubscribe: kinds, filters, what is refused, and that both need a WebSocket and local rights."""
+"""dev_api.subscribe and unsubscribe: kinds, filters, refusals, and the required WebSocket and local rights."""
 
 import json
 from typing import Any

@@ -16,7 +16,7 @@ VOTE = ["vote", {"voter": "alice", "author": "bob", "permlink": "p", "weight": 1
 
 @pytest.fixture
 def api() -> ApiChain:
-    """The chain dev, on which blocks are made only when they are asked for."""
+    """The chain dev with manual blocks."""
     api = ApiChain("dev")
     api.generate(25)
     return api
@@ -126,7 +126,7 @@ def test_a_higher_role_signs_where_the_key_of_the_lower_one_isnt_known(api: ApiC
 
 
 def test_only_necessary_keys_sign(api: ApiChain) -> None:
-    """bob has 2 of the 3 by himself; erin, who is asked first, is not needed."""
+    """bob's weight is enough; erin, whose key is tried first, is not needed."""
     members = sorted([(key("bob", "active"), 2), (key("erin", "active"), 1)])
     give(api, "alice", active=Authority(2, (), tuple(members)))
     broadcast(api, TRANSFER)

@@ -1,4 +1,4 @@
-"""What a block changed."""
+"""The changes of a block."""
 
 import pytest
 

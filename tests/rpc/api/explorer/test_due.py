@@ -1,4 +1,4 @@
-"""What is due, compared with what the other methods say of the same things, and with what the chain then does."""
+"""Due items, compared with other methods and with what the chain then does."""
 
 from typing import Any
 
@@ -31,12 +31,12 @@ def api() -> ApiChain:
 
 
 def send(api: ApiChain, name: str, **fields: Any) -> None:
-    """Broadcast an operation, signed with what the node knows."""
+    """Broadcast an operation with the node's keys."""
     api.call("dev_api.broadcast_operations", operations=[[name, fields]])
 
 
 def due(api: ApiChain, **arguments: Any) -> list[dict[str, Any]]:
-    """What is due."""
+    """The due items."""
     found: list[dict[str, Any]] = api.call("explorer_api.list_due", **arguments)
     return found
 

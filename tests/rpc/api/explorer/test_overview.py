@@ -1,4 +1,4 @@
-"""What pages know of every chain."""
+"""The overview of a chain."""
 
 import pytest
 

@@ -83,7 +83,7 @@ def test_a_paid_post_shows_what_was_paid(api: ApiChain) -> None:
 
 
 def ask(world: SocialScenario, **params: Any) -> dict[str, Any]:
-    """The reply about a world, which serves no methods but those of `bridge`."""
+    """The reply of a service with this method alone."""
     method = "explorer_api.list_community_posts"
     service = Service(watched([METHODS[method]]), wire=world.state.wire, state=world.state)
     answer = service.answer(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode())

@@ -1,4 +1,4 @@
-"""What a text stands for."""
+"""The search for blocks, transactions, accounts, posts, keys and tokens."""
 
 from typing import Any
 

@@ -5,7 +5,7 @@ from tests.helpers.social_scenario import SocialScenario
 
 
 def test_payouts() -> None:
-    """As `normalize_post` makes them of what another node's get_content tells."""
+    """As `normalize_post` derives them from another node's get_content."""
     world = SocialScenario()
     for case in cases("payout_fields"):
         told = {"author": "ann", "permlink": "p", "created": NOW, "last_update": NOW} | case["chain"]
