@@ -15,7 +15,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from tests.conftest import ROOT
-from tests.helpers.sessions import RESULTS, SESSION_SECONDS_MAX, SetupError, make_once, python_with, running_node, say, steps, told
+from tests.helpers.sessions import RESULTS, SESSION_SECONDS_MAX, SetupError, make_once, python_with, report, running_node, say, steps
 
 HERE = ROOT / "tests" / "clients"
 ENVIRONMENTS = ROOT / ".venv-clients"
@@ -73,14 +73,14 @@ def results(client: Client) -> Iterator[str]:
     for chain in client.chains:
         say(f"\n== {client.name} on {chain}")
         if missing:
-            yield told(f"skip {client.name} on {chain}: {' and '.join(missing)} can't be found; it needs Node.js")
+            yield report(f"skip {client.name} on {chain}: {' and '.join(missing)} can't be found; it needs Node.js")
             continue
         try:
             command = environment(client)
             with running_node(chain) as url:
                 yield from steps([*command, url, chain])
         except SetupError as error:
-            yield told(f"fail {client.name} on {chain}: {error}")
+            yield report(f"fail {client.name} on {chain}: {error}")
     if client.suite.exists() and not missing:
         say(f"\n== the suite of {client.name}")
         yield from tests_of(client.suite)
@@ -108,9 +108,9 @@ def tests_of(suite: Path) -> Iterator[str]:
     )
     found = re.findall(r"^ *(not ok|ok) \d+ - (.*)$", ran.stdout, re.MULTILINE)
     for result, name in found:
-        yield told(f"{'pass' if result == 'ok' else 'fail'} {name}")
+        yield report(f"{'pass' if result == 'ok' else 'fail'} {name}")
     if ran.returncode and not any(result == "not ok" for result, _ in found):
-        yield told(f"fail the suite ended with status {ran.returncode}: {ran.stderr.strip()[-500:]}")
+        yield report(f"fail the suite ended with status {ran.returncode}: {ran.stderr.strip()[-500:]}")
 
 
 if __name__ == "__main__":

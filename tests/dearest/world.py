@@ -220,15 +220,15 @@ class World:
             yield Vote("star", self.users[i], f"re-{i}", 100) if i < sizes.posts else Vote(name, "star", "post-2", 1)
 
     def _social(self, state: State, sizes: Sizes) -> Iterator[Operation]:
-        def told(actor: str, what: str, *value: object) -> Operation:
+        def custom(actor: str, what: str, *value: object) -> Operation:
             return CustomJson((), (actor,), what, json.dumps(value))
 
         for i, name in enumerate(self.users):
-            yield told(name, "follow", "follow", {"follower": name, "following": "star", "what": ["blog"]})
-            yield told("star", "follow", "follow", {"follower": "star", "following": name, "what": ["blog"]})
-            yield told(name, "community", "subscribe", {"community": self.communities[0]})
-            yield told("star", "community", "subscribe", {"community": self.communities[i % len(self.communities)]})
-            yield told(name, "follow", "reblog", {"account": name, "author": "star", "permlink": "post-5"})
+            yield custom(name, "follow", "follow", {"follower": name, "following": "star", "what": ["blog"]})
+            yield custom("star", "follow", "follow", {"follower": "star", "following": name, "what": ["blog"]})
+            yield custom(name, "community", "subscribe", {"community": self.communities[0]})
+            yield custom("star", "community", "subscribe", {"community": self.communities[i % len(self.communities)]})
+            yield custom(name, "follow", "reblog", {"account": name, "author": "star", "permlink": "post-5"})
             yield Transfer(name, "null", Asset(1 + i, SBD), f"@star/post-{i % sizes.posts // 4 * 4 + 1}")
 
     def _due(self, state: State, sizes: Sizes) -> Iterator[Operation]:

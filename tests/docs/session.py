@@ -302,8 +302,8 @@ class Reader:
 
 def environment() -> dict[str, str]:
     """That of somebody who has set nothing of coind or Python."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("COIND", "PYTHON"))}
-    return kept | {"COLUMNS": "160", "NO_COLOR": "1", "LC_ALL": "C.UTF-8"}
+    variables = {name: value for name, value in os.environ.items() if not name.startswith(("COIND", "PYTHON"))}
+    return variables | {"COLUMNS": "160", "NO_COLOR": "1", "LC_ALL": "C.UTF-8"}
 
 
 def lay_out(folder: Path, port: int, warm: Warm) -> None:

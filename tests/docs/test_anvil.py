@@ -24,14 +24,14 @@ def help_of(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch)
     """The help of a command of the program, on a wide terminal; told once."""
     monkeypatch.setenv("COLUMNS", "200")
 
-    def told(*command: str) -> str:
+    def help_of(*command: str) -> str:
         if command not in HELP:
             done = coind(capsys, *command, "--help")
             assert done.status == 0, done.err
             HELP[command] = done.out
         return HELP[command]
 
-    return told
+    return help_of
 
 
 @pytest.mark.parametrize("name", OUR_METHODS)

@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from tests.conftest import ROOT
-from tests.helpers.sessions import RESULTS, SetupError, python_with, running_node, say, steps, told
+from tests.helpers.sessions import RESULTS, SetupError, python_with, report, running_node, say, steps
 
 HERE = ROOT / "tests" / "explorer"
 BEFORE = timedelta(days=7, hours=4, minutes=20)
@@ -41,7 +41,7 @@ def main(arguments: list[str]) -> int:
     if options.docs:
         return illustrate(browser, options.docs, options.names)
     if not options.names or MODULES.startswith(tuple(options.names)):
-        counts[told(tried_modules())] += 1
+        counts[report(tried_modules())] += 1
     try:
         python = python_with(*ENVIRONMENT)
         start = ("--blocks", "manual", "--time", "2026-11-22T12:00:00")
@@ -51,7 +51,7 @@ def main(arguments: list[str]) -> int:
             for result in steps(command, SECONDS_MAX):
                 counts[result] += 1
     except SetupError as error:
-        counts[told(f"fail {error}")] += 1
+        counts[report(f"fail {error}")] += 1
     say("\n" + ", ".join(f"{counts[result]} {text}" for result, text in RESULTS.items()))
     return 0 if counts["pass"] and not counts["fail"] else 1
 

@@ -33,8 +33,8 @@ def main() -> int:
     node, other = Node(options.url), Node(options.other)
     with sync_playwright() as playwright:
         # Pages are kept for the way back, as people's browsers do.
-        kept = ["--disable-back-forward-cache"]
-        browser = playwright.chromium.launch(executable_path=options.chromium, args=["--no-sandbox"], ignore_default_args=kept)
+        disabled = ["--disable-back-forward-cache"]
+        browser = playwright.chromium.launch(executable_path=options.chromium, args=["--no-sandbox"], ignore_default_args=disabled)
         prepare(node, other, browser)
         session = Session([*options.names, "pictures"] if options.names else [])
         pages = addresses(node)

@@ -64,9 +64,9 @@ def golden() -> dict[str, list[str]]:
 def finish(session: pytest.Session) -> None:
     """After an updating run, write the texts of its files, and keep those of other files."""
     if UPDATING:
-        gone = {item.nodeid.partition("::")[0] for item in session.items}
-        gone |= {file for test in golden() if not (ROOT / (file := test.partition("::")[0])).exists()}
-        texts = {test: known for test, known in golden().items() if test.partition("::")[0] not in gone} | SEEN
+        updated = {item.nodeid.partition("::")[0] for item in session.items}
+        updated |= {file for test in golden() if not (ROOT / (file := test.partition("::")[0])).exists()}
+        texts = {test: known for test, known in golden().items() if test.partition("::")[0] not in updated} | SEEN
         by_function: dict[str, set[str]] = {}
         for test, known in texts.items():
             by_function.setdefault(function_of(test), set()).add(repr(known))

@@ -23,10 +23,10 @@ def watched(methods: Iterable[Method]) -> Iterator[Method]:
 @cache
 def watched_method(method: Method) -> Method:
     """The same method with recorded calls."""
-    return msgspec.structs.replace(method, function=noted(method.name, method.function))
+    return msgspec.structs.replace(method, function=recorded(method.name, method.function))
 
 
-def noted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def recorded(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """The same function with recorded calls."""
 
     @wraps(function)

@@ -430,12 +430,12 @@ def traded(side: str) -> Walk:
 
     def walk() -> None:
         state = world()
-        kept = market_history.MarketHistory(state)
-        kept.record(state, FillOrder("alice", 1, Asset(MOST - 1 if side == "coin" else 1, COIN), "bob", 1, Asset(MOST - 1, SBD)))
+        history = market_history.MarketHistory(state)
+        history.record(state, FillOrder("alice", 1, Asset(MOST - 1 if side == "coin" else 1, COIN), "bob", 1, Asset(MOST - 1, SBD)))
         trade = FillOrder("alice", 1, Asset(1, COIN), "bob", 1, Asset(1, SBD))
-        kept.record(state, trade)
+        history.record(state, trade)
         with pytest.raises(IntegerOverflow, match=OVER):
-            kept.record(state, trade)
+            history.record(state, trade)
 
     return walk
 

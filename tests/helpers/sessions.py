@@ -18,7 +18,7 @@ class SetupError(Exception):
     """An environment or a node could not be set up."""
 
 
-def told(line: str) -> str:
+def report(line: str) -> str:
     """Print the line of a step, and return its result, the first word."""
     say(line)
     return line.split(" ", 1)[0]
@@ -96,9 +96,9 @@ def steps(command: list[str], seconds_max: int = SESSION_SECONDS_MAX) -> Iterato
             last = line.rstrip()
             if last.split(" ", 1)[0] in RESULTS:
                 has_failed |= last.startswith("fail ")
-                yield told(last)
+                yield report(last)
     if session.wait() and not has_failed:
-        yield told(f"fail the session ended with status {session.returncode}: {last}")
+        yield report(f"fail the session ended with status {session.returncode}: {last}")
 
 
 @contextmanager

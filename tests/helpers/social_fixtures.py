@@ -17,7 +17,7 @@ def cases(name: str) -> Any:
 
 def last_error(world: SocialScenario, actor: str) -> str | None:
     """The text of the newest notification if it is an error; checks its recipients."""
-    rows = list(world.kept.notifications)
+    rows = list(world.social.notifications)
     if not rows or rows[-1].type != Type.error:
         return None
     assert rows[-1].dst == actor
@@ -67,4 +67,4 @@ def follow_state(world: SocialScenario) -> int | None:
 
 def notified(world: SocialScenario, kind: Type) -> int:
     """How many notifications of a type there are."""
-    return sum(row.type == kind for row in world.kept.notifications)
+    return sum(row.type == kind for row in world.social.notifications)

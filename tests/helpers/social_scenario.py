@@ -82,8 +82,8 @@ class SocialScenario:
     def __init__(self, spec: str = "testnet") -> None:
         self.state = new_state(load_spec(spec), prepare=lambda state: enable(state, (FOLLOW.name, COMMUNITIES.name)))
         set_hardfork(self.state, NEWEST, apply_now=True)
-        self.kept: Social = COMMUNITIES.of(self.state)
-        self.facts = self.kept.facts = GivenChain()
+        self.social: Social = COMMUNITIES.of(self.state)
+        self.facts = self.social.facts = GivenChain()
         names = [method for method in watched(METHODS.values()) if method.group == "bridge"]
         self.service = Service(names, wire=self.state.wire, state=self.state)
 
@@ -105,8 +105,8 @@ class SocialScenario:
         self.facts.ranks[name] = rank
         if reputation:
             FOLLOW.of(state).reputations.insert(Reputation(account=name, reputation=reputation))
-        self.kept.dirty.author(name)
-        register(state, self.kept, name)
+        self.social.dirty.author(name)
+        register(state, self.social, name)
         return row
 
     def comment(self, **fields: str) -> CommentRow:
@@ -128,7 +128,7 @@ class SocialScenario:
         else:
             state.comments.modify(row, last_update=now)
             state.comment_contents.modify(state.comment_contents.by_comment.find(row.id), **texts)
-        social_posts.on_comment(state, self.kept, operation)
+        social_posts.on_comment(state, self.social, operation)
         return row
 
     def count(self, parent: CommentRow | None, change: int) -> None:
@@ -144,9 +144,9 @@ class SocialScenario:
         row = comments.by_permlink.find(author, permlink)
         self.count(comments.by_permlink.get(row.parent_author, row.parent_permlink), -1)
         operation = DeleteComment(author=author, permlink=permlink)
-        social_posts.note_leaving(self.state, self.kept, operation)
+        social_posts.note_leaving(self.state, self.social, operation)
         comments.remove(row)
-        social_posts.mark_deleted(self.state, self.kept, operation)
+        social_posts.mark_deleted(self.state, self.social, operation)
 
     def vote(self, voter: str, author: str, permlink: str, rshares: int, net_rshares: int, pending: int) -> None:
         """Cast a vote, with its effects on the chain."""
@@ -156,7 +156,7 @@ class SocialScenario:
         state.comment_votes.insert(CommentVote(voter=account.id, comment=row.id, rshares=rshares, last_update=state.head_time))
         state.comments.modify(row, net_rshares=net_rshares)
         self.facts.pending[row.id] = pending
-        social_posts.on_vote(state, self.kept, Vote(voter=voter, author=author, permlink=permlink))
+        social_posts.on_vote(state, self.social, Vote(voter=voter, author=author, permlink=permlink))
 
     def pay(self, author: str, permlink: str, total: int, curators: int) -> None:
         """Pay a post out."""
@@ -165,13 +165,13 @@ class SocialScenario:
         paid = {"net_rshares": 0, "cashout_time": TIME_MAX, "last_payout": state.head_time}
         state.comments.modify(row, total_payout_value=total, curator_payout_value=curators, **paid)
         self.facts.pending[row.id] = 0
-        social_posts.on_payout(state, self.kept, CommentPayoutUpdate(author=author, permlink=permlink))
+        social_posts.on_payout(state, self.social, CommentPayoutUpdate(author=author, permlink=permlink))
 
     def custom(self, **fields: Any) -> None:
         """Apply a custom operation: the chain's readers first, then the index."""
         operation = CustomJson(**fields)
         interpret(self.state, operation)
-        on_custom_json(self.state, self.kept, operation)
+        on_custom_json(self.state, self.social, operation)
 
     def act(self, actor: str, value: Any, custom_id: str = "community") -> None:
         """A custom operation of an account."""
@@ -179,7 +179,7 @@ class SocialScenario:
 
     def transfer(self, sender: str, to: str, amount: Asset, memo: str) -> None:
         """Make a transfer."""
-        social_posts.promote(self.state, self.kept, Transfer(from_=sender, to=to, amount=amount, memo=memo))
+        social_posts.promote(self.state, self.social, Transfer(from_=sender, to=to, amount=amount, memo=memo))
 
     def step(self, step: dict[str, Any]) -> None:
         """One step of the scenario."""

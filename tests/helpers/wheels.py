@@ -80,5 +80,5 @@ def packages_of(folder: Path) -> Path:
 
 def clean_environment(home: Path) -> dict[str, str]:
     """Environment variables of a user without this checkout."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(MISLEADING)}
-    return {**kept, "PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(home)}
+    variables = {name: value for name, value in os.environ.items() if not name.startswith(MISLEADING)}
+    return {**variables, "PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(home)}

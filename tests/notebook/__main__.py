@@ -12,7 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 from tests.conftest import ROOT
-from tests.helpers.sessions import RESULTS, SetupError, python_with, say, steps, told
+from tests.helpers.sessions import RESULTS, SetupError, python_with, report, say, steps
 
 SECONDS_MAX = 600
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -35,7 +35,7 @@ def main(arguments: list[str]) -> int:
         for result in steps(command, SECONDS_MAX):
             counts[result] += 1
     except SetupError as error:
-        counts[told(f"fail {error}")] += 1
+        counts[report(f"fail {error}")] += 1
     say("\n" + ", ".join(f"{counts[result]} {text}" for result, text in RESULTS.items()))
     return 0 if counts["pass"] and not counts["fail"] else 1
 

@@ -104,7 +104,7 @@ class Network:
                 await exchange.over.wait()
         finally:
             # A client that is ended itself leaves as well.
-            exchange.gone.set()
+            exchange.disconnected.set()
         if not exchange.is_whole:
             raise Unreachable
         return Reply(exchange.status, b"".join(exchange.answer))
@@ -153,7 +153,7 @@ class Exchange:
     """One request and its answer, as the two ASGI callables."""
 
     def __init__(self, parts: list[bytes], manner: Manner) -> None:
-        self.over, self.gone = trio.Event(), trio.Event()
+        self.over, self.disconnected = trio.Event(), trio.Event()
         self.status = 0
         self.answer: list[bytes] = []
         self.is_whole = False
@@ -165,9 +165,9 @@ class Exchange:
         """Return the next part of the request, then, once the client has left, the end of the connection."""
         if not self._is_first:
             with trio.move_on_after(self._manner.delay if self._parts else inf):
-                await self.gone.wait()
+                await self.disconnected.wait()
         self._is_first = False
-        if self.gone.is_set() or not self._parts:
+        if self.disconnected.is_set() or not self._parts:
             return {"type": "http.disconnect"}
         part = self._parts.pop(0)
         return {"type": "http.request", "body": part, "more_body": bool(self._parts) or self._manner.is_half}
@@ -176,7 +176,7 @@ class Exchange:
         """Take a part of the answer, as slowly as the client reads."""
         if self._manner.reading:
             with trio.move_on_after(self._manner.reading):
-                await self.gone.wait()
+                await self.disconnected.wait()
         if event["type"] == "http.response.start":
             self.status = event["status"]
         else:

@@ -21,7 +21,7 @@ from pathlib import Path
 from bin.site.__main__ import build
 from tests.conftest import ROOT
 from tests.explorer.__main__ import ADVICE, BROWSERS, ENVIRONMENT
-from tests.helpers.sessions import RESULTS, SetupError, python_with, say, steps, told
+from tests.helpers.sessions import RESULTS, SetupError, python_with, report, say, steps
 
 SECONDS_MAX = 1800
 # The site is tried below a path, as hosts of sites have it.
@@ -68,7 +68,7 @@ def main(arguments: list[str]) -> int:
                 for result in steps(command, SECONDS_MAX):
                     counts[result] += 1
         except SetupError as error:
-            counts[told(f"fail {error}")] += 1
+            counts[report(f"fail {error}")] += 1
     say("\n" + ", ".join(f"{counts[result]} {text}" for result, text in RESULTS.items()))
     return 0 if counts["pass"] and not counts["fail"] else 1
 

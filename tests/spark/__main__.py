@@ -23,7 +23,7 @@ from node.research.sql.types import SPARK
 from node.research.sql.views import columns_of, derived, sources, without_rows
 from tests.conftest import ROOT
 from tests.helpers.exported import exported, questions
-from tests.helpers.sessions import RESULTS, SetupError, python_with, say, steps, told
+from tests.helpers.sessions import RESULTS, SetupError, python_with, report, say, steps
 
 HERE = ROOT / "tests" / "spark"
 ADVICE = "Java can't be found: install it (on Debian: apt install openjdk-17-jre-headless), or name its folder in JAVA_HOME"
@@ -57,7 +57,7 @@ def main(arguments: list[str]) -> int:
                 for result in steps([clickhouse, "-m", "tests.spark.clickhouse", str(folder.resolve())], SECONDS_MAX):
                     counts[result] += 1
     except SetupError as error:
-        counts[told(f"fail {error}")] += 1
+        counts[report(f"fail {error}")] += 1
     say("\n" + ", ".join(f"{counts[result]} {text}" for result, text in RESULTS.items()))
     return 0 if counts["pass"] and not counts["fail"] else 1
 

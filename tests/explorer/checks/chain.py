@@ -173,7 +173,7 @@ def transaction_shows_what_the_node_says(browser: Browser, node: Node) -> None:
     entries = node.call("condenser_api.get_account_history", ["alice", -1, 100])
     sent = next(entry for _, entry in reversed(entries) if entry["op"][0] == "transfer")
     transaction = node.call("condenser_api.get_transaction", [sent["trx_id"]])
-    told = node.call("explorer_api.get_transaction", {"id": sent["trx_id"]})
+    reply = node.call("explorer_api.get_transaction", {"id": sent["trx_id"]})
     wire = {
         name: transaction[name] for name in ("ref_block_num", "ref_block_prefix", "expiration", "operations", "extensions", "signatures")
     }
@@ -187,10 +187,10 @@ def transaction_shows_what_the_node_says(browser: Browser, node: Node) -> None:
         shown = view.page.locator(".bytes [role=option]").all_text_contents()
         same("".join("".join(shown).split()), node.call("condenser_api.get_transaction_hex", [wire]))
         rows = table(view.section("Bytes"), "The fields in the order of the bytes")
-        same([row[0] for row in rows], [field["path"] for field in told["fields"]])
+        same([row[0] for row in rows], [field["path"] for field in reply["fields"]])
         ends = [int(row[1]) + int(row[2]) for row in rows]
         same([int(row[1]) for row in rows[1:]], ends[:-1])
-        same(ends[-1], told["size"])
+        same(ends[-1], reply["size"])
         view.demand()
 
 

@@ -27,7 +27,7 @@ HIDE = """(isHidden) => {
 }"""
 
 
-def held(node: Node, kind: str) -> int:
+def used(node: Node, kind: str) -> int:
     """How many of a kind the node's clients hold."""
     with urllib.request.urlopen(f"{node.url}/metrics") as reply:
         found = re.search(rf'coind_client_resources_used{{kind="{kind}"}} (\d+)', reply.read().decode())
@@ -45,13 +45,13 @@ def until(count: Callable[[], int], wanted: int) -> None:
 
 @check
 def twelve_tabs_hear_of_blocks(browser: Browser, node: Node) -> None:
-    until(lambda: held(node, "sockets"), 0)
+    until(lambda: used(node, "sockets"), 0)
     with viewing(browser, node.url) as view:
         tabs = [view, *(View(view.page.context.new_page(), node.url) for _ in range(TABS - 1))]
         for tab in tabs:
             tab.open("/")
             tab.page.get_by_text("live", exact=True).wait_for()
-        same((held(node, "sockets"), held(node, "streams")), (TABS, 0))
+        same((used(node, "sockets"), used(node, "streams")), (TABS, 0))
         node.mine()
         for tab in tabs:
             sees(tab.page, head(node))
@@ -60,10 +60,10 @@ def twelve_tabs_hear_of_blocks(browser: Browser, node: Node) -> None:
         node.mine()
         for tab in tabs:
             sees(tab.page, head(node))
-        until(lambda: held(node, "sockets"), TABS)
+        until(lambda: used(node, "sockets"), TABS)
         for tab in tabs:
             tab.demand()
-    until(lambda: held(node, "sockets"), 0)
+    until(lambda: used(node, "sockets"), 0)
 
 
 @check
@@ -73,14 +73,14 @@ def the_way_back_holds_nothing(browser: Browser, node: Node) -> None:
         for number in range(8):
             view.open(f"/?account=bob&n={number}")
             view.page.get_by_text("live", exact=True).wait_for()
-        until(lambda: held(node, "sockets"), 1)
+        until(lambda: used(node, "sockets"), 1)
         for number in (6, 5, 4):
             view.page.evaluate("setTimeout(() => history.back())")
             view.page.wait_for_function(f"location.search.endsWith('n={number}')")
             same(view.page.evaluate("window.shown"), [False, True])
             node.mine()
             sees(view.page, head(node))
-        until(lambda: held(node, "sockets"), 1)
+        until(lambda: used(node, "sockets"), 1)
         view.demand()
 
 
@@ -96,14 +96,14 @@ def the_background_holds_nothing_for_long(browser: Browser, node: Node) -> None:
         node.mine()
         view.page.wait_for_timeout(500)
         same(view.requests[asked:], [])
-        same(held(node, "sockets"), 1)
+        same(used(node, "sockets"), 1)
         view.page.clock.fast_forward(BACKGROUND_MILLISECONDS)
-        until(lambda: held(node, "sockets"), 0)
+        until(lambda: used(node, "sockets"), 0)
         node.mine(3)
         view.page.evaluate(HIDE, False)
         sees(view.page, head(node))
         holds(view.section("Blocks").inner_text(), head(node))
-        same(held(node, "sockets"), 1)
+        same(used(node, "sockets"), 1)
         view.demand()
 
 

@@ -168,9 +168,9 @@ def home_is_seen_at_once(browser: Browser, node: Node) -> str:
             figures.append(view.page.evaluate(WEIGH))
             view.demand()
     milliseconds, size, count = (median(one) for one in zip(*figures, strict=True))
-    told = f"{milliseconds:.0f} ms to the first list, {size:,.0f} bytes in {count:.0f} requests; medians of {CONTEXTS}"
-    assert milliseconds < FIRST_VIEW_MILLISECONDS, told
-    return told
+    summary = f"{milliseconds:.0f} ms to the first list, {size:,.0f} bytes in {count:.0f} requests; medians of {CONTEXTS}"
+    assert milliseconds < FIRST_VIEW_MILLISECONDS, summary
+    return summary
 
 
 @check
@@ -179,10 +179,10 @@ def first_views_in_figures(browser: Browser, node: Node) -> str:
     rows = []
     for path in FIRST_VIEWS:
         with viewing(browser, node.url) as view:
-            for kept in ("cold", "warm"):
+            for cache in ("cold", "warm"):
                 view.open(path)
                 view.page.wait_for_timeout(QUIET_MILLISECONDS)
                 painted, ended, size, count = view.page.evaluate(SUM)
-                rows.append(f"{path} {kept}: painted {painted:.0f} ms, loaded {ended:.0f} ms, {size:,} bytes, {count} requests")
+                rows.append(f"{path} {cache}: painted {painted:.0f} ms, loaded {ended:.0f} ms, {size:,} bytes, {count} requests")
             view.demand()
     return "; ".join(rows)

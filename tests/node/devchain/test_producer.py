@@ -177,11 +177,11 @@ async def test_a_stale_chain_needs_no_undo_history(
     skips: list[int] = []
     generate = yard.chain.generate_block
 
-    def noted(when: int, witness: str, secret: bytes, skip: int = 0) -> object:
+    def recorded(when: int, witness: str, secret: bytes, skip: int = 0) -> object:
         skips.append(skip)
         return generate(when, witness, secret, skip)
 
-    monkeypatch.setattr(yard.chain, "generate_block", noted)
+    monkeypatch.setattr(yard.chain, "generate_block", recorded)
     yard.start(nursery)
     await trio.sleep(4)
     assert skips == [Skip.UNDO_HISTORY_CHECK]

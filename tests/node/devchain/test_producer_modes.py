@@ -165,17 +165,17 @@ async def waited(yard: Yard, trx: SignedTransaction) -> str:
 async def test_waiting_for_a_dropped_transaction_is_refused(nursery: trio.Nursery, autojump_clock: MockClock, how: str) -> None:
     yard = Driven(autojump_clock, "manual")
     yard.start(nursery)
-    kept = yard.devchain.snapshot()
-    told: list[str] = []
+    number = yard.devchain.snapshot()
+    errors: list[str] = []
 
     async def wait() -> None:
-        told.append(await waited(yard, transfer(yard.chain)))
+        errors.append(await waited(yard, transfer(yard.chain)))
 
     nursery.start_soon(wait)
     await trio.sleep(1)
     assert yard.processor.waiting == 1
     work = {
-        "revert": lambda: yard.devchain.revert(kept),
+        "revert": lambda: yard.devchain.revert(number),
         "reset": yard.devchain.reset,
         "drop": lambda: yard.devchain.drop_pending() and None,
     }[how]
@@ -183,4 +183,4 @@ async def test_waiting_for_a_dropped_transaction_is_refused(nursery: trio.Nurser
     await trio.sleep(0)
     assert yard.processor.waiting == 0
     await trio.sleep(1)
-    assert "the transaction was dropped" in told[0]
+    assert "the transaction was dropped" in errors[0]

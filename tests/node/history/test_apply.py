@@ -226,9 +226,9 @@ def test_only_the_last_irreversible_block_is_kept() -> None:
     keep_last_block_only(chain)
     for _ in range(60):
         make_block(chain)
-    kept = [number for number in range(1, 61) if chain.block_by_number(number) is not None]
-    assert kept == list(range(kept[0], 61))
-    assert chain.irreversible - 1 <= kept[0] <= chain.irreversible
+    available = [number for number in range(1, 61) if chain.block_by_number(number) is not None]
+    assert available == list(range(available[0], 61))
+    assert chain.irreversible - 1 <= available[0] <= chain.irreversible
 
 
 # ------------------------------------------------------------------ what is shown

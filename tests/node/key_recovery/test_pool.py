@@ -149,8 +149,8 @@ def test_a_hanging_process_is_abandoned(opened: Callable[..., Pool], monkeypatch
 
 def test_a_process_inherits_no_files_of_the_node(opened: Callable[..., Pool], tmp_path: Path) -> None:
     (tmp_path / "lock").touch()
-    held = os.open(tmp_path / "lock", os.O_RDONLY)
-    os.set_inheritable(held, True)
+    lock = os.open(tmp_path / "lock", os.O_RDONLY)
+    os.set_inheritable(lock, True)
     made = opened(2)
     batches = [made.give(records(1)), made.give(records(1))]
     for batch, process in zip(batches, processes(made), strict=True):
@@ -159,7 +159,7 @@ def test_a_process_inherits_no_files_of_the_node(opened: Callable[..., Pool], tm
         # Ctrl-C goes to the processes of the terminal's session.
         assert os.getsid(process.pid) == process.pid != os.getsid(0)
         assert {int(name) for name in os.listdir(f"/proc/{process.pid}/fd")} == {0, 1, 2}
-    os.close(held)
+    os.close(lock)
 
 
 def test_the_worker_imports_few_modules() -> None:

@@ -140,10 +140,10 @@ async def test_jobs_that_run_at_once_let_other_tasks_run(nursery: trio.Nursery) 
 
 async def test_a_cancelled_caller_blocks_nobody(nursery: trio.Nursery) -> None:
     chain, processor = await running(nursery, 1.0)
-    with trio.CancelScope() as gone:
-        gone.cancel()
+    with trio.CancelScope() as scope:
+        scope.cancel()
         await processor.push_transaction(transfer(chain, "gone"))
-    assert gone.cancelled_caught
+    assert scope.cancelled_caught
     processor._stopwatch = Watch(0.0)
     with trio.testing.assert_no_checkpoints():
         await processor.push_transaction(transfer(chain, "next"))

@@ -170,7 +170,7 @@ async def test_a_long_revert_is_interrupted(nursery: trio.Nursery) -> None:
     long = Long()
     devchain = DevChain(long.chain, ChainClock(lambda: START * 1000), [SECRET])
     nursery.start_soon(long.processor.run)
-    kept, before = devchain.snapshot(), digest(long.chain)
+    number, before = devchain.snapshot(), digest(long.chain)
     await long.processor.push_block(long.block)
     after = long.processor.summary
     seen: list[ChainSummary] = []
@@ -183,7 +183,7 @@ async def test_a_long_revert_is_interrupted(nursery: trio.Nursery) -> None:
 
     async with trio.open_nursery() as returning:
         returning.start_soon(watch)
-        returning.start_soon(long.processor.in_turn, lambda: devchain.revert(kept))
+        returning.start_soon(long.processor.in_turn, lambda: devchain.revert(number))
     assert set(seen) == {after}
     assert digest(long.chain) == before
 

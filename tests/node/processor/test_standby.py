@@ -79,7 +79,7 @@ class Served(Long):
         return answered
 
     @property
-    def stand_in(self) -> Standby:
+    def standby(self) -> Standby:
         """The copy."""
         found = self.processor.long_jobs._standby
         assert found is not None
@@ -95,7 +95,7 @@ async def test_reads_see_the_chain_before_the_block(nursery: trio.Nursery) -> No
     assert [reply["result"]["head_block_number"] for reply in json.loads(await served.answer(batch))] == [1, 1, 1]
     assert "error" in json.loads(await served.answer(b"no JSON"))
     assert not answered.is_set()
-    pid = served.stand_in._child.pid
+    pid = served.standby._child.pid
     served.may_end = True
     await answered.wait()
     assert await served.head() == 2
@@ -164,7 +164,7 @@ async def test_reads_wait_after_the_standby_dies(nursery: trio.Nursery) -> None:
     answered = await served.begin(nursery)
     assert await served.head() == 1
     with capture_logs() as logged:
-        os.kill(served.stand_in._child.pid, signal.SIGKILL)
+        os.kill(served.standby._child.pid, signal.SIGKILL)
         while not logged:
             await trio.lowlevel.checkpoint()
         await read_at_the_end(served, answered, nursery)
@@ -220,10 +220,10 @@ async def test_a_client_reads_the_block_that_it_was_notified_of(nursery: trio.Nu
         served.chain.push_transaction(transfer(served.chain, f"waits {place}"))
     answered = await served.begin(nursery)
     assert await served.head() == 1
-    told: list[bool] = []
-    served.chain.on_head_change.append(lambda _: told.append(True))
+    notified: list[bool] = []
+    served.chain.on_head_change.append(lambda _: notified.append(True))
     served.may_end = True
-    while not told:
+    while not notified:
         await trio.lowlevel.checkpoint()
     assert await served.head() == 2
     await answered.wait()
@@ -250,21 +250,21 @@ async def test_a_job_that_can_not_be_undone_has_no_standby(nursery: trio.Nursery
 
 async def test_answers_belong_to_their_requests(nursery: trio.Nursery) -> None:
     """Even with many concurrent requests, some of them cancelled."""
-    stand_in = Standby(lambda: None, lambda body, caller: body + caller.address.encode())
-    nursery.start_soon(stand_in.run)
+    standby = Standby(lambda: None, lambda body, caller: body + caller.address.encode())
+    nursery.start_soon(standby.run)
     replies: dict[bytes, bytes] = {}
 
     async def ask(name: bytes) -> None:
-        replies[name] = await stand_in.ask(name, Caller("1.2.3.4"))
+        replies[name] = await standby.ask(name, Caller("1.2.3.4"))
 
     with trio.move_on_after(0):
-        await stand_in.ask(b"gone" * 100_000, LOCAL)
+        await standby.ask(b"gone" * 100_000, LOCAL)
     async with trio.open_nursery() as asking:
         for number in range(50):
             asking.start_soon(ask, b"%d" % number)
     assert replies == {b"%d" % number: b"%d1.2.3.4" % number for number in range(50)}
-    stand_in.stop()
-    assert await stand_in.ask(b"late", LOCAL) == b""
+    standby.stop()
+    assert await standby.ask(b"late", LOCAL) == b""
 
 
 async def test_clients_take_turns_at_the_standby(nursery: trio.Nursery, tmp_path: Path) -> None:
@@ -275,12 +275,12 @@ async def test_clients_take_turns_at_the_standby(nursery: trio.Nursery, tmp_path
             time.sleep(0.001)
         return b"%d" % next(numbers)
 
-    stand_in = Standby(lambda: None, answer)
-    nursery.start_soon(stand_in.run)
+    standby = Standby(lambda: None, answer)
+    nursery.start_soon(standby.run)
     replies: dict[str, bytes] = {}
 
     async def ask(address: str) -> None:
-        replies[address] = await stand_in.ask(b"", Caller(address, "a test"))
+        replies[address] = await standby.ask(b"", Caller(address, "a test"))
 
     async with trio.open_nursery() as asking:
         for address in ["192.0.2.1"] * 5 * ASKED_AT_ONCE_MAX + ["192.0.2.2"]:
@@ -288,7 +288,7 @@ async def test_clients_take_turns_at_the_standby(nursery: trio.Nursery, tmp_path
             await trio.testing.wait_all_tasks_blocked()
         go_on.touch()
     assert int(replies["192.0.2.2"]) < 2 * ASKED_AT_ONCE_MAX
-    stand_in.stop()
+    standby.stop()
 
 
 async def test_a_large_batch_waits_for_the_end_of_the_job(nursery: trio.Nursery) -> None:
@@ -316,14 +316,14 @@ async def test_the_standby_reads_the_block_log_without_its_lock(nursery: trio.Nu
     wire, blocks = empty_blocks(1)
     log = BlockLog(tmp_path, wire)
     log.append(blocks[0])
-    stand_in = Standby(log.reopen, lambda body, _: log.packed(int(body)) or b"")
-    nursery.start_soon(stand_in.run)
-    assert await stand_in.ask(b"1", LOCAL) == wire.pack_block(blocks[0])
+    standby = Standby(log.reopen, lambda body, _: log.packed(int(body)) or b"")
+    nursery.start_soon(standby.run)
+    assert await standby.ask(b"1", LOCAL) == wire.pack_block(blocks[0])
     log.close()
     with closing(BlockLog(tmp_path, wire)) as again:
         assert len(again) == 1
-        assert await stand_in.ask(b"1", LOCAL) == wire.pack_block(blocks[0])
-    stand_in.stop()
+        assert await standby.ask(b"1", LOCAL) == wire.pack_block(blocks[0])
+    standby.stop()
 
 
 def test_a_replaced_block_log_is_not_reopened(tmp_path: Path) -> None:

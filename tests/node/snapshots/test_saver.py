@@ -58,7 +58,7 @@ def data(tmp_path: Path) -> Path:
 
 
 def whole(chain: Chain) -> object:
-    return state_digest(chain.state), {name: snapshot(kept) for name, kept in chain.state.plugins.items()}
+    return state_digest(chain.state), {name: snapshot(plugin) for name, plugin in chain.state.plugins.items()}
 
 
 async def test_a_start_from_a_snapshot_equals_a_replay(data: Path) -> None:

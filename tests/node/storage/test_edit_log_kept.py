@@ -66,9 +66,9 @@ class Driven:
         chain = self.chain
         now = chain.savepoint()
         chain.clear_pending()
-        held = {name: b"".join(part.dump()) for name, part in parts_of(chain.state).items()}
+        data = {name: b"".join(part.dump()) for name, part in parts_of(chain.state).items()}
         main = {key: edits for key, edits in chain.sidecars.edits.items() if chain.forks.get(key) is not None}
-        found = chain.state.props.head_block_id, state_digest(chain.state), held, main
+        found = chain.state.props.head_block_id, state_digest(chain.state), data, main
         chain.restore(now)
         return found
 

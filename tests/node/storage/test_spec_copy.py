@@ -34,7 +34,7 @@ def refusal(folder: Path, spec: ChainSpec) -> str:
     return str(refused.value)
 
 
-def told(spec: ChainSpec, other: ChainSpec) -> str:
+def differences(spec: ChainSpec, other: ChainSpec) -> str:
     return difference(decisive(spec), mark_of(spec).genesis, other)
 
 
@@ -51,25 +51,25 @@ def test_a_refusal_names_differing_constants(tmp_path: Path) -> None:
 
 
 def test_differing_genesis_values_are_named_as_in_a_spec_file() -> None:
-    assert told(DEV, with_witnesses(DEV, 2)) == 'genesis.witnesses: there none, here ["initminer2"]'
-    assert told(DEV, with_accounts(DEV, 11)) == (
+    assert differences(DEV, with_witnesses(DEV, 2)) == 'genesis.witnesses: there none, here ["initminer2"]'
+    assert differences(DEV, with_accounts(DEV, 11)) == (
         "genesis.accounts: there 10, here 11; genesis.accounts.user11: there none, here an account"
     )
     first = DEV.genesis.accounts[0]
     richer = replace(DEV, genesis=replace(DEV.genesis, accounts=(replace(first, coin=1), *DEV.genesis.accounts[1:])))
-    assert told(DEV, richer) == "genesis.accounts.alice.coin: there 100000.000, here 0.001"
-    assert told(DEV, replace(DEV, coin_symbol="OTHER", smt=not DEV.smt)) == (
+    assert differences(DEV, richer) == "genesis.accounts.alice.coin: there 100000.000, here 0.001"
+    assert differences(DEV, replace(DEV, coin_symbol="OTHER", smt=not DEV.smt)) == (
         f"smt: there {str(DEV.smt).lower()}, here {str(not DEV.smt).lower()}; symbols.coin: there COIN, here OTHER"
     )
     keyed = replace(DEV, genesis=replace(DEV.genesis, witness_key=first.owner))
-    assert told(DEV, keyed) == (
+    assert differences(DEV, keyed) == (
         "genesis.witness_key: there TST6LLegbAgLAy28EHrffBVuANFWcFgmqRMW13wBmTExqFE9SCkg4,"
         " here TST5DhoqwH4Udxf7mRikHXhSasmy8XJaiUT3gsvgFdCL8RAi8rmke"
     )
 
 
 def test_of_many_differences_only_the_first_are_named() -> None:
-    text = told(DEV, with_accounts(DEV, 30))
+    text = differences(DEV, with_accounts(DEV, 30))
     assert text.count("there") == NAMED_MAX
     same_as_golden(text)
 
@@ -107,7 +107,7 @@ def test_a_snapshot_of_another_spec_is_incompatible(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "kept",
+    "forged",
     [
         b"",
         b"[",
@@ -119,14 +119,14 @@ def test_a_snapshot_of_another_spec_is_incompatible(tmp_path: Path) -> None:
         b'{"0":"' + b"9" * 5000 + b'","genesis":{"accounts":{}}}',
     ],
 )
-def test_a_forged_copy_is_unknown(kept: bytes, tmp_path: Path) -> None:
+def test_a_forged_copy_is_unknown(forged: bytes, tmp_path: Path) -> None:
     """Its digest matches, because the mark is forged too."""
     opened(tmp_path, DEV)
-    (tmp_path / SPEC_NAME).write_bytes(kept)
-    made_up = replace(mark_of(DEV), genesis=digest_of(kept))
+    (tmp_path / SPEC_NAME).write_bytes(forged)
+    made_up = replace(mark_of(DEV), genesis=digest_of(forged))
     with fails(NodeError):
         require_chain(tmp_path, made_up, DEV)
-    assert len(difference(kept, digest_of(kept), DEV)) < 1000
+    assert len(difference(forged, digest_of(forged), DEV)) < 1000
 
 
 def test_names_of_a_forged_copy_are_shortened_and_cheap() -> None:

@@ -24,8 +24,8 @@ async def test_callbacks_are_set_and_ended(world: PushClients, group: str) -> No
     for callback, name in enumerate(CALLBACKS, 10):
         assert world.call(session, f"{group}.{name}", [callback]) == {"jsonrpc": "2.0", "result": None, "id": 1}
     block = world.make(1)[0]
-    told: Any = await notices(session, 1)
-    assert (told[0][0], told[0][1][0]["previous"]) == (10, block.previous.hex())
+    received: Any = await notices(session, 1)
+    assert (received[0][0], received[0][1][0]["previous"]) == (10, block.previous.hex())
     assert world.call(session, f"{group}.cancel_all_subscriptions", [])["result"] is None
     assert world.hub.count == 0
 
@@ -44,8 +44,8 @@ async def test_a_session_of_a_graphene_client(world: PushClients) -> None:
     assert call(database, "set_block_applied_callback", [3]) is None
     assert call("database_api", "set_block_applied_callback", [4]) is None
     world.make(1)
-    told: Any = await notices(session, 1)
-    assert told[0][0] == 4
+    received: Any = await notices(session, 1)
+    assert received[0][0] == 4
     assert session.size == 0
 
 

@@ -66,7 +66,7 @@ def whole() -> dict[str, Any]:
 
 def described() -> dict[str, Any]:
     """The methods of the document, by name."""
-    return {told["name"]: told for told in whole()["methods"]}
+    return {entry["name"]: entry for entry in whole()["methods"]}
 
 
 def schemas() -> dict[str, Any]:
@@ -77,7 +77,7 @@ def schemas() -> dict[str, Any]:
 
 def with_examples() -> list[Any]:
     """The methods with examples, except those that make blocks or read files."""
-    return [told for name, told in described().items() if told["examples"] and not METHODS[name].loopback_only]
+    return [entry for name, entry in described().items() if entry["examples"] and not METHODS[name].loopback_only]
 
 
 def problems(schema: Any, value: Any) -> list[str]:
@@ -86,11 +86,11 @@ def problems(schema: Any, value: Any) -> list[str]:
     return [f"{error.json_path}: {error.message[:200]}" for error in Draft7Validator(resolved).iter_errors(value)]
 
 
-def called(told: Any) -> Any:
+def called(entry: Any) -> Any:
     """The reply to a method's example."""
-    given = {member["name"]: member["value"] for member in told["examples"][0]["params"]}
-    params = list(given.values()) if told["paramStructure"] == "by-position" else given
-    return json.loads(api().answer(json.dumps({"jsonrpc": "2.0", "id": 1, "method": told["name"], "params": params}).encode()))
+    given = {member["name"]: member["value"] for member in entry["examples"][0]["params"]}
+    params = list(given.values()) if entry["paramStructure"] == "by-position" else given
+    return json.loads(api().answer(json.dumps({"jsonrpc": "2.0", "id": 1, "method": entry["name"], "params": params}).encode()))
 
 
 # ------------------------------------------------------------------ what is told
@@ -103,8 +103,8 @@ def test_every_method_is_described() -> None:
 
 def test_schemas_are_schemas() -> None:
     Draft7Validator.check_schema({"definitions": schemas()})
-    for told in described().values():
-        for schema in [told["result"]["schema"], *[parameter["schema"] for parameter in told["params"]]]:
+    for entry in described().values():
+        for schema in [entry["result"]["schema"], *[parameter["schema"] for parameter in entry["params"]]]:
             Draft7Validator.check_schema(schema)
 
 
@@ -119,25 +119,25 @@ def test_every_operation_is_described_in_both_forms() -> None:
 
 
 def test_examples_are_answered_as_described() -> None:
-    for told in with_examples():
-        answer = called(told)
+    for entry in with_examples():
+        answer = called(entry)
         if "error" in answer:
-            assert INTERNAL not in answer["error"]["message"], told["name"]
+            assert INTERNAL not in answer["error"]["message"], entry["name"]
         else:
-            assert problems(told["result"]["schema"], answer["result"]) == [], told["name"]
+            assert problems(entry["result"]["schema"], answer["result"]) == [], entry["name"]
 
 
 def test_default_results_match_their_schema() -> None:
-    for told in with_examples():
-        value = told["examples"][0]["result"]["value"]
-        assert value == {} or problems(told["result"]["schema"], value) == [], told["name"]
+    for entry in with_examples():
+        value = entry["examples"][0]["result"]["value"]
+        assert value == {} or problems(entry["result"]["schema"], value) == [], entry["name"]
 
 
 def test_examples_hold_all_arguments() -> None:
     given = [
         (name, member["name"], member["value"])
-        for name, told in described().items()
-        for each in told["examples"]
+        for name, entry in described().items()
+        for each in entry["examples"]
         for member in each["params"]
     ]
     assert [each for each in given if each[2] is None] == []
@@ -193,11 +193,11 @@ def test_the_description_of_a_declaration() -> None:
         """
         return []
 
-    (told,) = document(registry.values(), api().wire)["methods"]
+    (entry,) = document(registry.values(), api().wire)["methods"]
     name = {"$ref": "#/components/schemas/AccountName"}
     number = {"$ref": "#/components/schemas/Integer"}
     members = {"type": "object", "properties": {"name": name, "number": number}, "required": ["name"]}
-    assert told == {
+    assert entry == {
         "name": "condenser_api.pair",
         "summary": "A pair of a name.",
         "description": "A pair of a name. It is never there.",
@@ -227,10 +227,10 @@ def test_summaries_end_with_the_first_sentence() -> None:
 
 def test_the_pages_are_fresh() -> None:
     folder = ROOT / "docs" / "api"
-    kept = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*")}
+    current = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*")}
     made = pages.made()
-    assert sorted(kept) == sorted(made), "write them again: .venv/bin/python -m bin.docs"
-    assert [name for name in made if kept[name] != made[name]] == [], "write them again: .venv/bin/python -m bin.docs"
+    assert sorted(current) == sorted(made), "write them again: .venv/bin/python -m bin.docs"
+    assert [name for name in made if current[name] != made[name]] == [], "write them again: .venv/bin/python -m bin.docs"
 
 
 def test_links_of_the_pages_resolve() -> None:

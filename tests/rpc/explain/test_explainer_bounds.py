@@ -51,11 +51,11 @@ def test_without_attempts_the_facts_are_given(world: World) -> None:
     trx = with_secrets(STRANGER)(world)
     error = world.chain.refusal_of(trx)
     assert error is not None
-    told = Explainer(world.chain, lambda: 5.0).explain(trx, error, Budget(0))
-    assert told is not None
-    assert (told.rule, told.values["cause"]) == ("missing_active_authority", None)
-    assert "Not everything could be tried" in told.why
-    assert told.values["required"][0]["short_by"] == 1
+    explained = Explainer(world.chain, lambda: 5.0).explain(trx, error, Budget(0))
+    assert explained is not None
+    assert (explained.rule, explained.values["cause"]) == ("missing_active_authority", None)
+    assert "Not everything could be tried" in explained.why
+    assert explained.values["required"][0]["short_by"] == 1
 
 
 def test_a_large_transaction_costs_many_attempts(world: World) -> None:
@@ -75,10 +75,10 @@ def test_nested_values_are_shortened(world: World) -> None:
     nested: Any = []
     for _ in range(3):
         nested = [nested] * MEMBERS_MAX
-    told = unread(world, ["transfer", TRANSFER_JSON | {"memo": nested}])
-    assert (told.rule, told.values["field"]) == ("unreadable_field", "operations[0].memo")
-    assert len(json.dumps(told.values["given"])) < 1000
-    assert len(told.why) < 500
+    explained = unread(world, ["transfer", TRANSFER_JSON | {"memo": nested}])
+    assert (explained.rule, explained.values["field"]) == ("unreadable_field", "operations[0].memo")
+    assert len(json.dumps(explained.values["given"])) < 1000
+    assert len(explained.why) < 500
 
 
 def test_one_undecodable_operation_among_many_is_found_quickly(world: World) -> None:
@@ -92,9 +92,9 @@ def test_one_undecodable_operation_among_many_is_found_quickly(world: World) -> 
     }
     proposal |= {"daily_pay": "1.000 SBD", "subject": "s", "permlink": "p", "extensions": []}
     start = time.process_time()
-    told = unread(world, *[["create_proposal", proposal]] * 999, ["transfer", TRANSFER_JSON | {"memo": []}])
+    explained = unread(world, *[["create_proposal", proposal]] * 999, ["transfer", TRANSFER_JSON | {"memo": []}])
     assert time.process_time() - start < 0.3
-    assert told.values["field"] == "operations[999].memo"
+    assert explained.values["field"] == "operations[999].memo"
 
 
 def unread(world: World, *operations: Any) -> Explanation:
@@ -102,9 +102,9 @@ def unread(world: World, *operations: Any) -> Explanation:
     given = {"ref_block_num": 1, "ref_block_prefix": 1, "expiration": "2027-01-01T00:00:00", "operations": list(operations)}
     with pytest.raises(ChainError) as caught:
         world.wire.transaction_from_json(given, True)
-    told = Explainer(world.chain, lambda: 5.0).explain(None, caught.value, Budget(), given=given, is_legacy=True)
-    assert told is not None
-    return told
+    explained = Explainer(world.chain, lambda: 5.0).explain(None, caught.value, Budget(), given=given, is_legacy=True)
+    assert explained is not None
+    return explained
 
 
 def test_a_bug_costs_only_the_explanation(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,12 +123,12 @@ def test_a_bug_costs_only_the_explanation(world: World, monkeypatch: pytest.Monk
 
 def test_a_failing_listener_costs_only_the_explanation(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     own = Explainer(world.chain, lambda: 5.0)
-    heard: list[Any] = []
-    own.on_refused.append(lambda trx, error, explanation: heard.append((trx, explanation)))
+    calls: list[Any] = []
+    own.on_refused.append(lambda trx, error, explanation: calls.append((trx, explanation)))
     trx = signed(TRANSFER)(world)
-    assert own.refuse(trx, Refused("no")) == heard[0][1]
-    assert heard[0][0] is trx
-    own.on_refused.append(lambda trx, error, explanation: heard.append(1 // 0))
+    assert own.refuse(trx, Refused("no")) == calls[0][1]
+    assert calls[0][0] is trx
+    own.on_refused.append(lambda trx, error, explanation: calls.append(1 // 0))
     logged: list[str] = []
     monkeypatch.setattr(explainer._log, "error", lambda text, **values: logged.append(text), raising=False)
     assert own.refuse(trx, Refused("no")) is None
@@ -136,26 +136,26 @@ def test_a_failing_listener_costs_only_the_explanation(world: World, monkeypatch
 
 
 def test_the_refused_transactions_are_bounded_in_number_and_size(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = RefusedTransactionLog(world.wire)
+    log = RefusedTransactionLog(world.wire)
     trx = signed(TRANSFER)(world)
     for time_ in range(refused_log.REFUSED_MAX + 5):
-        kept.add(time_, 1, trx, None, Refused("no"), None)
-    assert len(kept) == refused_log.REFUSED_MAX
-    assert next(kept.newest(1))[0].time == refused_log.REFUSED_MAX + 4
-    monkeypatch.setattr(refused_log, "REFUSED_BYTES_MAX", 10 * kept.size // len(kept))
-    kept.add(0, 1, trx, None, Refused("x" * 100_000), None)
-    assert 0 < len(kept) < 11
-    assert kept.size <= refused_log.REFUSED_BYTES_MAX
+        log.add(time_, 1, trx, None, Refused("no"), None)
+    assert len(log) == refused_log.REFUSED_MAX
+    assert next(log.newest(1))[0].time == refused_log.REFUSED_MAX + 4
+    monkeypatch.setattr(refused_log, "REFUSED_BYTES_MAX", 10 * log.size // len(log))
+    log.add(0, 1, trx, None, Refused("x" * 100_000), None)
+    assert 0 < len(log) < 11
+    assert log.size <= refused_log.REFUSED_BYTES_MAX
 
 
 def test_large_or_undecodable_transactions_are_logged_without_content(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = RefusedTransactionLog(world.wire)
+    log = RefusedTransactionLog(world.wire)
     trx = signed(TRANSFER)(world)
-    kept.add(0, 1, None, {"memo": "x" * 200_000}, Refused("no"), None)
-    kept.add(0, 1, None, {"memo": "\udcff"}, Refused("no"), None)
+    log.add(0, 1, None, {"memo": "x" * 200_000}, Refused("no"), None)
+    log.add(0, 1, None, {"memo": "\udcff"}, Refused("no"), None)
     monkeypatch.setattr(refused_log, "TRANSACTION_BYTES_MAX", 10)
-    kept.add(0, 1, trx, None, Refused("no"), None)
-    assert [transaction for _, transaction, _ in kept.newest(3)] == [None, None, None]
+    log.add(0, 1, trx, None, Refused("no"), None)
+    assert [transaction for _, transaction, _ in log.newest(3)] == [None, None, None]
 
 
 def test_invalid_utf8_in_a_transaction_is_shown(world: World) -> None:
@@ -163,10 +163,10 @@ def test_invalid_utf8_in_a_transaction_is_shown(world: World) -> None:
     trx = signed(replace(TRANSFER, to="\udcff\udcfe"))(world)
     error = world.chain.refusal_of(trx)
     assert error is not None
-    told = Explainer(world.chain, lambda: 5.0).refuse(trx, error)
-    assert told is not None
-    assert told.rule == "invalid_account_name"
-    assert told.values["fields"]["to"] == "\ufffd\ufffd"
+    explained = Explainer(world.chain, lambda: 5.0).refuse(trx, error)
+    assert explained is not None
+    assert explained.rule == "invalid_account_name"
+    assert explained.values["fields"]["to"] == "\ufffd\ufffd"
 
 
 def test_long_texts_are_cut() -> None:

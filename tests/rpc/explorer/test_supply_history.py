@@ -87,8 +87,8 @@ def test_a_switch_replaces_samples(most: int) -> None:
     for _ in range(4):
         chain.push_block(make_block(other, 1))
     assert chain.state.props.head_block_id == other.state.props.head_block_id
-    kept = [sample for sample in of_main_branch(chain, found) if sample.number % series.stride == 0 or sample.number == 7]
-    assert series.samples == kept
+    expected = [sample for sample in of_main_branch(chain, found) if sample.number % series.stride == 0 or sample.number == 7]
+    assert series.samples == expected
 
 
 def test_a_switch_that_fails_leaves_the_samples_of_the_old_branch(monkeypatch: pytest.MonkeyPatch) -> None:

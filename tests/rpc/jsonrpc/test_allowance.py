@@ -95,8 +95,8 @@ def test_full_allowances_are_evicted_first(monkeypatch: pytest.MonkeyPatch, time
     for number in range(10):
         allowances.charge(Caller(f"10.1.0.{number}", "far"), ALLOWANCE_UNITS - 1000 * number, NO)
     allowances.charge(ONE, ALLOWANCE_UNITS, NO)
-    kept = [number for number in range(10) if allowances.call_units_max(Caller(f"10.1.0.{number}", "far")) < UNITS_MAX]
-    assert kept == [0, 1, 2, 3, 4]  # of number 5 a whole usual limit is left
+    limited = [number for number in range(10) if allowances.call_units_max(Caller(f"10.1.0.{number}", "far")) < UNITS_MAX]
+    assert limited == [0, 1, 2, 3, 4]  # of number 5 a whole usual limit is left
     assert len(allowances._buckets) == 7
 
 

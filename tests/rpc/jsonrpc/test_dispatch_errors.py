@@ -47,12 +47,12 @@ async def test_refusals_are_answered_with_code_text_and_context(refuse: Callable
 
     service = serving(registry)
     for name in registry:
-        told = (await call(service, name))["error"]
-        assert (told["code"], told["message"]) == (code, message)
-        assert told["data"]["stack"][0]["context"]["hostname"] == ""
+        reply = (await call(service, name))["error"]
+        assert (reply["code"], reply["message"]) == (code, message)
+        assert reply["data"]["stack"][0]["context"]["hostname"] == ""
         if refuse is UnknownKey:
-            assert told["data"]["stack"][0]["context"]["file"] == "test_dispatch_errors.py"
-            assert told["data"]["stack"][0]["context"]["method"] == name.split(".")[1]
+            assert reply["data"]["stack"][0]["context"]["file"] == "test_dispatch_errors.py"
+            assert reply["data"]["stack"][0]["context"]["method"] == name.split(".")[1]
 
 
 def test_values_and_context_of_a_refusal_are_in_its_data() -> None:
@@ -68,9 +68,9 @@ def test_values_and_context_of_a_refusal_are_in_its_data() -> None:
     }
     error = Refused("${asset}", condition="c", **values)
     error.context = " near coin"
-    told = error_object(error, -32003, WIRE, lambda: 1577836800.5)
-    assert told["message"] == 'Assert Exception:c: {"amount":"5","precision":3,"nai":"@@000000021"} near steem'
-    first, second = told["data"]["stack"]
+    reply = error_object(error, -32003, WIRE, lambda: 1577836800.5)
+    assert reply["message"] == 'Assert Exception:c: {"amount":"5","precision":3,"nai":"@@000000021"} near steem'
+    first, second = reply["data"]["stack"]
     assert first["data"]["asset"] == {"amount": "5", "precision": 3, "nai": "@@000000021"}
     assert first["data"]["big"] == str(2**40)
     assert first["data"]["key"] == "0102"
@@ -79,7 +79,7 @@ def test_values_and_context_of_a_refusal_are_in_its_data() -> None:
     assert first["data"]["m"] == {"1": True}
     assert first["context"]["timestamp"] == "2020-01-01T00:00:00"
     assert (second["format"], second["data"]) == (" near steem", {})
-    assert json.loads(msgspec.json.encode(told)) == told
+    assert json.loads(msgspec.json.encode(reply)) == reply
 
 
 async def test_bugs_are_logged_and_not_shown() -> None:

@@ -60,8 +60,10 @@ def test_an_address_can_reserve_as_much_as_all_leave_free() -> None:
 def test_small_reservations_can_exceed_the_limit() -> None:
     memory = MemoryLimiter(SIZE)
     memory.reserve(remote(0)).add(SIZE // 2)
-    held = [memory.reserve(Caller(f"2001:db8:{number:x}::/64", "elsewhere")) for number in range((SIZE // 2 + KEPT_SIZE) // LITTLE_SIZE)]
-    for one in held:
+    reserved = [
+        memory.reserve(Caller(f"2001:db8:{number:x}::/64", "elsewhere")) for number in range((SIZE // 2 + KEPT_SIZE) // LITTLE_SIZE)
+    ]
+    for one in reserved:
         one.add(LITTLE_SIZE)
     with pytest.raises(Overloaded):
         memory.reserve(remote(1)).add(1)
@@ -101,10 +103,10 @@ def test_local_callers_have_a_separate_limit() -> None:
 def test_releasing_leaves_nothing_reserved() -> None:
     memory = MemoryLimiter(SIZE)
     for number in range(100):
-        with memory.reserve(remote(number)) as held:
-            held.add(0)
-            held.add(5)
-        held.release()
+        with memory.reserve(remote(number)) as reserved:
+            reserved.add(0)
+            reserved.add(5)
+        reserved.release()
     assert (sizes(memory), memory._remote._sizes, memory._remote._held) == ((0, 0), {}, {})
 
 

@@ -65,8 +65,8 @@ async def test_block_notices_have_the_form_of_block_api(world: PushClients) -> N
     session = world.session()
     number = session.subscribe(Topic.blocks)
     blocks = world.make(2)
-    told = await notices(session, 2)
-    for block, notice in zip(blocks, told, strict=True):
+    received = await notices(session, 2)
+    for block, notice in zip(blocks, received, strict=True):
         shown = world.call(None, "block_api.get_block", {"block_num": block.number})["result"]["block"]
         assert notice == {"subscription": number, "kind": "blocks", "block": {"block_num": block.number, **shown}}
 
@@ -79,12 +79,12 @@ async def test_undone_blocks_are_one_notice(world: PushClients) -> None:
     of_operations.subscribe(Topic.operations, Filter(classes=frozenset({ProducerReward})))
     head = world.make(1)[0].number
     branch = world.switch(behind=1)
-    told = await notices(session, 4)
-    assert [list(notice)[-1] for notice in told] == ["block", "undone", "block", "block"]
-    assert told[1]["undone"] == {"first": head, "last": head}
-    assert [notice["block"]["block_id"] for notice in told[2:]] == [block.id.hex() for block in branch]
-    told = await notices(of_operations, 4)
-    assert [notice["operation"]["block"] if "operation" in notice else "undone" for notice in told] == [head, "undone", head, head + 1]
+    received = await notices(session, 4)
+    assert [list(notice)[-1] for notice in received] == ["block", "undone", "block", "block"]
+    assert received[1]["undone"] == {"first": head, "last": head}
+    assert [notice["block"]["block_id"] for notice in received[2:]] == [block.id.hex() for block in branch]
+    received = await notices(of_operations, 4)
+    assert [notice["operation"]["block"] if "operation" in notice else "undone" for notice in received] == [head, "undone", head, head + 1]
     world.chain.pop_block()
     assert (await notices(session, 1))[0]["undone"] == {"first": head + 1, "last": head + 1}
 
@@ -116,8 +116,8 @@ async def test_a_refused_branch_sends_no_notices(world: PushClients) -> None:
         world.chain.push_block(bad)
     assert session.size == 0
     world.make(1)
-    told = [notice["kind"] for notice in await notices(session, 3)]
-    assert told == ["blocks", "operations", "irreversible_blocks"]
+    received = [notice["kind"] for notice in await notices(session, 3)]
+    assert received == ["blocks", "operations", "irreversible_blocks"]
     assert session.size == 0
 
 
@@ -128,8 +128,8 @@ async def test_irreversible_blocks_are_sent_once(world: PushClients) -> None:
     world.make(40)
     count = world.chain.irreversible - first + 1
     assert count > 10
-    told = await notices(session, count)
-    assert [notice["block"]["block_num"] for notice in told] == list(range(first, first + count))
+    received = await notices(session, count)
+    assert [notice["block"]["block_num"] for notice in received] == list(range(first, first + count))
     assert session.size == 0
 
 
@@ -167,8 +167,8 @@ async def test_operations_of_the_first_block_are_sent() -> None:
     session = world.session()
     session.subscribe(Topic.operations)
     world.make(1)
-    told = await notices(session, 2)
-    assert {notice["operation"]["block"] for notice in told} == {1}
+    received = await notices(session, 2)
+    assert {notice["operation"]["block"] for notice in received} == {1}
 
 
 async def test_accepted_and_refused_transactions_are_sent_separately(world: PushClients) -> None:
@@ -183,9 +183,9 @@ async def test_accepted_and_refused_transactions_are_sent_separately(world: Push
         await world.call_and_wait("network_broadcast_api.broadcast_transaction", {"trx": world.chain.state.wire.transaction_to_json(trx)})
         world.make(2)
         nursery.cancel_scope.cancel()
-    told = (await notices(accepted, 1))[0]
-    assert told["transaction"]["transaction_id"] == trx.id.hex()
-    assert told["transaction"]["operations"][0]["type"] == "transfer_operation"
+    received = (await notices(accepted, 1))[0]
+    assert received["transaction"]["transaction_id"] == trx.id.hex()
+    assert received["transaction"]["operations"][0]["type"] == "transfer_operation"
     called: Any = (await notices(pending, 1))[0]
     number, values = called
     assert (number, values[0]["operations"][0][0]) == (7, "transfer")
@@ -201,16 +201,16 @@ async def test_headers_have_the_form_of_older_nodes(world: PushClients) -> None:
     session.set_callback(Topic.headers, 5)
     session.set_callback(Topic.headers, 6)  # takes the place of the first
     block = world.make(1)[0]
-    told: Any = (await notices(session, 1))[0]
+    received: Any = (await notices(session, 1))[0]
     header = {
         "previous": block.previous.hex(),
-        "timestamp": told[1][0]["timestamp"],
+        "timestamp": received[1][0]["timestamp"],
         "witness": "initminer",
         "transaction_merkle_root": "00" * 20,
         "extensions": [],
         "witness_signature": block.witness_signature.hex(),
     }
-    assert told == [6, [header]]
+    assert received == [6, [header]]
     session.cancel_callbacks()
     world.make(1)
     assert (session.size, world.hub.count) == (0, 0)

@@ -121,10 +121,10 @@ async def test_a_notice_is_shared_and_counted_until_it_is_sent(world: PushClient
     for session in (first, second):
         session.subscribe_blocks()
     world.make(1)
-    told = [await session.next() for session in (first, second)]
-    assert told[0] is not None
-    assert told[1] is not None
-    assert told[0][1] is told[1][1]
+    received = [await session.next() for session in (first, second)]
+    assert received[0] is not None
+    assert received[1] is not None
+    assert received[0][1] is received[1][1]
     first.sent()
     assert first.size == 0
     assert world.hub.held_size == second.size > 0

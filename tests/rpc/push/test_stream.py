@@ -13,11 +13,11 @@ class Blocks:
 
     def __init__(self, last: int, size: int = 10) -> None:
         self.last, self.size = last, size
-        self.gone: set[int] = set()
+        self.missing: set[int] = set()
 
     def line(self, number: int) -> bytes | None:
         """A line of some size."""
-        return None if number in self.gone else (b'{"block_num":%d}' % number).ljust(self.size) + b"\n"
+        return None if number in self.missing else (b'{"block_num":%d}' % number).ljust(self.size) + b"\n"
 
     def stream(self, first: int) -> BlockStream:
         """A stream of these blocks."""
@@ -69,7 +69,7 @@ def test_undone_blocks_are_announced_and_read_again() -> None:
 
 def test_a_missing_block_ends_the_stream() -> None:
     blocks = Blocks(10)
-    blocks.gone.add(3)
+    blocks.missing.add(3)
     stream = blocks.stream(1)
     assert (read(stream), read(stream)) == ([1, 2], [])
     stream.end("another reason")

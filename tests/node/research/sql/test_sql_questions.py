@@ -95,8 +95,8 @@ def witnesses(rows: Rows, workload: Exported) -> None:
 def curation_age(rows: Rows, workload: Exported) -> None:
     shares = sum(int(row["reward"] * 1_000_000) for row in rows)
     props = workload.state.props
-    kept = sum(row.curation_rewards for row in workload.state.accounts)
-    assert abs(shares * props.total_vesting_fund_coin // props.total_vesting_shares - kept) <= sum(row["rewards"] for row in rows)
+    rewards = sum(row.curation_rewards for row in workload.state.accounts)
+    assert abs(shares * props.total_vesting_fund_coin // props.total_vesting_shares - rewards) <= sum(row["rewards"] for row in rows)
 
 
 def votes(rows: Rows, workload: Exported) -> None:

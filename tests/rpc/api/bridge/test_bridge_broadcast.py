@@ -292,7 +292,7 @@ def test_the_unread_count_matches_the_notifications(api: ApiChain) -> None:
     """Also of a community, which is notified of all its events."""
     names = [account.name for account in api.state.accounts]
     for name in names:
-        told = api.call("bridge.account_notifications", account=name)
+        notifications = api.call("bridge.account_notifications", account=name)
         unread = api.call("bridge.unread_notifications", account=name)
-        assert unread["unread"] == sum(one["date"] > unread["lastread"] for one in told)
+        assert unread["unread"] == sum(one["date"] > unread["lastread"] for one in notifications)
     assert api.call("bridge.unread_notifications", account="coin-123456")["unread"] > 1

@@ -37,7 +37,7 @@ class Steps(GivenChain):
 def crowd(seed: int) -> SocialScenario:
     """Many posts and replies with some votes, muted ones, promoted ones, and one author of bad reputation."""
     chance, world = random.Random(seed), SocialScenario()
-    world.facts = world.kept.facts = Steps()
+    world.facts = world.social.facts = Steps()
     world.at("2020-01-01T00:00:00")
     for name in (COMMUNITY, *AUTHORS):
         world.account(name, reputation=-5 * 10**11 if name == "dan" else 10**10)
@@ -77,7 +77,7 @@ def expected(world: SocialScenario, sort: str, tag: str, tags_of: dict[int, set[
     of_community, now = tag in (COMMUNITY, "all"), world.state.head_time
     found = []
     for row in world.state.comments:
-        post, ui = world.kept.posts.by_comment.find(row.id), world.facts
+        post, ui = world.social.posts.by_comment.find(row.id), world.facts
         votes = sum(vote.rshares for vote in world.state.comment_votes.by_comment_voter.equal(row.id))
         unpaid, paid_out = row.cashout_time < 2**32 - 1, ui.worth(world.state)(ui.earning(world.state, row))
         gray = post.is_muted if post.community else row.author == "dan"
@@ -91,13 +91,13 @@ def expected(world: SocialScenario, sort: str, tag: str, tags_of: dict[int, set[
         if not unpaid and not (sort == "created" or (of_community and sort in ("trending", "hot"))):
             continue
         due = now + DAY // 2 <= row.cashout_time <= now + 3 * DAY // 2
-        kept = {
+        selected = {
             "payout": due,
             "promoted": post.promoted > 0,
             "payout_comments": post.is_reply,
             "muted": of_community or (gray and paid_out > 0),
         }
-        if not kept.get(sort, True):
+        if not selected.get(sort, True):
             continue
         values = {"trending": trend(votes, row.created), "hot": hot(votes, row.created), "promoted": post.promoted}
         values["created"] = row.created if of_community else row.id
@@ -134,7 +134,7 @@ def test_a_changed_reputation_changes_muted_posts() -> None:
     reputations = FOLLOW.of(world.state).reputations
     mark = world.state.journal.position()
     reputations.modify(reputations.by_account.find("dan"), reputation=10**10)
-    world.kept.dirty.author("dan")
+    world.social.dirty.author("dan")
     after = world.call("get_ranked_posts", sort="muted")
     assert {post["author"] for post in after if "community" not in post} == set()
     world.state.journal.undo(mark)
@@ -142,7 +142,7 @@ def test_a_changed_reputation_changes_muted_posts() -> None:
 
 
 @pytest.mark.parametrize(
-    "told",
+    "fields",
     [
         {"total_payout_value": "9" * 400 + ".000 SBD"},
         {"promoted": "-1.000 SBD"},
@@ -155,10 +155,10 @@ def test_a_changed_reputation_changes_muted_posts() -> None:
         {"created": 7},
     ],
 )
-def test_malformed_posts_are_refused(world: SocialScenario, told: dict[str, Any]) -> None:
+def test_malformed_posts_are_refused(world: SocialScenario, fields: dict[str, Any]) -> None:
     post = {"author": "ann", "permlink": "elsewhere"}
     assert world.call("normalize_post", post=post)["post_id"] is None
-    assert world.refused("normalize_post", {"post": post | told}) == "post can't be read"
+    assert world.refused("normalize_post", {"post": post | fields}) == "post can't be read"
 
 
 def test_headers(world: SocialScenario) -> None:
@@ -203,13 +203,13 @@ def test_unused_tags_are_not_cached() -> None:
     world.account("ann")
     world.comment(author="ann", permlink="one", parent_permlink="life", title="", body="text")
     assert world.call("get_ranked_posts", sort="created", tag="life") != []
-    kept = len(world.kept.view)
+    cached = len(world.social.view)
     for tag in ("later", "x" * 1000):
         assert world.call("get_ranked_posts", sort="created", tag=tag) == []
-    assert len(world.kept.view) == kept
+    assert len(world.social.view) == cached
     world.comment(author="ann", permlink="two", parent_permlink="later", title="", body="text")
     assert [post["permlink"] for post in world.call("get_ranked_posts", sort="created", tag="later")] == ["two"]
-    assert len(world.kept.view) == kept + 1
+    assert len(world.social.view) == cached + 1
 
 
 def test_a_feed_reads_the_reblogs_of_a_post_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,9 +217,9 @@ def test_a_feed_reads_the_reblogs_of_a_post_once(monkeypatch: pytest.MonkeyPatch
     looked: list[int] = []
     feed_entry = social_posts_lists.feed_entry
 
-    def counted(kept: Social, comment: Comment, followed: set[str], since: int) -> social_posts_lists.ListedPost:
+    def counted(social: Social, comment: Comment, followed: set[str], since: int) -> social_posts_lists.ListedPost:
         looked.append(comment.id)
-        return feed_entry(kept, comment, followed, since)
+        return feed_entry(social, comment, followed, since)
 
     monkeypatch.setattr(social_posts_lists, "feed_entry", counted)
     reblog = {"author": "ann", "permlink": "often"}

@@ -248,9 +248,9 @@ def test_a_dump_can_be_loaded(api: ApiChain, tmp_path: Path) -> None:
     api.chain.push_transaction(api.transaction(GIVEN, signers=(ALICE,)))
     api.call("dev_api.impersonate", accounts=["carol"])
     before = api.call("dev_api.get_info")
-    told = api.call("dev_api.dump", path=str(tmp_path / "one"))
+    dumped = api.call("dev_api.dump", path=str(tmp_path / "one"))
     data = (tmp_path / "one").read_bytes()
-    assert (told["path"], told["size"], told["head_block_number"]) == (str(tmp_path / "one"), len(data), 55)
+    assert (dumped["path"], dumped["size"], dumped["head_block_number"]) == (str(tmp_path / "one"), len(data), 55)
     other = ApiChain("dev")
     other.now = api.now
     for each in (api, other):

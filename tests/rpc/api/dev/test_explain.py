@@ -25,19 +25,19 @@ def explain(world: World, trx: Any) -> Any:
 
 def test_a_transaction_that_would_be_accepted(world: World) -> None:
     trx = signed(TRANSFER)(world)
-    told = explain(world, trx)
-    assert [told[name] for name in ("rule", "why", "what_to_do", "message")] == [None] * 4
-    assert (told["values"], told["id"], told["size"]) == ({}, trx.id.hex(), trx.size)
-    assert told["digest"] == world.wire.signature_digest(trx).hex()
+    explained = explain(world, trx)
+    assert [explained[name] for name in ("rule", "why", "what_to_do", "message")] == [None] * 4
+    assert (explained["values"], explained["id"], explained["size"]) == ({}, trx.id.hex(), trx.size)
+    assert explained["digest"] == world.wire.signature_digest(trx).hex()
     # It was not broadcast: it can be.
     assert world.call(PUSH, world.wire.transaction_to_json(trx, legacy=True)) == {}
 
 
 def test_the_explanation_equals_that_of_a_broadcast(world: World) -> None:
     trx = signed(TRANSFER, by=(("bob", "active"),))(world)
-    told, error = explain(world, trx), world.refuse(trx)
-    assert {name: told[name] for name in ("rule", "why", "what_to_do", "values")} == error["data"]["explain"]
-    assert told["message"] == error["message"]
+    explained, error = explain(world, trx), world.refuse(trx)
+    assert {name: explained[name] for name in ("rule", "why", "what_to_do", "values")} == error["data"]["explain"]
+    assert explained["message"] == error["message"]
 
 
 def test_both_forms_of_a_transaction_are_accepted(world: World) -> None:
@@ -69,9 +69,9 @@ def test_explaining_changes_nothing(world: World, amount: int) -> None:
 
 
 def test_the_fields_cover_all_bytes(world: World) -> None:
-    told = explain(world, signed(TRANSFER)(world))
-    fields = told["fields"]
-    assert "".join(field["hex"] for field in fields) == told["hex"]
+    explained = explain(world, signed(TRANSFER)(world))
+    fields = explained["fields"]
+    assert "".join(field["hex"] for field in fields) == explained["hex"]
     assert [field["offset"] for field in fields] == [sum(one["size"] for one in fields[:i]) for i in range(len(fields))]
     by_path = {field["path"]: field for field in fields}
     amount = by_path["operations[0].amount"]

@@ -31,9 +31,9 @@ async def test_remote_clients_are_notified_of_blocks() -> None:
     }
     session.sent()
     branch = world.switch(behind=1)
-    told = await notices(session, 3)
-    assert told[0]["undone"] == {"first": 1, "last": 1}
-    assert [one["block"]["block_id"] for one in told[1:]] == [each.id.hex() for each in branch]
+    received = await notices(session, 3)
+    assert received[0]["undone"] == {"first": 1, "last": 1}
+    assert [one["block"]["block_id"] for one in received[1:]] == [each.id.hex() for each in branch]
     assert block.id not in {each.id for each in branch}
 
 

@@ -55,8 +55,8 @@ def test_all_due_items_are_listed_by_time(api: ApiChain) -> None:
     bob = api.call("database_api.find_accounts", accounts=["bob"])["accounts"][0]
     assert by_kind["power_down"]["time"] == bob["next_vesting_withdrawal"]
     saved = api.call("database_api.find_savings_withdrawals", account="alice")["withdrawals"][0]
-    told = {"account": "alice", "other": "carol", "id": 3, "permlink": None, "amount": "2.000 COIN"}
-    assert by_kind["savings"] == {"time": saved["complete"], "kind": "savings", **told}
+    fields = {"account": "alice", "other": "carol", "id": 3, "permlink": None, "amount": "2.000 COIN"}
+    assert by_kind["savings"] == {"time": saved["complete"], "kind": "savings", **fields}
     assert by_kind["order_expiration"]["time"] == "2027-01-20T00:00:00"
 
 

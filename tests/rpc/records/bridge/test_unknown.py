@@ -8,8 +8,8 @@ def test_payouts() -> None:
     """As `normalize_post` derives them from another node's get_content."""
     world = SocialScenario()
     for case in cases("payout_fields"):
-        told = {"author": "ann", "permlink": "p", "created": NOW, "last_update": NOW} | case["chain"]
-        found = world.call("normalize_post", post=told)
+        post = {"author": "ann", "permlink": "p", "created": NOW, "last_update": NOW} | case["chain"]
+        found = world.call("normalize_post", post=post)
         assert {name: found[name] for name in case["bridge"]} == case["bridge"]
         assert found["post_id"] is None
     assert world.refused("normalize_post", {"post": {"author": "ann", "permlink": "p", "active_votes": 5}}) == "post can't be read"

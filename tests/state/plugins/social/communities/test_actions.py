@@ -49,7 +49,7 @@ def test_roles() -> None:
     for name in (COMMUNITY, "actor", "target"):
         world.account(name)
     columns = SOCIAL["set_role_matrix"]["columns"]
-    journal, roles = world.state.journal, world.kept.roles
+    journal, roles = world.state.journal, world.social.roles
     for row in SOCIAL["set_role_matrix"]["rows"]:
         case = dict(zip(columns, row, strict=True))
         mark = journal.position()
@@ -61,7 +61,7 @@ def test_roles() -> None:
         ok = case["result"] == "ok"
         assert last_error(world, "" if ok else "actor") == (None if ok else case["result"]), case
         if ok:
-            assert world.kept.role(COMMUNITY, target) == ROLES[case["new_role"]]
+            assert world.social.role(COMMUNITY, target) == ROLES[case["new_role"]]
         journal.undo(mark)
 
 
@@ -75,7 +75,7 @@ def test_envelopes() -> None:
         world.custom(id=op["id"], json=op["json"], **names)
         if case["case"].startswith("bare"):
             apply_bare(world.state, FOLLOW.of(world.state), operation_of(op))
-        row = world.kept.last_reads.by_account.get("ann")
+        row = world.social.last_reads.by_account.get("ann")
         effect = "ignored"
         if follow_state(world):
             effect = "follow stored"

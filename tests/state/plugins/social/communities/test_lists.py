@@ -12,9 +12,9 @@ def test_ranks() -> None:
     world.at(NOW)
     for entry in given["input"]:
         world.account(entry["name"])
-        row = world.kept.community(entry["name"])
+        row = world.social.community(entry["name"])
         assert isinstance(row, Community)
-        world.kept.communities.modify(row, title=entry["title"], subscribers=entry["subscribers"])
+        world.social.communities.modify(row, title=entry["title"], subscribers=entry["subscribers"])
         for number, post in enumerate(entry["posts"]):
             comment = world.comment(
                 author=post["author"] * 3, permlink=f"{entry['name']}-{number}", parent_permlink=entry["name"], body="b"
@@ -30,6 +30,6 @@ def test_ranks() -> None:
             "num_pending": one.figure.posts,
             "num_authors": one.figure.authors,
         }
-        for one in standings(world.state, world.kept)
+        for one in standings(world.state, world.social)
     ]
     assert found == given["expected"]

@@ -24,7 +24,7 @@ def test_votes_that_are_notified() -> None:
             continue
         added = contribution(thousandths(case["payout"]), case["net_rshares"], case["vote_rshares"])
         assert (added, vote_score(added)) == (case["contribution_milli"], case["score"])
-        assert list(world.kept.notifications)[-1].payload == case["payload"]
+        assert list(world.social.notifications)[-1].payload == case["payload"]
         assert [(row["score"], row["msg"], row["url"]) for row in found] == [(case["score"], case["msg"], case["url"])]
 
 
@@ -47,6 +47,6 @@ def test_mentions_of_a_post() -> None:
         for name in names:
             world.account(name)
         world.comment(author="author", permlink="p", parent_permlink="life", title="", body=" ".join(f"@{name}" for name in names))
-        told = [row for row in world.kept.notifications if row.type == Type.mention]
+        told = [row for row in world.social.notifications if row.type == Type.mention]
         assert [row.dst for row in told] == names[: case["notifications"]]
         assert {row.score for row in told} == ({case["score"]} if told else set())

@@ -12,7 +12,7 @@ def test_hidden_authors() -> None:
     for name in ("ann", "bad"):
         world.account(name)
     world.comment(author="ann", permlink="p", parent_permlink="life", title="", body="text")
-    world.kept.irredeemables = frozenset({"bad"})
+    world.social.irredeemables = frozenset({"bad"})
     world.comment(author="bad", permlink="re", parent_author="ann", parent_permlink="p", title="", body="text")
     assert list(world.call("get_discussion", author="ann", permlink="p")) == ["ann/p"]
     post = world.call("get_post", author="bad", permlink="re")

@@ -24,13 +24,13 @@ def test_who_may_post() -> None:
         for account in (name, "gina"):
             world.account(account)
         world.comment(author=name, permlink="root", parent_permlink=name, title="", body="text")
-        world.kept.roles.insert(Role(community=name, account="gina", role=ROLES[case["author_role"]]))
+        world.social.roles.insert(Role(community=name, account="gina", role=ROLES[case["author_role"]]))
         place = {"parent_permlink": name} if case["kind"] == "post" else {"parent_author": name, "parent_permlink": "root"}
         world.comment(author="gina", permlink="p", title="", body="text", **place)
-        post = world.kept.post("gina", "p")
+        post = world.social.post("gina", "p")
         assert post is not None
         assert post.is_muted == case["is_muted"], case
-        told = [row.payload for row in world.kept.notifications if row.type == Type.error]
+        told = [row.payload for row in world.social.notifications if row.type == Type.error]
         assert told == ([case["error_notification"]] if case["error_notification"] else [])
 
 
@@ -40,17 +40,17 @@ def test_placement() -> None:
     parents = {"a muted post": "post-muted", "a visible post": "post-1", "outside communities": "elsewhere"}
     for number, case in enumerate(cases("post_placement")):
         what = case["case"]
-        before = len(world.kept.notifications)
+        before = len(world.social.notifications)
         if what.startswith("reply"):
             place = next({"parent_author": "gina", "parent_permlink": link} for words, link in parents.items() if what.endswith(words))
         else:
             place = {"parent_permlink": what.split()[-1]}
         comment = world.comment(author="adam", permlink=f"p-{number}", title="", body="text", **place)
-        post = world.kept.post("adam", f"p-{number}")
+        post = world.social.post("adam", f"p-{number}")
         assert post is not None
         found = comment.category, bool(post.community), comment.depth, post.is_muted
         assert found == (case["category"], case["in_community"], case["depth"], case["is_muted"]), case
-        assert not any(row.type == Type.error for row in list(world.kept.notifications)[before:])
+        assert not any(row.type == Type.error for row in list(world.social.notifications)[before:])
 
 
 def test_words_of_follows() -> None:
@@ -110,7 +110,7 @@ def test_reblogs() -> None:
             world.act(case["signer"], ["reblog", one], "follow")
         # A repeated reblog is told once here (D14).
         told = min(case["notifications"], 1)
-        assert (len(world.kept.reblogs), notified(world, Type.reblog)) == (case["reblogs"], told), case
+        assert (len(world.social.reblogs), notified(world, Type.reblog)) == (case["reblogs"], told), case
 
 
 def test_promotion() -> None:
@@ -119,21 +119,21 @@ def test_promotion() -> None:
         world, transfer = small_world(), case["transfer"]
         amount = Asset(thousandths(transfer["amount"]), symbols[transfer["amount"].split()[1]])
         world.transfer(transfer["from"], transfer["to"], amount, transfer["memo"])
-        total = sum(row.promoted for row in world.kept.posts)
+        total = sum(row.promoted for row in world.social.posts)
         assert f"{total / 1000:.3f} SBD" == case["promoted_total"], case
 
 
 def test_rows_of_deleted_posts_are_taken_up_again() -> None:
     world = small_world()
     world.delete("bob", "re")
-    post = world.kept.post("bob", "re")
+    post = world.social.post("bob", "re")
     assert isinstance(post, SocialPost)
     assert post.is_deleted
     assert world.refused("get_post", {"author": "bob", "permlink": "re"}) == "invalid author/permlink"
     start = {"sort": "payout_comments", "start_author": "bob", "start_permlink": "re"}
     assert world.call("get_ranked_posts", **start) == []
     world.comment(author="bob", permlink="re", parent_permlink="life", title="", body="text")
-    assert world.kept.post("bob", "re") is post
+    assert world.social.post("bob", "re") is post
     assert not post.is_reply
     assert json.dumps(world.call("get_ranked_posts", sort="created")[0]["permlink"]) == '"re"'
 
@@ -153,7 +153,7 @@ def test_a_new_post_with_an_old_permlink_can_be_reblogged_again() -> None:
         world.act("ann", ["reblog", payload], "follow")
         blogs.append(world.call("get_account_posts", sort="blog", account="ann"))
         world.act("ann", ["reblog", payload], "follow")
-        assert len(world.kept.reblogs) == 1
+        assert len(world.social.reblogs) == 1
         world.delete("bob", "p")
     assert [[post["permlink"] for post in blog] for blog in blogs] == [[], ["p"], [], ["p"]]
     assert notified(world, Type.reblog) == 2
