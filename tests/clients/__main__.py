@@ -15,7 +15,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from tests.conftest import ROOT
-from tests.helpers.sessions import RESULTS, SESSION_SECONDS_MAX, SetupError, make_once, python_with, report, running_node, say, steps
+from tests.helpers.sessions import SESSION_SECONDS_MAX, SetupError, make_once, python_with, report, running_node, say, steps, totals
 
 HERE = ROOT / "tests" / "clients"
 ENVIRONMENTS = ROOT / ".venv-clients"
@@ -58,13 +58,8 @@ def main(names: list[str]) -> int:
     if unknown:
         say(f"there is no client {', '.join(sorted(unknown))}; there are {', '.join(client.name for client in CLIENTS)}")
         return 2
-    counts = dict.fromkeys(RESULTS, 0)
-    for client in CLIENTS:
-        if not names or client.name in names:
-            for result in results(client):
-                counts[result] += 1
-    say("\n" + ", ".join(f"{counts[result]} {text}" for result, text in RESULTS.items()))
-    return 1 if counts["fail"] else 0
+    tried = [client for client in CLIENTS if not names or client.name in names]
+    return totals((result for client in tried for result in results(client)), needs_pass=False)
 
 
 def results(client: Client) -> Iterator[str]:

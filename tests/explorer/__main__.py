@@ -5,20 +5,18 @@ It needs Chromium, and installs the rest by itself. `--pictures DIR` also writes
 """
 
 import argparse
-import os
 import shutil
 import subprocess
 import sys
-from collections import Counter
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from tests.conftest import ROOT
-from tests.helpers.sessions import RESULTS, SetupError, python_with, report, running_node, say, steps
+from tests.helpers.sessions import SetupError, chromium, python_with, report, running_node, say, steps, totals
 
 HERE = ROOT / "tests" / "explorer"
 BEFORE = timedelta(days=7, hours=4, minutes=20)
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 ADVICE = "Chromium can't be found: install it (on Debian: apt install chromium), or name it in the environment variable CHROMIUM"
 SECONDS_MAX = 1200
 MODULES = "modules of the pages"
@@ -33,27 +31,22 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--pictures", type=Path, help="write pictures of all pages into this folder")
     parser.add_argument("--docs", nargs="?", type=Path, const=PICTURES, metavar="DIR", help="only make the pictures of docs/pictures anew")
     options = parser.parse_intermixed_args(arguments)
-    browser = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
+    browser = chromium()
     if browser is None:
         say(ADVICE)
         return 1
-    counts: Counter[str] = Counter()
-    if options.docs:
-        return illustrate(browser, options.docs, options.names)
+    return illustrate(browser, options.docs, options.names) if options.docs else totals(checked(browser, options))
+
+
+def checked(browser: str, options: argparse.Namespace) -> Iterator[str]:
+    """Make the checks, and yield their results."""
     if not options.names or MODULES.startswith(tuple(options.names)):
-        counts[report(tried_modules())] += 1
-    try:
-        python = python_with(*ENVIRONMENT)
-        start = ("--blocks", "manual", "--time", "2026-11-22T12:00:00")
-        with running_node("dev", *start) as url, running_node("dev", *start) as other:
-            more = ["--pictures", str(options.pictures)] if options.pictures else []
-            command = [python, "-m", "tests.explorer.session", browser, url, other, *more, *options.names]
-            for result in steps(command, SECONDS_MAX):
-                counts[result] += 1
-    except SetupError as error:
-        counts[report(f"fail {error}")] += 1
-    say("\n" + ", ".join(f"{counts[result]} {text}" for result, text in RESULTS.items()))
-    return 0 if counts["pass"] and not counts["fail"] else 1
+        yield report(tried_modules())
+    python = python_with(*ENVIRONMENT)
+    start = ("--blocks", "manual", "--time", "2026-11-22T12:00:00")
+    with running_node("dev", *start) as url, running_node("dev", *start) as other:
+        more = ["--pictures", str(options.pictures)] if options.pictures else []
+        yield from steps([python, "-m", "tests.explorer.session", browser, url, other, *more, *options.names], SECONDS_MAX)
 
 
 def illustrate(browser: str, place: Path, names: list[str]) -> int:

@@ -1,9 +1,12 @@
 """Third-party programs in their own environments, nodes for them, and sessions that print a line per step."""
 
+import os
+import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -12,6 +15,7 @@ from tests.conftest import ROOT
 SESSION_SECONDS_MAX = 300
 START_SECONDS_MAX = 60
 RESULTS = {"pass": "passed", "fail": "failed", "skip": "skipped"}
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
 class SetupError(Exception):
@@ -99,6 +103,22 @@ def steps(command: list[str], seconds_max: int = SESSION_SECONDS_MAX) -> Iterato
                 yield report(last)
     if session.wait() and not has_failed:
         yield report(f"fail the session ended with status {session.returncode}: {last}")
+
+
+def totals(results: Iterable[str], *, needs_pass: bool = True) -> int:
+    """Take the results of all steps and print their totals; the status is 0 when none failed and, if `needs_pass`, some passed."""
+    counts: Counter[str] = Counter()
+    try:
+        counts.update(results)
+    except SetupError as error:
+        counts[report(f"fail {error}")] += 1
+    say("\n" + ", ".join(f"{counts[result]} {text}" for result, text in RESULTS.items()))
+    return 1 if counts["fail"] or (needs_pass and not counts["pass"]) else 0
+
+
+def chromium() -> str | None:
+    """The path of Chromium: the environment variable CHROMIUM, or a program in PATH."""
+    return os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
 
 
 @contextmanager

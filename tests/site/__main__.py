@@ -6,13 +6,10 @@ dark.
 
 import argparse
 import http.server
-import os
-import shutil
 import subprocess
 import sys
 import tempfile
 import threading
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -20,8 +17,8 @@ from pathlib import Path
 
 from bin.site.__main__ import build
 from tests.conftest import ROOT
-from tests.explorer.__main__ import ADVICE, BROWSERS, ENVIRONMENT
-from tests.helpers.sessions import RESULTS, SetupError, python_with, report, say, steps
+from tests.explorer.__main__ import ADVICE, ENVIRONMENT
+from tests.helpers.sessions import chromium, python_with, say, steps, totals
 
 SECONDS_MAX = 1800
 # The site is tried below a path, as hosts of sites have it.
@@ -53,24 +50,22 @@ def main(arguments: list[str]) -> int:
     checks = [] if options.names else [sys.executable, "-m", "pytest", "tests/site/checks.py"]
     if checks and subprocess.run(checks, cwd=ROOT, check=False).returncode:
         return 1
-    browser = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
+    browser = chromium()
     if browser is None:
         say(ADVICE)
         return 1
-    counts: Counter[str] = Counter()
+    return totals(looked_at(browser, options))
+
+
+def looked_at(browser: str, options: argparse.Namespace) -> Iterator[str]:
+    """Build the site and look at its pages; yields the results."""
     with tempfile.TemporaryDirectory(prefix="coind-site-") as folder:
         build(Path(folder) / BELOW)
-        try:
-            python = python_with(*ENVIRONMENT)
-            with served(Path(folder)) as url:
-                more = ["--pictures", str(options.pictures)] if options.pictures else []
-                command = [python, "-m", "tests.site.session", browser, f"{url}/{BELOW}/", str(Path(folder) / BELOW), *more, *options.names]
-                for result in steps(command, SECONDS_MAX):
-                    counts[result] += 1
-        except SetupError as error:
-            counts[report(f"fail {error}")] += 1
-    say("\n" + ", ".join(f"{counts[result]} {text}" for result, text in RESULTS.items()))
-    return 0 if counts["pass"] and not counts["fail"] else 1
+        python = python_with(*ENVIRONMENT)
+        with served(Path(folder)) as url:
+            more = ["--pictures", str(options.pictures)] if options.pictures else []
+            command = [python, "-m", "tests.site.session", browser, f"{url}/{BELOW}/", str(Path(folder) / BELOW), *more, *options.names]
+            yield from steps(command, SECONDS_MAX)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections import Counter
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from node.research.sql.types import SPARK
 from node.research.sql.views import columns_of, derived, sources, without_rows
 from tests.conftest import ROOT
 from tests.helpers.exported import exported, questions
-from tests.helpers.sessions import RESULTS, SetupError, python_with, report, say, steps
+from tests.helpers.sessions import python_with, say, steps, totals
 
 HERE = ROOT / "tests" / "spark"
 ADVICE = "Java can't be found: install it (on Debian: apt install openjdk-17-jre-headless), or name its folder in JAVA_HOME"
@@ -41,25 +41,22 @@ def main(arguments: list[str]) -> int:
     if "JAVA_HOME" not in os.environ and shutil.which("java") is None:
         say(ADVICE)
         return 1
-    counts: Counter[str] = Counter()
-    try:
-        python = python_with(HERE / "requirements.txt", ROOT / ".venv-spark", "pyspark")
-        with tempfile.TemporaryDirectory(prefix="coind-spark-") as temporary:
-            folder = options.export or Path(temporary, "export")
-            if options.export is None:
-                exported(folder)
-            task = Path(temporary, "task.json")
-            task.write_text(json.dumps(task_of(folder.resolve(), tuple(options.names))))
-            for result in steps([python, "-m", "tests.spark.session", options.master, str(task)], SECONDS_MAX):
-                counts[result] += 1
-            if not options.names:
-                clickhouse = python_with(HERE / "clickhouse.txt", ROOT / ".venv-clickhouse", "chdb, which is ClickHouse as a library")
-                for result in steps([clickhouse, "-m", "tests.spark.clickhouse", str(folder.resolve())], SECONDS_MAX):
-                    counts[result] += 1
-    except SetupError as error:
-        counts[report(f"fail {error}")] += 1
-    say("\n" + ", ".join(f"{counts[result]} {text}" for result, text in RESULTS.items()))
-    return 0 if counts["pass"] and not counts["fail"] else 1
+    return totals(answered(options))
+
+
+def answered(options: argparse.Namespace) -> Iterator[str]:
+    """Have the questions answered, and yield the results."""
+    python = python_with(HERE / "requirements.txt", ROOT / ".venv-spark", "pyspark")
+    with tempfile.TemporaryDirectory(prefix="coind-spark-") as temporary:
+        folder = options.export or Path(temporary, "export")
+        if options.export is None:
+            exported(folder)
+        task = Path(temporary, "task.json")
+        task.write_text(json.dumps(task_of(folder.resolve(), tuple(options.names))))
+        yield from steps([python, "-m", "tests.spark.session", options.master, str(task)], SECONDS_MAX)
+        if not options.names:
+            clickhouse = python_with(HERE / "clickhouse.txt", ROOT / ".venv-clickhouse", "chdb, which is ClickHouse as a library")
+            yield from steps([clickhouse, "-m", "tests.spark.clickhouse", str(folder.resolve())], SECONDS_MAX)
 
 
 def task_of(folder: Path, names: tuple[str, ...]) -> dict[str, Any]:
