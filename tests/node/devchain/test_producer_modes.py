@@ -17,33 +17,32 @@ from tests.node.devchain.test_producer import Yard
 class Driven(Yard):
     """A yard whose chain has its first blocks, and whose processor automines."""
 
-    def __init__(self, clock: MockClock, mode: str) -> None:
+    def __init__(self, clock: MockClock, mode: str, nursery: trio.Nursery | None = None) -> None:
         super().__init__(clock)
         self.processor.before_accepting.append(self.devchain.require_lasting)
         self.processor.on_accepted.append(self.devchain.automine)
         self.devchain.make_first_blocks()
         self.devchain.set_block_mode(mode)
         self.made.clear()
+        if nursery is not None:
+            self.start(nursery)
 
 
 async def test_short_intervals_run_ahead_of_the_clock(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
-    yard = Driven(autojump_clock, "interval:0.5")
-    yard.start(nursery)
+    yard = Driven(autojump_clock, "interval:0.5", nursery)
     await trio.sleep(2.1)
     assert [round(at, 2) for at, _ in yard.made] == [0.5, 1.0, 1.5, 2.0]
     assert [when for _, when in yard.made] == [3, 6, 9, 12]
 
 
 async def test_long_intervals_miss_slots(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
-    yard = Driven(autojump_clock, "interval:10")
-    yard.start(nursery)
+    yard = Driven(autojump_clock, "interval:10", nursery)
     await trio.sleep(31)
     assert [when for _, when in yard.made] == [9, 18, 30]
 
 
 async def test_manual_mode_produces_no_blocks(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
-    yard = Driven(autojump_clock, "manual")
-    yard.start(nursery)
+    yard = Driven(autojump_clock, "manual", nursery)
     await trio.sleep(3600)
     assert yard.made == []
     assert yard.producer.trouble() == ""
@@ -56,8 +55,7 @@ async def test_manual_mode_produces_no_blocks(nursery: trio.Nursery, autojump_cl
 
 
 async def test_instant_mode_produces_a_block_per_transaction(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
-    yard = Driven(autojump_clock, "instant")
-    yard.start(nursery)
+    yard = Driven(autojump_clock, "instant", nursery)
     await trio.sleep(100)
     trx = transfer(yard.chain)
     await yard.processor.push_transaction(trx)
@@ -77,8 +75,7 @@ async def test_instant_mode_produces_a_block_per_transaction(nursery: trio.Nurse
 async def test_a_transaction_that_expires_before_the_next_block_is_refused(
     nursery: trio.Nursery, autojump_clock: MockClock, mode: str
 ) -> None:
-    yard = Driven(autojump_clock, mode)
-    yard.start(nursery)
+    yard = Driven(autojump_clock, mode, nursery)
     await yard.processor.push_transaction(transfer(yard.chain))
     head, seconds = yard.chain.head, COIN_BLOCK_INTERVAL
     with pytest.raises(PushFailed) as refused:
@@ -92,8 +89,7 @@ async def test_a_transaction_that_expires_before_the_next_block_is_refused(
 
 
 async def test_mixed_mode_produces_on_transactions_and_intervals(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
-    yard = Driven(autojump_clock, "mixed:5")
-    yard.start(nursery)
+    yard = Driven(autojump_clock, "mixed:5", nursery)
     await trio.sleep(3)
     await yard.processor.push_transaction(transfer(yard.chain))
     await trio.sleep(8)
@@ -109,8 +105,7 @@ async def test_a_failed_instant_block_leaves_the_transaction_pending(nursery: tr
 
 
 async def test_production_continues_after_a_time_jump(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
-    yard = Driven(autojump_clock, "interval")
-    yard.start(nursery)
+    yard = Driven(autojump_clock, "interval", nursery)
     await trio.sleep(4)
     await yard.processor.run_steps(yard.devchain.advance(86_400))
     await trio.sleep(6)
@@ -119,8 +114,7 @@ async def test_production_continues_after_a_time_jump(nursery: trio.Nursery, aut
 
 
 async def test_the_next_block_time_also_moves_the_clock(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
-    yard = Driven(autojump_clock, "interval")
-    yard.start(nursery)
+    yard = Driven(autojump_clock, "interval", nursery)
     await trio.sleep(1)
     yard.devchain.set_next_block_time(START + 1000)
     await trio.sleep(6)
@@ -130,8 +124,7 @@ async def test_the_next_block_time_also_moves_the_clock(nursery: trio.Nursery, a
 async def test_a_transaction_that_would_expire_by_the_next_block_time_gets_an_earlier_block(
     nursery: trio.Nursery, autojump_clock: MockClock
 ) -> None:
-    yard = Driven(autojump_clock, "instant")
-    yard.start(nursery)
+    yard = Driven(autojump_clock, "instant", nursery)
     yard.devchain.set_next_block_time(START + 90_000)
     trx = transfer(yard.chain)
     await yard.processor.push_transaction(trx)
@@ -163,8 +156,7 @@ async def waited(yard: Yard, trx: SignedTransaction) -> str:
 
 @pytest.mark.parametrize("how", ["revert", "reset", "drop"])
 async def test_waiting_for_a_dropped_transaction_is_refused(nursery: trio.Nursery, autojump_clock: MockClock, how: str) -> None:
-    yard = Driven(autojump_clock, "manual")
-    yard.start(nursery)
+    yard = Driven(autojump_clock, "manual", nursery)
     number = yard.devchain.snapshot()
     errors: list[str] = []
 

@@ -3,7 +3,6 @@
 import json
 from typing import Any
 
-import pytest
 import trio
 from trio.testing import MockClock
 
@@ -131,9 +130,3 @@ async def test_health_requests_log_nothing(autojump_clock: MockClock) -> None:
     with capture_logs() as lines:
         assert [shown(node)[0] for _ in range(3)] == [503] * 3
     assert lines == []
-
-
-@pytest.mark.parametrize("is_producing", [True, False])
-async def test_the_members_of_older_versions_remain(autojump_clock: MockClock, is_producing: bool) -> None:
-    old = {"status", "chain", "chain_id", "head_block_number", "head_block_id", "head_block_time", "pending_transactions"}
-    assert old <= set(shown(parts(is_producing=is_producing))[1])

@@ -23,12 +23,22 @@ from state.protocol.errors import Refused
 from state.protocol.transaction import SignedBlock, SignedTransaction
 from tests.helpers.edits import ByFunction
 from tests.helpers.golden import fails
-from tests.helpers.nodes import DEV, START, Watch, dev_chain, json_lines, make_block, transfer, write_as
+from tests.helpers.nodes import DEV, Watch, dev_chain, json_lines, make_block, transfer, write_as
 
 
 def processor_of(chain: Chain, log: BlockLog | None = None, now: int = 2**31) -> Processor:
     """A processor at a fixed time, in seconds."""
     return Processor(chain, log=log, clock=ChainClock(lambda: now * 1000))
+
+
+def started(nursery: trio.Nursery, chain: Chain | None = None, log: BlockLog | None = None) -> tuple[Chain, Processor]:
+    """A chain, by default one with a block, and its running processor."""
+    if chain is None:
+        chain = dev_chain()
+        make_block(chain)
+    processor = processor_of(chain, log)
+    nursery.start_soon(processor.run)
+    return chain, processor
 
 
 def ids(path: Path, chain: Chain) -> list[bytes]:
@@ -151,10 +161,7 @@ async def test_a_cancelled_caller_blocks_nobody(nursery: trio.Nursery) -> None:
 
 
 async def test_other_jobs_run_between_the_blocks_of_one_call(nursery: trio.Nursery) -> None:
-    chain = dev_chain()
-    make_block(chain)
-    processor = processor_of(chain)
-    nursery.start_soon(processor.run)
+    chain, processor = started(nursery)
     made: list[int] = []
 
     async def make() -> None:
@@ -251,8 +258,7 @@ async def test_a_transaction_that_fits_in_no_block_is_refused(nursery: trio.Nurs
     chain = dev_chain()
     make_block(chain)
     assert chain.state.props.maximum_block_size > TRANSACTION_SIZE_MAX
-    processor = processor_of(chain)
-    nursery.start_soon(processor.run)
+    processor = started(nursery, chain)[1]
     with pytest.raises(PushFailed, match=f"pack_size\\(trx\\) <= {TRANSACTION_SIZE_MAX}"):
         await processor.push_transaction(transfer(chain, "x" * TRANSACTION_SIZE_MAX))
     with pytest.raises(PushFailed, match="Memo is too large"):
@@ -260,9 +266,7 @@ async def test_a_transaction_that_fits_in_no_block_is_refused(nursery: trio.Nurs
 
 
 async def test_blocks_are_made_only_while_the_caller_waits(nursery: trio.Nursery) -> None:
-    chain = dev_chain()
-    processor = processor_of(chain)
-    nursery.start_soon(processor.run)
+    chain, processor = started(nursery, dev_chain())
     with trio.move_on_after(0.05):
         await processor.run_steps(generate_blocks(chain, DEV.witness_keys[0], BLOCKS_MAX))
     head = chain.state.props.head_block_number
@@ -271,10 +275,7 @@ async def test_blocks_are_made_only_while_the_caller_waits(nursery: trio.Nursery
 
 
 async def test_a_refusal_is_raised_in_the_caller(nursery: trio.Nursery) -> None:
-    chain = dev_chain()
-    make_block(chain)
-    processor = processor_of(chain)
-    nursery.start_soon(processor.run)
+    chain, processor = started(nursery)
     trx = transfer(chain)
     await processor.push_transaction(trx)
     with pytest.raises(PushFailed, match="Duplicate transaction check failed"):
@@ -286,10 +287,7 @@ async def test_a_refusal_is_raised_in_the_caller(nursery: trio.Nursery) -> None:
 
 
 async def test_a_bug_ends_only_its_request(nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch) -> None:
-    chain = dev_chain()
-    make_block(chain)
-    processor = processor_of(chain)
-    nursery.start_soon(processor.run)
+    chain, processor = started(nursery)
     trx = transfer(chain)
 
     def bug(_trx: SignedTransaction, units_max: int) -> None:
@@ -341,8 +339,7 @@ async def test_a_file_is_pushed_from_the_head_onwards(nursery: trio.Nursery, tmp
     log = BlockLog(tmp_path, maker.state.wire)
     for block in blocks:
         log.append(block)
-    processor = processor_of(chain)
-    nursery.start_soon(processor.run)
+    processor = started(nursery, chain)[1]
     path = str(tmp_path / "block_log")
     assert await processor.push_blocks_from(path, 0, 0) == 0
     assert await processor.push_blocks_from(path, 4, 0) == 4
@@ -388,8 +385,7 @@ async def test_a_file_is_pushed_up_to_the_first_block_that_fails(nursery: trio.N
     log = BlockLog(tmp_path, maker.state.wire)
     for block in blocks:
         log.append(block)
-    processor = processor_of(chain)
-    nursery.start_soon(processor.run)
+    processor = started(nursery, chain)[1]
     assert await processor.push_blocks_from(str(tmp_path / "block_log"), 3, 0) == 1
     assert chain.state.props.head_block_number == 1
 
@@ -403,10 +399,7 @@ async def wait_into(processor: Processor, trx: SignedTransaction, out: list[Incl
 
 
 async def test_waiters_get_block_and_position(nursery: trio.Nursery) -> None:
-    chain = dev_chain()
-    make_block(chain)
-    processor = processor_of(chain)
-    nursery.start_soon(processor.run)
+    chain, processor = started(nursery)
     first, second = transfer(chain, "1"), transfer(chain, "2")
     await processor.push_transaction(first)
     answers: list[Inclusion] = []
@@ -423,10 +416,7 @@ async def test_waiters_get_block_and_position(nursery: trio.Nursery) -> None:
 
 
 async def test_waiters_get_the_expiration(nursery: trio.Nursery) -> None:
-    chain = dev_chain()
-    make_block(chain)
-    processor = processor_of(chain)
-    nursery.start_soon(processor.run)
+    chain, processor = started(nursery)
     trx = transfer(chain, seconds=6)
     answers: list[Inclusion] = []
     nursery.start_soon(wait_into, processor, trx, answers)
@@ -442,10 +432,7 @@ async def test_waiters_get_the_expiration(nursery: trio.Nursery) -> None:
 
 
 async def test_a_cancelled_waiter_waits_no_longer(nursery: trio.Nursery) -> None:
-    chain = dev_chain()
-    make_block(chain)
-    processor = processor_of(chain)
-    nursery.start_soon(processor.run)
+    chain, processor = started(nursery)
     trx = transfer(chain)
     with trio.move_on_after(0.05) as patience:
         await processor.wait_for(trx)
@@ -457,10 +444,7 @@ async def test_a_cancelled_waiter_waits_no_longer(nursery: trio.Nursery) -> None
 
 async def test_the_number_of_waiters_is_bounded(nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(node.processor.processor, "WAITING_MAX", 1)
-    chain = dev_chain()
-    make_block(chain)
-    processor = processor_of(chain)
-    nursery.start_soon(processor.run)
+    chain, processor = started(nursery)
     async with trio.open_nursery() as waiting:
         waiting.start_soon(processor.wait_for, transfer(chain, "1"))
         await trio.testing.wait_all_tasks_blocked()
@@ -484,8 +468,7 @@ def branches() -> tuple[Chain, list[SignedBlock], list[SignedBlock]]:
 async def test_the_log_follows_the_main_branch(nursery: trio.Nursery, tmp_path: Path) -> None:
     chain, first, second = branches()
     log = BlockLog(tmp_path, chain.state.wire)
-    processor = processor_of(chain, log)
-    nursery.start_soon(processor.run)
+    processor = started(nursery, chain, log)[1]
     path = tmp_path / "block_log"
     for i, block in enumerate(first, 1):
         await processor.push_block(block)
@@ -503,8 +486,7 @@ async def test_the_log_returns_from_a_refused_branch(nursery: trio.Nursery, tmp_
     bad = second[5]
     bad.witness_signature = bytes(65)
     wire.seal_block(bad)
-    processor = processor_of(chain, BlockLog(tmp_path, wire))
-    nursery.start_soon(processor.run)
+    processor = started(nursery, chain, BlockLog(tmp_path, wire))[1]
     for block in (*first, *second[3:5]):
         await processor.push_block(block)
     with pytest.raises(PushFailed):
@@ -526,8 +508,7 @@ async def test_the_log_follows_edits(tmp_path: Path) -> None:
 async def test_a_block_that_can_not_be_written_is_refused(nursery: trio.Nursery, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     maker, chain = dev_chain(), dev_chain()
     blocks = [make_block(maker) for _ in range(2)]
-    processor = processor_of(chain, BlockLog(tmp_path, chain.state.wire))
-    nursery.start_soon(processor.run)
+    processor = started(nursery, chain, BlockLog(tmp_path, chain.state.wire))[1]
 
     def full(_file: object, _data: object, _start: int) -> None:
         raise OSError(28, "No space left on device")
@@ -545,8 +526,7 @@ async def test_a_bug_in_writing_a_block_ends_the_node_like_a_full_disk(
     nursery: trio.Nursery, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     maker, chain = dev_chain(), dev_chain()
-    processor = processor_of(chain, BlockLog(tmp_path, chain.state.wire))
-    nursery.start_soon(processor.run)
+    processor = started(nursery, chain, BlockLog(tmp_path, chain.state.wire))[1]
 
     def wrong(_file: object, _data: object, _start: int) -> None:
         raise IndexError
@@ -569,8 +549,3 @@ def test_a_time_limit_starts_at_the_first_poll() -> None:
     assert time_limit.is_over()
     time_limit.renew()
     assert not time_limit.is_over()
-
-
-def test_times_of_the_tests_are_after_genesis() -> None:
-    assert START > DEV.constants.COIN_GENESIS_TIME
-    assert START % 3 == 0

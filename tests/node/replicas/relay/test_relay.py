@@ -5,6 +5,7 @@ import json
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from inspect import Signature, signature
 from io import BytesIO
 from typing import Any
 from urllib.request import urlopen
@@ -178,45 +179,51 @@ async def answer(world: World, what: str, number: int = 0) -> Any:
     return json.loads(file.getvalue())
 
 
-def run(scenario: Callable[[World], Awaitable[None]], max_payload: int = SMALL) -> None:
-    """Run a scenario in a world."""
+def in_world(max_payload: int = SMALL) -> Callable[[Callable[..., Awaitable[None]]], Callable[..., None]]:
+    """Decorator of tests that run in a world, under asyncio."""
 
-    async def whole() -> None:
-        async with world_of(max_payload) as world:
-            await scenario(world)
+    def decorate(scenario: Callable[..., Awaitable[None]]) -> Callable[..., None]:
+        def test(**given: Any) -> None:
+            async def whole() -> None:
+                async with world_of(max_payload) as world:
+                    await scenario(world, **given)
 
-    asyncio.run(whole())
+            asyncio.run(whole())
+
+        parameters = list(signature(scenario).parameters.values())[1:]
+        test.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+        return test
+
+    return decorate
 
 
 # ------------------------------------------------------------------ large blocks
 
 
-def test_large_blocks_pass_like_small_ones() -> None:
-    async def scenario(world: World) -> None:
-        world.small(2)
-        world.large()
-        world.small()
-        world.relay()
-        await world.relayed()
-        reader = Reading(world)
-        await reader.has(world.chain)
-        world.large(3)
-        await reader.has(world.chain)
-        blocks = [world.chain.block_by_number(number + 1) for number in range(5)]
-        wanted = [json.loads(encode_line(new_block(world.chain, block))) for block in blocks if block is not None]
-        assert [line for line in reader.lines() if "block" in line] == wanted
-        await reader.end()
-        stream = world.broker.streams[NAMES.blocks_stream]
-        assert sum(PART_HEADER in each.headers for each in stream.messages.values()) > 10
-        for number, block_id in enumerate(ids(world.chain), 1):
-            assert await answer(world, "id", number) == {"id": block_id}
-            later = Reading(world, number)
-            await later.until(lambda lines: ids_from(lines, number) == ids(world.chain)[number - 1 :])  # noqa: B023
-            await later.end()
-        assert await answer(world, "head") == {"head": 5}
-        assert await answer(world, "id", 9) == {"id": ""}
-
-    run(scenario)
+@in_world()
+async def test_large_blocks_pass_like_small_ones(world: World) -> None:
+    world.small(2)
+    world.large()
+    world.small()
+    world.relay()
+    await world.relayed()
+    reader = Reading(world)
+    await reader.has(world.chain)
+    world.large(3)
+    await reader.has(world.chain)
+    blocks = [world.chain.block_by_number(number + 1) for number in range(5)]
+    wanted = [json.loads(encode_line(new_block(world.chain, block))) for block in blocks if block is not None]
+    assert [line for line in reader.lines() if "block" in line] == wanted
+    await reader.end()
+    stream = world.broker.streams[NAMES.blocks_stream]
+    assert sum(PART_HEADER in each.headers for each in stream.messages.values()) > 10
+    for number, block_id in enumerate(ids(world.chain), 1):
+        assert await answer(world, "id", number) == {"id": block_id}
+        later = Reading(world, number)
+        await later.until(lambda lines: ids_from(lines, number) == ids(world.chain)[number - 1 :])  # noqa: B023
+        await later.end()
+    assert await answer(world, "head") == {"head": 5}
+    assert await answer(world, "id", 9) == {"id": ""}
 
 
 def ids_from(lines: list[Any], first: int) -> list[str]:
@@ -224,306 +231,277 @@ def ids_from(lines: list[Any], first: int) -> list[str]:
     return [line["id"] for line in lines if "block" in line and line["block"] >= first]
 
 
-def test_large_operations_are_sent_in_parts() -> None:
-    async def scenario(world: World) -> None:
-        world.large()
-        world.relay()
-        await world.relayed()
-        stored = world.broker.streams[NAMES.operations_stream].whole()
-        memos = [line["op"]["value"]["memo"] for line in stored if line["op"]["type"] == "transfer_operation"]
-        assert memos == ["0" * 2000]
-        assert len({(line["block_id"], line["place"]) for line in stored}) == len(stored)
-
-    run(scenario)
+@in_world()
+async def test_large_operations_are_sent_in_parts(world: World) -> None:
+    world.large()
+    world.relay()
+    await world.relayed()
+    stored = world.broker.streams[NAMES.operations_stream].whole()
+    memos = [line["op"]["value"]["memo"] for line in stored if line["op"]["type"] == "transfer_operation"]
+    assert memos == ["0" * 2000]
+    assert len({(line["block_id"], line["place"]) for line in stored}) == len(stored)
 
 
 # ------------------------------------------------------------------ what ends in between
 
 
 @pytest.mark.parametrize("count", range(1, 9))
-def test_a_restarted_relay_resumes_between_messages(count: int) -> None:
-    async def scenario(world: World) -> None:
+@in_world()
+async def test_a_restarted_relay_resumes_between_messages(world: World, count: int) -> None:
+    world.small()
+    world.large()
+    taken: list[Stored] = []
+
+    def before(message: Stored) -> bool:
+        taken.append(message)
+        return len(taken) <= count
+
+    world.broker.before = before
+    world.relay()
+    await until(lambda: len(taken) > count)
+    await world.kill_relays()
+    reader = Reading(world)
+    await until(lambda: reader.is_greeted)
+    world.broker.before = lambda message: True
+    world.relay()
+    await world.relayed()
+    await reader.has(world.chain)
+    await reader.end()
+    for stream in world.broker.streams.values():
+        sent = [each.headers["Nats-Msg-Id"] for each in stream.messages.values()]
+        assert len(set(sent)) == len(sent)
+        assert not any("." in each for each in sent), "nothing was sent a second time"
+        lines = stream.whole()
+        assert len(lines) == len({json.dumps(line) for line in lines})
+
+
+@in_world()
+async def test_two_concurrent_relays_write_everything_once(world: World) -> None:
+    reader = None
+    for _ in range(2):
+        world.relay()
+    for _ in range(3):
         world.small()
         world.large()
-        taken: list[Stored] = []
-
-        def before(message: Stored) -> bool:
-            taken.append(message)
-            return len(taken) <= count
-
-        world.broker.before = before
-        world.relay()
-        await until(lambda: len(taken) > count)
-        await world.kill_relays()
-        reader = Reading(world)
-        await until(lambda: reader.is_greeted)
-        world.broker.before = lambda message: True
-        world.relay()
         await world.relayed()
-        await reader.has(world.chain)
-        await reader.end()
-        for stream in world.broker.streams.values():
-            sent = [each.headers["Nats-Msg-Id"] for each in stream.messages.values()]
-            assert len(set(sent)) == len(sent)
-            assert not any("." in each for each in sent), "nothing was sent a second time"
-            lines = stream.whole()
-            assert len(lines) == len({json.dumps(line) for line in lines})
-
-    run(scenario)
-
-
-def test_two_concurrent_relays_write_everything_once() -> None:
-    async def scenario(world: World) -> None:
-        reader = None
-        for _ in range(2):
-            world.relay()
-        for _ in range(3):
-            world.small()
-            world.large()
-            await world.relayed()
-            reader = reader or Reading(world)
-        await reader.has(world.chain)  # type: ignore[union-attr]
-        await reader.end()  # type: ignore[union-attr]
-        blocks = [line["id"] for line in world.lines() if "block" in line]
-        assert blocks == ids(world.chain)
-        places = [(line["block_id"], line["place"]) for line in world.broker.streams[NAMES.operations_stream].whole()]
-        assert len(places) == len(set(places))
-
-    run(scenario)
+        reader = reader or Reading(world)
+    await reader.has(world.chain)  # type: ignore[union-attr]
+    await reader.end()  # type: ignore[union-attr]
+    blocks = [line["id"] for line in world.lines() if "block" in line]
+    assert blocks == ids(world.chain)
+    places = [(line["block_id"], line["place"]) for line in world.broker.streams[NAMES.operations_stream].whole()]
+    assert len(places) == len(set(places))
 
 
 @pytest.mark.parametrize("is_large", [False, True])
-def test_a_partly_written_block_can_be_removed(is_large: bool) -> None:
-    async def scenario(world: World) -> None:
-        world.small(2)
-        world.relay(has_operations=False)
-        await world.relayed()
-        reader = Reading(world)
-        parts: list[Stored] = []
+@in_world()
+async def test_a_partly_written_block_can_be_removed(world: World, is_large: bool) -> None:
+    world.small(2)
+    world.relay(has_operations=False)
+    await world.relayed()
+    reader = Reading(world)
+    parts: list[Stored] = []
 
-        def before(message: Stored) -> bool:
-            parts.append(message)
-            return len(parts) < 3
+    def before(message: Stored) -> bool:
+        parts.append(message)
+        return len(parts) < 3
 
-        world.broker.before = before
-        world.large()
-        await until(lambda: len(parts) >= 3)
-        await world.kill_relays()
-        with suppress(NodeError, NatsError):
-            await reader.task
-        world.broker.before = lambda message: True
-        world.chain.pop_block()
-        world.chain.clear_pending()
-        make_block(world.chain, missed=1)
-        world.large(2) if is_large else world.small()
-        world.relay(has_operations=False)
-        await world.relayed()
-        reader = Reading(world)
-        await reader.has(world.chain)
-        await reader.end()
-
-    run(scenario)
+    world.broker.before = before
+    world.large()
+    await until(lambda: len(parts) >= 3)
+    await world.kill_relays()
+    with suppress(NodeError, NatsError):
+        await reader.task
+    world.broker.before = lambda message: True
+    world.chain.pop_block()
+    world.chain.clear_pending()
+    make_block(world.chain, missed=1)
+    world.large(2) if is_large else world.small()
+    world.relay(has_operations=False)
+    await world.relayed()
+    reader = Reading(world)
+    await reader.has(world.chain)
+    await reader.end()
 
 
-def test_fork_switches_edits_and_a_restarted_chain_are_relayed() -> None:
-    async def scenario(world: World) -> None:
-        world.relay()
-        world.small(3)
-        world.large()
-        await world.relayed()
-        reader = Reading(world)
-        await reader.has(world.chain)
-        world.chain.edit(SetBalance("alice", Asset(5, COIN)))
-        world.node.wake()
-        await reader.until(lambda lines: any("edits" in line for line in lines))
-        world.node.world.switch(2)
-        world.large()
-        await reader.has(world.chain)
-        world.begin_anew()
-        world.small()
-        world.large(2)
-        await reader.has(world.chain)
-        assert any(line.get("undone", {}).get("first") == 1 for line in reader.lines())
-        await world.relayed()
-        await reader.end()
-
-    run(scenario)
+@in_world()
+async def test_fork_switches_edits_and_a_restarted_chain_are_relayed(world: World) -> None:
+    world.relay()
+    world.small(3)
+    world.large()
+    await world.relayed()
+    reader = Reading(world)
+    await reader.has(world.chain)
+    world.chain.edit(SetBalance("alice", Asset(5, COIN)))
+    world.node.wake()
+    await reader.until(lambda lines: any("edits" in line for line in lines))
+    world.node.world.switch(2)
+    world.large()
+    await reader.has(world.chain)
+    world.begin_anew()
+    world.small()
+    world.large(2)
+    await reader.has(world.chain)
+    assert any(line.get("undone", {}).get("first") == 1 for line in reader.lines())
+    await world.relayed()
+    await reader.end()
 
 
-def test_the_first_parts_of_a_block_can_be_dropped() -> None:
-    async def scenario(world: World) -> None:
-        world.small()
-        world.large()
-        world.large()
-        world.relay(has_operations=False)
-        await world.relayed()
-        stream = world.broker.streams[NAMES.blocks_stream]
-        stream.drop(4)
-        with fails(NodeError):
-            await Reader(world.broker.url, "dev", BytesIO()).run("lines", 1)
-        reader = Reading(world, 3)
-        await reader.until(lambda lines: [line["block"] for line in lines if "block" in line] == [3])
-        await reader.end()
-
-    run(scenario)
+@in_world()
+async def test_the_first_parts_of_a_block_can_be_dropped(world: World) -> None:
+    world.small()
+    world.large()
+    world.large()
+    world.relay(has_operations=False)
+    await world.relayed()
+    stream = world.broker.streams[NAMES.blocks_stream]
+    stream.drop(4)
+    with fails(NodeError):
+        await Reader(world.broker.url, "dev", BytesIO()).run("lines", 1)
+    reader = Reading(world, 3)
+    await reader.until(lambda lines: [line["block"] for line in lines if "block" in line] == [3])
+    await reader.end()
 
 
-def test_invalid_parts_are_an_error() -> None:
-    async def scenario(world: World) -> None:
-        world.large()
-        world.relay(has_operations=False)
-        await world.relayed()
-        stored = world.broker.streams[NAMES.blocks_stream].messages
-        stored[2].data = stored[2].data[:-1] + b"!"
-        with fails(NodeError):
-            await Reader(world.broker.url, "dev", BytesIO()).run("lines", 1)
-        stored[2] = stored[1]
-        with fails(NodeError):
-            await Reader(world.broker.url, "dev", BytesIO()).run("lines", 1)
-
-    run(scenario)
+@in_world()
+async def test_invalid_parts_are_an_error(world: World) -> None:
+    world.large()
+    world.relay(has_operations=False)
+    await world.relayed()
+    stored = world.broker.streams[NAMES.blocks_stream].messages
+    stored[2].data = stored[2].data[:-1] + b"!"
+    with fails(NodeError):
+        await Reader(world.broker.url, "dev", BytesIO()).run("lines", 1)
+    stored[2] = stored[1]
+    with fails(NodeError):
+        await Reader(world.broker.url, "dev", BytesIO()).run("lines", 1)
 
 
-def test_an_emptied_stream_is_filled_again() -> None:
-    async def scenario(world: World) -> None:
-        world.small(2)
-        world.relay()
-        await world.relayed()
-        await world.kill_relays()
-        for stream in world.broker.streams.values():
-            stream.drop(stream.last + 1)
-        world.large()
-        world.relay()
-        await world.relayed()
-
-    run(scenario)
+@in_world()
+async def test_an_emptied_stream_is_filled_again(world: World) -> None:
+    world.small(2)
+    world.relay()
+    await world.relayed()
+    await world.kill_relays()
+    for stream in world.broker.streams.values():
+        stream.drop(stream.last + 1)
+    world.large()
+    world.relay()
+    await world.relayed()
 
 
-def test_a_replica_applies_large_blocks() -> None:
-    async def scenario(world: World) -> None:
-        world.small()
-        world.large()
-        world.relay()
-        await world.relayed()
-        loop = asyncio.get_running_loop()
+@in_world()
+async def test_a_replica_applies_large_blocks(world: World) -> None:
+    world.small()
+    world.large()
+    world.relay()
+    await world.relayed()
+    loop = asyncio.get_running_loop()
 
-        async def follow() -> None:
-            async with replica_of(world.broker.url) as replica:
-                await followed_until(lambda: replica.is_like(world.chain))
-                loop.call_soon_threadsafe(world.broker.end_connections)
-                await followed_until(lambda: replica.replica.attempts > 1)
-                loop.call_soon_threadsafe(world.large)
-                await followed_until(lambda: replica.head == 3 and replica.is_like(world.chain))
+    async def follow() -> None:
+        async with replica_of(world.broker.url) as replica:
+            await followed_until(lambda: replica.is_like(world.chain))
+            loop.call_soon_threadsafe(world.broker.end_connections)
+            await followed_until(lambda: replica.replica.attempts > 1)
+            loop.call_soon_threadsafe(world.large)
+            await followed_until(lambda: replica.head == 3 and replica.is_like(world.chain))
 
-        await asyncio.to_thread(trio.run, follow)
-
-    run(scenario)
+    await asyncio.to_thread(trio.run, follow)
 
 
 # ------------------------------------------------------------------ what the node says of its head
 
 
-def test_heartbeats_of_the_node_are_relayed_and_those_of_the_broker_are_stale(monkeypatch: pytest.MonkeyPatch) -> None:
+@in_world()
+async def test_heartbeats_of_the_node_are_relayed_and_those_of_the_broker_are_stale(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(broker_reader, "LIFE_SECONDS", 0.2)
+    world.small(3)
+    world.relay()
+    await world.relayed()
+    reader = Reading(world)
+    await reader.has(world.chain)
 
-    async def scenario(world: World) -> None:
-        world.small(3)
-        world.relay()
-        await world.relayed()
-        reader = Reading(world)
-        await reader.has(world.chain)
+    def says(lines: list[Any]) -> bool:
+        world.node.wake()
+        return {"head": 3} in lines
 
-        def says(lines: list[Any]) -> bool:
-            world.node.wake()
-            return {"head": 3} in lines
-
-        await reader.until(says)
-        await world.kill_relays()
-        before = len(reader.lines())
-        await reader.until(lambda lines: len(lines) > before + 1)
-        assert reader.lines()[-1] == {"head": 3, "stale": True}
-        # Anybody can publish there.
-        world.broker.give(NAMES.head, b"[")
-        world.broker.give(NAMES.head, b'{"head":7}')
-        await reader.until(lambda lines: {"head": 7} in lines)
-        await reader.end()
-
-    run(scenario)
+    await reader.until(says)
+    await world.kill_relays()
+    before = len(reader.lines())
+    await reader.until(lambda lines: len(lines) > before + 1)
+    assert reader.lines()[-1] == {"head": 3, "stale": True}
+    # Anybody can publish there.
+    world.broker.give(NAMES.head, b"[")
+    world.broker.give(NAMES.head, b'{"head":7}')
+    await reader.until(lambda lines: {"head": 7} in lines)
+    await reader.end()
 
 
 # ------------------------------------------------------------------ failures that stay
 
 
-def test_an_unwritable_block_is_not_fetched_repeatedly() -> None:
-    async def scenario(world: World) -> None:
-        world.small()
-        relay = world.relay()
+@in_world()
+async def test_an_unwritable_block_is_not_fetched_repeatedly(world: World) -> None:
+    world.small()
+    relay = world.relay()
+    await world.relayed()
+    tried = 0
+
+    def before(message: Stored) -> bool:
+        nonlocal tried
+        tried += message.subject == NAMES.blocks
+        return message.subject != NAMES.blocks
+
+    world.broker.before = before
+    world.large()
+    await until(lambda: tried >= 4)
+    counters = relay.counters
+    assert (counters.blocks, counters.head, counters.node_head) == (1, 1, 2)
+    assert counters.repeats >= 3
+    assert sum(counters.errors.values()) >= 3
+    # What costs the node something is asked once for each block, and no whole block is ever asked for.
+    assert world.node.calls.count("account_history_api.get_ops_in_block") == 2
+    assert "block_api.get_block" not in world.node.calls
+
+
+@in_world(2048)
+async def test_a_broker_for_tiny_messages_is_refused(world: World) -> None:
+    relay = world.relay()
+    await until(lambda: bool(relay.counters.errors))
+    assert set(relay.counters.errors) == {"NodeError"}
+
+
+@in_world()
+async def test_a_broker_of_another_chain_ends_the_relay(world: World) -> None:
+    world.small()
+    world.relay()
+    await world.relayed()
+    await world.kill_relays()
+    world.broker.streams[NAMES.blocks_stream].config["description"] = "{}"
+    with pytest.raises(WrongChain):
+        await Relay(world.node.url, world.broker.url, bytes_max=1, has_operations=False).run()
+
+
+@in_world()
+async def test_both_ends_can_disconnect(world: World) -> None:
+    relay = world.relay()
+
+    async def counted() -> None:
+        """Wait until the broker has all blocks, and the relay has its word: one whose word is lost doesn't count."""
         await world.relayed()
-        tried = 0
+        await until(lambda: relay.counters.blocks == len(ids(world.chain)))
 
-        def before(message: Stored) -> bool:
-            nonlocal tried
-            tried += message.subject == NAMES.blocks
-            return message.subject != NAMES.blocks
-
-        world.broker.before = before
+    for _ in range(2):
         world.large()
-        await until(lambda: tried >= 4)
-        counters = relay.counters
-        assert (counters.blocks, counters.head, counters.node_head) == (1, 1, 2)
-        assert counters.repeats >= 3
-        assert sum(counters.errors.values()) >= 3
-        # What costs the node something is asked once for each block, and no whole block is ever asked for.
-        assert world.node.calls.count("account_history_api.get_ops_in_block") == 2
-        assert "block_api.get_block" not in world.node.calls
-
-    run(scenario)
-
-
-def test_a_broker_for_tiny_messages_is_refused() -> None:
-    async def scenario(world: World) -> None:
-        relay = world.relay()
-        await until(lambda: bool(relay.counters.errors))
-        assert set(relay.counters.errors) == {"NodeError"}
-
-    run(scenario, max_payload=2048)
-
-
-def test_a_broker_of_another_chain_ends_the_relay() -> None:
-    async def scenario(world: World) -> None:
+        await counted()
+        world.broker.end_connections()
         world.small()
-        world.relay()
-        await world.relayed()
-        await world.kill_relays()
-        world.broker.streams[NAMES.blocks_stream].config["description"] = "{}"
-        with pytest.raises(WrongChain):
-            await Relay(world.node.url, world.broker.url, bytes_max=1, has_operations=False).run()
-
-    run(scenario)
-
-
-def test_both_ends_can_disconnect() -> None:
-    async def scenario(world: World) -> None:
-        relay = world.relay()
-
-        async def counted() -> None:
-            """Wait until the broker has all blocks, and the relay has its word: one whose word is lost doesn't count."""
-            await world.relayed()
-            await until(lambda: relay.counters.blocks == len(ids(world.chain)))
-
-        for _ in range(2):
-            world.large()
-            await counted()
-            world.broker.end_connections()
-            world.small()
-            await counted()
-            world.node.end_streams()
-            world.node.wake()
-            world.small()
-            await counted()
-        assert relay.counters.succeeded
-
-    run(scenario)
+        await counted()
+        world.node.end_streams()
+        world.node.wake()
+        world.small()
+        await counted()
+    assert relay.counters.succeeded
 
 
 def test_counters_of_a_relay() -> None:
