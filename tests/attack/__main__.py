@@ -19,7 +19,7 @@ SEED_MAX = 2**31 - 1
 
 
 class Part(Struct, frozen=True):
-    """A part of the attack: the number of what it does in full, and the word for it."""
+    """A part of the attack: its full count, and the unit of the count."""
 
     count: int
     of: str

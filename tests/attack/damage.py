@@ -45,7 +45,7 @@ class Folder(Struct, frozen=True):
 
 @cache
 def folders() -> tuple[Folder, ...]:
-    """The folders: stopped in order, killed after a sync, and stopped with a snapshot; each on two branches."""
+    """The folders: stopped gracefully, killed after a sync, and stopped with a snapshot; each on two branches."""
     found = []
     for is_killed in (False, True):
         for branch in tree().branches[:2]:
@@ -56,7 +56,7 @@ def folders() -> tuple[Folder, ...]:
 
 
 def with_snapshots() -> Iterator[Folder]:
-    """Yield two folders of branches that part before the block of their snapshots' heads become irreversible."""
+    """Yield two folders of branches that part before the heads of their snapshots become irreversible."""
     for missed in (0, 2):
         chain = dev_chain()
         while (number := chain.state.props.head_block_number) < SNAPSHOT_HEIGHT:
@@ -96,7 +96,7 @@ def flip(data: bytes, dice: random.Random) -> bytes:
 
 
 def overwrite(data: bytes, dice: random.Random) -> bytes:
-    """Put zeros, ones, chance, or another piece of the file in place of a page."""
+    """Replace a page by zeros, ones, random bytes, or another piece of the file."""
     size = min(dice.choice(PAGES), len(data))
     at = dice.randrange(0, len(data) - size + 1)
     other = dice.randrange(0, len(data) - size + 1)
@@ -119,7 +119,7 @@ def cut(data: bytes, dice: random.Random) -> bytes:
 
 
 def add(data: bytes, dice: random.Random) -> bytes:
-    """Add bytes: of chance, zeros, or what it ends with once more."""
+    """Append random bytes, zeros, or its last bytes again."""
     size = min(dice.choice((1, 4, 8, 129, 512, 4096)), len(data))
     return data + dice.choice((bytes(size), dice.randbytes(size), data[-size:]))
 
@@ -134,7 +134,7 @@ KINDS: tuple[Callable[[bytes, random.Random], bytes], ...] = (flip, flip, overwr
 
 
 def damaged(files: Files, other: Files, dice: random.Random, count: int) -> tuple[Files, list[str]]:
-    """Return the files of a folder after some damages, and what was done. Only one file becomes another chain's."""
+    """Return the files of a folder after some damages, and descriptions of these. At most one file becomes another chain's."""
     index = files["block_log.index"]
     ends = [int.from_bytes(index[at : at + 8], "little") for at in range(0, len(index), 8)]
     found, done = dict(files), []
@@ -215,7 +215,7 @@ def attack(seed: int) -> str:
 
 
 def run(count: int, seed: int) -> dict[str, int]:
-    """Damage so many folders, from one seed on; returns the outcomes. Raises AssertionError with the seed that failed."""
+    """Damage `count` folders, from a seed on; returns the outcomes. Raises AssertionError with the failing seed."""
     counts: Counter[str] = Counter()
     for each in range(seed, seed + count):
         try:

@@ -32,7 +32,7 @@ Lane = Callable[[bytes], bytes]
 
 
 def run(count: int, seed: int) -> dict[str, int]:
-    """Send so many hostile requests, half of them to a node with HTTP/2 where that is an option."""
+    """Send `count` hostile requests, half of them to a node with HTTP/2 if it has the option."""
     options = [[], [HTTP2_OPTION]] if supported(HTTP2_OPTION) else [[]]
     total: Counter[str] = Counter()
     with tempfile.TemporaryDirectory(prefix="coind-hostile-") as place:
@@ -47,7 +47,7 @@ def run(count: int, seed: int) -> dict[str, int]:
 
 
 class Attacker:
-    """Sends to one node what it must survive."""
+    """Sends hostile requests to one node."""
 
     def __init__(self, node: Node, random: Random) -> None:
         self.counts: Counter[str] = Counter()
@@ -59,7 +59,7 @@ class Attacker:
         assert len(self._requests) > 100
 
     def attack(self, count: int) -> None:
-        """Everything that is prepared once, then what is made at random."""
+        """Send all prepared requests once, then random ones."""
         for name, request in ONE_SHOT.items():
             shoot(self._target, request, LOOK_SECONDS)
             self._check("prepared", f"{name}")
@@ -71,14 +71,14 @@ class Attacker:
             self._check(name, repr(request[:1000]))
 
     def end(self) -> None:
-        """Stop the node, and look at what it has written."""
+        """Stop the node, and check its log."""
         status = self._node.stop()
         words = self._node.errors.read_text("utf-8", "replace")
         assert status == 0, f"the node ended with status {status}: {words[-1000:]}"
         assert "Traceback" not in words, f"a traceback: {words[words.index('Traceback') :][:3000]}"
 
     def _made(self) -> tuple[str, bytes]:
-        """A request that is wrong in a random way, on a random lane."""
+        """A random invalid request over a random protocol."""
         random = self._random
         kind = random.choice(("confused", "confused", "confused", "batch", "deep", "number", "bytes", "bytes"))
         if kind == "bytes":
@@ -96,7 +96,7 @@ class Attacker:
         return f"over {lane}", LANES[lane](body)
 
     def _exchange(self, request: bytes) -> bytes:
-        """Send bytes, end the client's side, and take what comes until the node ends its side."""
+        """Send bytes, close the client's side, and read until the node closes its side."""
         answer = b""
         with contextlib.suppress(OSError), self._target.connect() as line:
             line.settimeout(ANSWER_SECONDS_MAX)
@@ -108,7 +108,7 @@ class Attacker:
         return answer
 
     def _check(self, kind: str, request: str) -> None:
-        """See whether an ordinary client is answered."""
+        """Check that an ordinary client is answered."""
         self.counts[kind] += 1
         start = time.monotonic()
         try:
@@ -129,7 +129,7 @@ class Attacker:
 
 
 def read(path: Path) -> Any:
-    """A seed as a value; None where it is none."""
+    """A seed as a value; None for invalid JSON."""
     try:
         return json.loads(path.read_bytes())
     except ValueError:
@@ -137,7 +137,7 @@ def read(path: Path) -> Any:
 
 
 def is_remote(request: Any) -> bool:
-    """Whether a request is for everybody."""
+    """Whether a request needs no local rights."""
     return isinstance(request, dict) and not any(group in json.dumps(request) for group in LOCAL_GROUPS)
 
 

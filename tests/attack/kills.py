@@ -43,11 +43,11 @@ SNAPSHOT_OPTION = "--snapshot-every"
 
 
 class Lost(AssertionError):
-    """Something that was acknowledged is not there, or what is there is no chain."""
+    """An acknowledged block or transaction is missing, or the log is not a chain."""
 
 
 class Acknowledged(Struct):
-    """What clients of one folder know to be there: ids of blocks by number, and the blocks that transactions are in."""
+    """What clients know about one folder: ids of blocks by number, and the blocks of transactions."""
 
     ids: list[bytes]
     head: int = 0
@@ -55,7 +55,7 @@ class Acknowledged(Struct):
 
 
 def run(count: int, seed: int) -> dict[str, int]:
-    """Kill nodes so often."""
+    """Kill nodes `count` times."""
     kinds = [kind for kind in KINDS if kind != "snapshot" or supported(SNAPSHOT_OPTION)]
     place = Path(tempfile.mkdtemp(prefix="coind-kills-"))
     parts = [count // WORKERS + (worker < count % WORKERS) for worker in range(WORKERS)]
@@ -89,7 +89,7 @@ class Worker:
         self._renew()
 
     def run(self, kills: int) -> None:
-        """Kill so often; the last kill is followed by a start, too."""
+        """Kill `kills` times; each kill, also the last, is followed by a start."""
         try:
             self._run(kills)
         except Lost as error:
@@ -109,7 +109,7 @@ class Worker:
         self._checked_start("load").kill()
 
     def _renew(self) -> None:
-        """Begin a new folder, with a chain beside it that makes other branches."""
+        """Start a new folder, and a chain that makes other branches."""
         if self._folders:
             shutil.rmtree(self.data)
         self._folders += 1
@@ -145,7 +145,7 @@ class Worker:
             crowd.end()
 
     def _begin(self, node: Node) -> None:
-        """See to it that there are some blocks, and note what transactions refer to."""
+        """Ensure that there are some blocks, and record the reference block of transactions."""
         client = Client(node)
         if len(self.known.ids) < BLOCKS_MIN:
             self._make_blocks(client, BLOCKS_MIN)
@@ -153,7 +153,7 @@ class Worker:
         self._answers = 0
 
     def _wait_for_answers(self, count: int) -> None:
-        """Wait until clients have had so many answers, then a random moment."""
+        """Wait until clients have had `count` replies, then for a random time."""
         latest = time.monotonic() + ANSWERS_SECONDS_MAX
         while self._answers < count and time.monotonic() < latest:
             time.sleep(0.001)
@@ -170,7 +170,7 @@ class Worker:
     # -------------------------------------------------------------- what clients do
 
     def _make_blocks(self, client: Client, count: int) -> None:
-        """Make blocks by hand, which the answer acknowledges."""
+        """Generate blocks, which the reply acknowledges."""
         head = client.health()["head_block_number"]
         reply = client.call("debug_node_api.debug_generate_blocks", {"debug_key": DEV.witness_keys[0], "count": count})
         made = reply["result"]["blocks"]
@@ -203,7 +203,7 @@ class Worker:
         return state.wire.seal(trx)
 
     def _push_branch(self, client: Client, crowd: Crowd) -> None:
-        """Send the other branch; the answer to its first block above the head acknowledges the switch."""
+        """Send the other branch; the reply to its first block above the head acknowledges the switch."""
         wire, above = self.other.state.wire, len(self.known.ids)
         for place, block in enumerate(self.branch):
             start = time.monotonic()
@@ -272,7 +272,7 @@ class Worker:
         return node
 
     def _check_log(self, client: Client) -> None:
-        """Compare the log with what was acknowledged; what else is in it counts as acknowledged from now on."""
+        """Compare the log with the acknowledged blocks; its other blocks count as acknowledged from now on."""
         # In this order: a node that produces may be further when its log is read.
         shown = client.health()
         blocks = read_log(self.data / "block_log", self.other)
@@ -294,7 +294,7 @@ class Worker:
         self.counts["starts checked"] += 1
 
     def _accept_branch(self, ids: list[bytes]) -> None:
-        """A switch that was not answered may have happened, but only as a whole."""
+        """An unacknowledged switch can have happened, but only as a whole."""
         branch = [block.id for block in self.branch]
         first = self.branch[0].number if self.branch else 0
         if not branch or len(ids) <= len(self.known.ids) or ids[first - 1 :] != branch[: len(ids) - first + 1]:

@@ -47,7 +47,7 @@ ORDINARY, CROWDED = "127.0.0.1", "127.0.0.77"
 
 
 def run(count: int, seed: int) -> dict[str, int]:
-    """Attack for so many seconds."""
+    """Attack for `count` seconds."""
     options = ["--http2"] if supported("--http2") else []
     folder = tempfile.TemporaryDirectory(prefix="coind-lockout-")
     with folder as place, running(Path(place), "--data", Path(place) / "data", *options) as node:
@@ -66,7 +66,7 @@ def run(count: int, seed: int) -> dict[str, int]:
 
 
 class Watcher:
-    """An ordinary client who asks for /health again and again, over a new connection each time."""
+    """An ordinary client that requests /health repeatedly, each time over a new connection."""
 
     def __init__(self, node: Node) -> None:
         self.waits: dict[str, list[float]] = {ORDINARY: [], CROWDED: []}
@@ -116,7 +116,7 @@ class Watcher:
         return figures
 
     def _note_turns(self) -> None:
-        """Note the longest turn of the node's event loop."""
+        """Record the longest iteration of the node's event loop."""
         client = Client(self._node)
         shown = client.ask("GET", "/metrics")[1].decode()
         client.close()
@@ -171,7 +171,7 @@ def milliseconds(seconds: float) -> int:
 
 
 def attack(port: int, seed: str, only: str = "") -> None:
-    """Attack in every way, or in one, each in a thread of its own, until killed."""
+    """Attack in every way, or in one, each in its own thread, until killed."""
     random = Random(seed)
     stop = threading.Event()
     os.nice(NICE)
@@ -187,7 +187,7 @@ def attack(port: int, seed: str, only: str = "") -> None:
 
 
 def hold_for_ever(port: int, random: Random) -> None:
-    """Hold connections of every kind from changing addresses; those that the node has ended are opened again."""
+    """Hold connections of every kind from changing addresses, and reopen those that the node closes."""
     while True:
         lines = []
         for holder in HOLDING.values():
@@ -199,7 +199,7 @@ def hold_for_ever(port: int, random: Random) -> None:
 
 
 def edit_for_ever(port: int) -> None:
-    """Post a large text, and edit it in the way that takes longest: hunks that fit nearly, far from where they say."""
+    """Post a large text, and edit it with the most expensive patch: hunks that almost match, far from their position."""
     node = Node.__new__(Node)
     node.host, node.port = "127.0.0.1", port
     body = "".join(chr(97 + i * 7 % 26) for i in range(EDIT_SIZE))

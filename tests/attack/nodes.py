@@ -1,4 +1,4 @@
-"""Nodes in processes of their own, and plain clients of them, for the attacks. It knows no single attack."""
+"""Nodes in their own processes, and plain clients, for the attacks."""
 
 import http.client
 import json
@@ -23,11 +23,11 @@ ADDRESS = re.compile(r"http://([0-9.]+):(\d+)")
 
 
 class Gone(Exception):
-    """The node doesn't answer (any more)."""
+    """The node doesn't answer."""
 
 
 class Node:
-    """A node that has been started. Its output goes into files, so that nobody has to read it while it runs."""
+    """A started node. Its output goes into files, so that nobody has to read it while it runs."""
 
     def __init__(self, folder: Path, *arguments: str | Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -62,17 +62,17 @@ class Node:
         raise Gone(f"the node didn't start (status {self.process.poll()}): {self.words()}")
 
     def words(self) -> str:
-        """What it has written on stderr, the last of it."""
+        """The end of its stderr."""
         return self.errors.read_text("utf-8", "replace")[-2000:]
 
     def kill(self) -> None:
-        """End it as the system does, at once."""
+        """Kill it."""
         if self.is_running:
             self.process.kill()
         self.process.wait()
 
     def stop(self) -> int:
-        """End it in order; returns its status."""
+        """Stop it gracefully, and return its status."""
         if self.is_running:
             self.process.send_signal(signal.SIGINT)
         try:
@@ -88,7 +88,7 @@ class Node:
         return int(found[1])
 
     def processor_seconds(self) -> tuple[float, float]:
-        """How long it has run, and been ready to run while others had the processors: the fault of the machine, not of the node."""
+        """The seconds that it ran, and those that it waited for a processor."""
         ran, waited, _ = Path(f"/proc/{self.pid}/schedstat").read_text("ascii").split()
         return int(ran) / 1e9, int(waited) / 1e9
 
@@ -98,13 +98,12 @@ class Node:
 
 
 class Client:
-    """A client over one HTTP connection, which is kept; not for several threads at once. Raises Gone when nobody answers."""
+    """A client over one persistent HTTP connection, for one thread. Raises Gone if the node doesn't answer."""
 
     def __init__(self, node: Node, seconds: float = CALL_SECONDS_MAX) -> None:
         self._connection = http.client.HTTPConnection(node.host, node.port, timeout=seconds)
 
     def ask(self, verb: str, path: str, body: bytes | None = None) -> tuple[int, bytes]:
-        """Status and body of the answer to a request."""
         try:
             self._connection.request(verb, path, body)
             reply = self._connection.getresponse()
@@ -114,12 +113,12 @@ class Client:
             raise Gone(repr(error)) from None
 
     def call(self, method: str, params: Any) -> Any:
-        """The answer to a call, as an object."""
+        """The decoded reply to a call."""
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
         return json.loads(self.ask("POST", "/", body)[1])
 
     def health(self) -> dict[str, Any]:
-        """What /health shows."""
+        """The members of /health."""
         shown: dict[str, Any] = json.loads(self.ask("GET", "/health")[1])
         return shown
 
@@ -130,7 +129,7 @@ class Client:
 
 @contextmanager
 def running(folder: Path, *arguments: str | Path) -> Iterator[Node]:
-    """A node that answers, and is ended at the end."""
+    """Run a node."""
     node = Node(folder, *arguments)
     try:
         yield node.wait()
@@ -139,7 +138,7 @@ def running(folder: Path, *arguments: str | Path) -> Iterator[Node]:
 
 
 class Crowd:
-    """Threads that do something again and again until it is over; an unexpected error of one is raised at the end."""
+    """Threads that repeat some work until it is over; `end` raises an unexpected error of one."""
 
     def __init__(self) -> None:
         self.over = threading.Event()
@@ -162,7 +161,7 @@ class Crowd:
         self._threads[-1].start()
 
     def end(self) -> None:
-        """Wait for all, and raise what one has raised."""
+        """Wait for all threads, and raise the first error."""
         self.over.set()
         for thread in self._threads:
             thread.join()

@@ -48,7 +48,7 @@ def block_1() -> Chain:
 
 
 def at_block_1() -> Chain:
-    """The same chain every time, taken back to its first block: making a new one takes longer than all the rest."""
+    """The chain at its first block, reused because creating one takes longer than all the rest."""
     chain = block_1()
     chain.on_head_change.clear()
     while chain.state.props.head_block_number > 1:
@@ -59,7 +59,7 @@ def at_block_1() -> Chain:
 
 @cache
 def tree() -> Tree:
-    """The blocks that all runs take theirs from: with transactions and without."""
+    """The blocks of all runs, with and without transactions."""
     digests: dict[bytes, str] = {}
     branches: list[tuple[SignedBlock, ...]] = []
     for parting, missed, height in BRANCHES:
@@ -104,7 +104,7 @@ class Node:
 
 
 class Story:
-    """What a node's lives have promised: the heads that may be found after a kill, and after a loss of power, oldest first."""
+    """The promises of a node's lives: the heads allowed after a kill and after a power loss, oldest first."""
 
     def __init__(self, seed: int) -> None:
         self.dice = random.Random(seed)
@@ -134,7 +134,7 @@ class Story:
         self.start().folder.close()
 
     def start(self) -> Node:
-        """Start a node, and look whether it has what was promised."""
+        """Start a node, and check that it kept its promises."""
         node = Node(self.disk)
         assert node.head in self.after_kill, f"block {node.chain.state.props.head_block_number} is no head that could be left"
         assert state_digest(node.chain.state) == tree().digests[node.head]
@@ -142,7 +142,7 @@ class Story:
         self.after_kill, self.after_power = [node.head], [node.head]
 
         def begin(move: HeadChange) -> None:
-            """Note what may be found while a move is written: a switch is one step, and blocks are not."""
+            """Record the heads that are possible while a change is written: a switch is one step, single blocks are not."""
             ids = [node.head] if move.popped else [block.id for block in move.applied]
             self.after_kill += ids
             self.after_power += ids
@@ -168,7 +168,7 @@ class Story:
             self.counts["losses of power"] += 1
 
     def live(self, node: Node) -> None:
-        """Push blocks of branches, with syncs and a clean stop now and then, until the disk ends it."""
+        """Push blocks of branches, sometimes sync or stop gracefully, until the disk ends it."""
         branch = self.dice.choice(tree().branches)
         for _ in range(MOVES_MAX):
             if self.dice.random() < 0.15:
@@ -183,7 +183,7 @@ class Story:
                 return
 
     def sync(self, node: Node, branch: tuple[SignedBlock, ...]) -> None:
-        """Sync as the node does, in whose loop a block may be pushed meanwhile; what was there before is promised then."""
+        """Sync like the node, whose loop can push a block meanwhile; this promises the blocks from before the sync."""
         if self.dice.random() < 0.2:
 
             def push_meanwhile() -> None:
@@ -198,7 +198,7 @@ class Story:
         self.counts["syncs"] += 1
 
     def push(self, node: Node, branch: tuple[SignedBlock, ...], *, may_switch: bool = True) -> None:
-        """Push the next block of a branch, or pop one. A switch waits for the sync that runs, which in one thread would be for ever."""
+        """Push the next block of a branch, or pop one. A switch waits for a running sync, which would deadlock in one thread."""
         fresh = next((block for block in branch if block.id not in node.known), None)
         if may_switch and node.chain.state.props.head_block_number > 1 and self.dice.random() < 0.05:
             node.chain.pop_block()
@@ -207,7 +207,7 @@ class Story:
 
 
 def run(count: int, seed: int) -> dict[str, int]:
-    """Tell so many stories, from one seed on; returns what has happened in them. Raises AssertionError with the seed that failed."""
+    """Run `count` stories, from a seed on; returns the counts of events. Raises AssertionError with the failing seed."""
     counts: Counter[str] = Counter()
     for each in range(seed, seed + count):
         story = Story(each)

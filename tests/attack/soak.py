@@ -38,7 +38,7 @@ LOOK_SECONDS = 0.05
 
 
 class Sample(Struct, frozen=True):
-    """What was seen of the node at a moment."""
+    """A sample of the node's resources."""
 
     seconds: float
     memory_kb: int
@@ -49,7 +49,7 @@ class Sample(Struct, frozen=True):
 
 
 def run(count: int, seed: int) -> dict[str, int]:
-    """Load a node for so many seconds."""
+    """Load a node for `count` seconds."""
     random = Random(seed)
     folder = tempfile.TemporaryDirectory(prefix="coind-soak-")
     with folder as place, running(Path(place), "--data", Path(place) / "data", "--produce") as node:
@@ -93,7 +93,7 @@ class Users:
         time.sleep(PAUSE_SECONDS)
 
     def ask(self, client: Client) -> None:
-        """Ask what is asked of nodes."""
+        """Send ordinary queries."""
         request = self._random.choice(self._requests)
         client.ask("POST", "/", json.dumps(request).encode())
         self.counts["queries"] += 1
@@ -106,7 +106,7 @@ class Users:
         time.sleep(PAUSE_SECONDS)
 
     def attack(self, client: Client) -> None:
-        """Send something hostile over a connection of its own."""
+        """Send a hostile request over its own connection."""
         lane = self._random.choice(list(LANES.values()))
         request = self._random.choice([*ONE_SHOT.values(), lane(damaged(self._random, self._random.choice(self._requests)))])
         shoot(Target(self._node.port), request, LOOK_SECONDS)

@@ -51,7 +51,7 @@ Json = Any
 
 
 def run(count: int, seed: int) -> dict[str, int]:
-    """Attack for so many seconds, in each way for the same part of them."""
+    """Attack for `count` seconds, divided equally among the ways."""
     figures: dict[str, int] = {}
     for name in WAYS:
         folder = tempfile.TemporaryDirectory(prefix="coind-waste-")
@@ -88,7 +88,7 @@ def prepare(node: Node) -> None:
 
 
 def send(client: Client, operations: list[Json]) -> None:
-    """Have the node sign and take operations."""
+    """Let the node sign and broadcast operations."""
     reply = client.call("dev_api.broadcast_operations", {"operations": operations})
     assert "result" in reply, reply
 
@@ -132,7 +132,7 @@ def verifying() -> Json:
 
 
 def integers() -> Json:
-    """A batch that holds no call."""
+    """A batch without calls."""
     return [0] * 199_000
 
 
@@ -156,7 +156,7 @@ WAYS = (*REFUSED, ACCEPTED, BATCHES, BODIES)
 
 
 def body_of(client: Client, name: str) -> bytes:
-    """What is sent in one of the ways that are refused."""
+    """The requests of one refused way."""
     given = REFUSED[name][0]()
     if isinstance(given, list) and name != "integers":
         given = request("condenser_api.broadcast_transaction", [signed(client, given, "alice")])
@@ -164,7 +164,7 @@ def body_of(client: Client, name: str) -> bytes:
 
 
 def accepted(client: Client, account: str) -> Iterator[bytes]:
-    """Transactions of an account with nearly as many transfers as a call may have values for, each with another memo."""
+    """Transactions with nearly as many transfers as a call can have values, each with another memo."""
     for number in numbers():
         fields = {"from": account, "to": ORDINARY, "amount": "0.001 COIN", "memo": ""}
         transfers = [["transfer", fields | {"memo": f"{number}"}], *[["transfer", fields]] * (ACCEPTED_TRANSFERS - 1)]
@@ -190,7 +190,7 @@ def signed(client: Client, operations: list[Json], name: str) -> Json:
 
 
 class Seen:
-    """What an ordinary client has seen."""
+    """Measurements of an ordinary client."""
 
     def __init__(self) -> None:
         self.health: list[float] = []
@@ -200,7 +200,7 @@ class Seen:
 
 
 def attacked(node: Node, name: str, seconds: float) -> dict[str, int]:
-    """Attack in one way; returns the figures, or raises AssertionError where they are too large."""
+    """Attack in one way, and return the figures. Raises AssertionError if they are too large."""
     command = [sys.executable, "-m", "tests.attack.waste", str(node.port), name]
     attackers, begun = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE), time.monotonic()
     assert attackers.stdout is not None
@@ -310,7 +310,7 @@ def attack(port: int, name: str) -> None:
                 line.close()
 
     def hold_for_ever(number: int) -> None:
-        """Send a batch, or all of a body but its last byte, and wait for what comes."""
+        """Send a batch, or a body without its last byte, and wait for the reply."""
         body = b" " * (BODY_SIZE - 1) if name == BODIES else next(same)
         size = BODY_SIZE if name == BODIES else len(body)
         head = f"POST / HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 10.0.1.{number}\r\nConnection: close\r\nContent-Length: {size}\r\n\r\n"

@@ -140,7 +140,7 @@ def show(search: Search[Recipe] | Search[Call], begun: float) -> bool:
 
 
 async def run(world: World, arguments: argparse.Namespace) -> bool:
-    """Do what the arguments ask for; returns whether nothing took too long."""
+    """Run the requested searches; returns whether nothing took too long."""
     begun, fine = time.monotonic(), True
     given = (arguments.seed, arguments.minutes * 60, arguments.only, arguments.to, arguments.most)
     async with served(world):
@@ -156,7 +156,7 @@ async def run(world: World, arguments: argparse.Namespace) -> bool:
 
 
 def main() -> None:
-    """Run what the arguments ask for."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(prog="bin/test dearest", description="Searches for what takes a node longest.")
     parser.add_argument("what", nargs="*", choices=["operations", "methods", "blocks", []], help="all, if none is given")
     parser.add_argument("--minutes", type=float, default=1.0, help="for each of them")

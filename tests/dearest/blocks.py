@@ -1,4 +1,4 @@
-"""Blocks: of many rows of each kind that are due at once, and of as many transactions of each kind as a block of 2 MB holds."""
+"""Expensive blocks: with many due rows of each kind, and filled with transactions of each kind up to 2 MB."""
 
 import time
 from collections.abc import Callable
@@ -171,12 +171,12 @@ async def search_blocks(world: World, only: str, most: float = TOO_LONG) -> bool
 
 
 async def made(world: World) -> Cost:
-    """Return what it costs to make the next block as the producer does."""
+    """Return the cost of making the next block like the producer."""
     return await measured(world, lambda: world.processor.make_block(world.devchain.make_block))
 
 
 def fill(world: World, recipe: Recipe) -> int:
-    """Let as many transactions of a recipe wait as a block of the largest size holds; returns their bytes."""
+    """Push as many transactions of a recipe as the largest block holds, and return their bytes."""
     state = world.state
     state.set_props(maximum_block_size=COIN_SOFT_MAX_BLOCK_SIZE)
     state.witness_schedules.modify(

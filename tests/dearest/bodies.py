@@ -1,4 +1,4 @@
-"""Requests that are dear to read, as large as a client without local rights may send them."""
+"""Requests that are expensive to decode, as large as remote clients may send them."""
 
 from collections.abc import Iterator
 
@@ -16,7 +16,7 @@ def called(params: bytes, method: bytes = b"database_api.find_accounts") -> byte
 
 
 def bodies() -> Iterator[tuple[str, bytes]]:
-    """Yield them, by what is nasty about them."""
+    """Yield a description and the body of each."""
     wrap = b'{"accounts":%s}'
     lists = {
         "long numbers": b"[" + b"12345678901234567890," * (ROOM // 21) + b"1]",

@@ -1,4 +1,4 @@
-"""Calls: for each method arguments of the types that it declares, at their bounds and beyond, and about the rich rows of the chain."""
+"""Calls of each method with arguments of the declared types, at and beyond their bounds, and about the rich rows of the chain."""
 
 import enum
 import json
@@ -59,7 +59,7 @@ class Call(Struct, frozen=True):
 
 
 class Calls:
-    """Arguments for the methods that anybody may call, from a seed."""
+    """Random arguments for public methods."""
 
     def __init__(self, world: World, draw: Random) -> None:
         self.world, self.draw = world, draw
@@ -121,7 +121,7 @@ class Calls:
         return parameter.shown(self.world.state.wire)
 
     def argument(self, parameter: Parameter) -> Any:
-        """Return a value for a parameter; now and then one that it can't take."""
+        """Return a value for a parameter, sometimes an invalid one."""
         if self.draw.random() < ODD_CHANCE:
             return self.draw.choice(ODD)
         return self.of(parameter.annotation, parameter.name.rstrip("_"))

@@ -1,4 +1,4 @@
-"""What the fields of an operation hold, from one operation of a transaction to the next."""
+"""Field values of an operation that vary from one operation of a transaction to the next."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ class Counting(Struct, frozen=True):
     begin: Any
 
     def at(self, i: int) -> Any:
-        """Return the value of an operation by its place."""
+        """Return the value for the operation with an index."""
         return self.begin + i if isinstance(self.begin, int) else f"{self.begin}{i}"
 
 
@@ -27,10 +27,10 @@ class Part(Struct, frozen=True):
     genes: Given
 
     def operation(self, i: int) -> Operation:
-        """Return the operation at a place."""
+        """Return the operation with an index."""
         return self.cls(**{name: value_at(gene, i) for name, gene in self.genes.items()})
 
 
 def value_at(gene: Gene, i: int) -> Any:
-    """Return a gene's value at a place."""
+    """Return a gene's value at an index."""
     return gene[0].at(i) if isinstance(gene[0], Counting) else gene[i % len(gene)]

@@ -1,4 +1,4 @@
-"""Measures what one thing costs: its longest stretch in which nobody else has a turn, all of it, and its units of work."""
+"""Measures the cost of one piece of work: its longest uninterrupted stretch, its total, and its units of work."""
 
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -13,7 +13,7 @@ from tests.dearest.world import World
 
 
 class Cost(Struct, frozen=True):
-    """Milliseconds of the processor: the longest stretch, and all; the units of work, 0 where nobody counts them; what came of it."""
+    """Processor milliseconds of the longest stretch and in total, the units of work (0 if none are counted), and the outcome."""
 
     longest: float
     total: float
@@ -29,7 +29,7 @@ class Stretches(trio.abc.Instrument):
         self.longest = self.total = 0.0
 
     def before_task_step(self, task: trio.lowlevel.Task) -> None:
-        """A task goes on."""
+        """Called before a task continues."""
         self._begun = time.thread_time()
 
     def after_task_step(self, task: trio.lowlevel.Task) -> None:
@@ -47,7 +47,7 @@ def units_spent(world: World) -> int:
 
 
 async def measured(world: World, work: Callable[[], Awaitable[Any]]) -> Cost:
-    """Return what some work costs, done by a task of its own."""
+    """Return the cost of some work, run in its own task."""
     stretches = Stretches(trio.lowlevel.current_task())
     outcome: list[Any] = []
 
@@ -76,7 +76,7 @@ async def served(world: World) -> AsyncIterator[None]:
 
 
 async def asked(world: World, body: bytes) -> Cost:
-    """Return what a request costs of a client without local rights."""
+    """Return the cost of a request of a remote client."""
 
     async def ask() -> bytes:
         reply = await world.service.answer_in_turn(body)

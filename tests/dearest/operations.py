@@ -1,4 +1,4 @@
-"""Recipes of transactions: which operations, how often, with what in their fields; and how a recipe is changed."""
+"""Recipes of transactions: operations, their number and field values, and mutations of recipes."""
 
 import json
 from random import Random
@@ -55,7 +55,7 @@ CUSTOM_IDS = ("follow", "community", "notify", "rc", "other")
 
 
 class Recipe(Struct, frozen=True):
-    """A transaction: parts that take turns, at most so many bytes, so many signatures, and in which form it is sent."""
+    """A transaction: alternating operations, its maximum size, the number of signatures, and its JSON form."""
 
     parts: tuple[Part, ...]
     size: int = SIZE_MAX
@@ -63,7 +63,7 @@ class Recipe(Struct, frozen=True):
     is_legacy: bool = False
 
     def transaction(self, world: World) -> SignedTransaction:
-        """Return the signed transaction. Raises what packing raises for values that no bytes can hold."""
+        """Return the signed transaction. Raises the error of packing for invalid values."""
         made: list[Operation] = []
         pack, size, room = world.state.wire.codecs.packer(OPERATION), 0, self.size - 65 * self.signatures
         while len(made) < COUNT_MAX:
@@ -85,7 +85,7 @@ class Recipe(Struct, frozen=True):
 
 
 class Values:
-    """Values for fields that are nasty now and then, from a seed."""
+    """Random field values, some of them extreme."""
 
     def __init__(self, world: World, draw: Random) -> None:
         self.world, self.draw = world, draw
@@ -93,7 +93,7 @@ class Values:
         self.keys = tuple((key, 1) for key in sorted({KEY, *(public_key(secret) for secret in SECRETS[:MEMBERS])}))
 
     def gene(self, kind: Any, name: str) -> Gene:
-        """Return values that take turns, or one that counts on."""
+        """Return alternating values, or a counting one."""
         draw = self.draw
         if isinstance(kind, Int) and draw.random() < 0.3:
             return (Counting(draw.choice((0, 100_000))),)
@@ -121,7 +121,7 @@ class Values:
         return (letters * (draw.choice(LENGTHS) // len(letters) + 1))[: draw.choice(LENGTHS)]
 
     def tree(self) -> Any:
-        """What a custom operation or metadata may hold."""
+        """Random content for custom operations and metadata."""
         draw, pick = self.draw, self.name
         count = draw.choice(LISTS)
         star = {"account": pick(), "author": "star", "permlink": f"post-{draw.randrange(self.world.sizes.posts)}"}
@@ -141,7 +141,7 @@ class Values:
         return draw.choice((["follow", follow], ["reblog", star], several, some, community, deep, list(range(count))))
 
     def authority(self) -> Authority:
-        """One of one key, or of as many members as there may be."""
+        """An authority of one key, or of as many members as possible."""
         draw = self.draw
         count = draw.choice((0, 1, MEMBERS, MEMBERS + 1, 500))
         names = tuple((name, 1) for name in sorted(set(self.names[:count])))
@@ -244,7 +244,7 @@ def first_recipes(values: Values, cls: type[Operation]) -> list[Recipe]:
 
 
 def fits(recipe: Recipe, world: World) -> bytes | None:
-    """Return the body of a recipe, None when no bytes can hold its values."""
+    """Return the body of a recipe, None if its values can't be packed."""
     try:
         return recipe.body(world)
     except (ChainError, ValueError, OverflowError, KeyError, AttributeError, TypeError):

@@ -1,4 +1,4 @@
-"""The fields with which operations do most on the chain of the search, as far as somebody knew: where it begins."""
+"""The most expensive known field values of each operation, with which the search starts."""
 
 import json
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ ON_OFF, COUNT, FRESH, REPLIES = [True, False], Counting(0), Counting("new-"), Co
 
 
 def with_(**fields: Any) -> dict[str, Gene]:
-    """Genes: the members of a list take turns, anything else is always the same."""
+    """Genes: the members of a list alternate, other values are constant."""
     return {name: tuple(value) if isinstance(value, list) else (value,) for name, value in fields.items()}
 
 
@@ -150,7 +150,7 @@ def payments(world: World) -> Samples:
 
 
 def accounts(world: World) -> Samples:
-    """New accounts, and what changes them."""
+    """Creation and changes of accounts."""
     users, new = world.users, {"creator": world.voters[0], "new_account_name": FRESH}
     return {
         AccountCreate: [with_(fee=FEE, **new, **AUTHORITIES)],

@@ -1,4 +1,4 @@
-"""The search itself: the dearest of each kind are kept, changed and measured again, and what takes too long is written down."""
+"""The search: the most expensive inputs of each kind are kept, mutated and measured again, and slow ones are written to files."""
 
 import hashlib
 import json
@@ -21,7 +21,7 @@ Genome = TypeVar("Genome")
 
 
 class Found(Struct, Generic[Genome], order=False):
-    """Something that was measured; `worth` is what the search wants more of."""
+    """A measured input; `worth` is the value that the search maximizes."""
 
     kind: str
     genome: Genome
@@ -42,13 +42,13 @@ class Search(Generic[Genome]):
         self._written: dict[str, float] = {}
 
     def note_units(self, found: Found[Genome]) -> None:
-        """Take note of how long a unit takes."""
+        """Record the time per unit."""
         known = self.dearest_unit.get(found.kind)
         if known is None or each(found.cost) > each(known.cost):
             self.dearest_unit[found.kind] = found
 
     def keep(self, found: Found[Genome]) -> bool:
-        """Take note of something; returns whether it is the dearest of its kind."""
+        """Record an input; returns whether it is the most expensive of its kind."""
         self.count += 1
         self.note_units(found)
         of_kind = self.best.setdefault(found.kind, [])
@@ -61,7 +61,7 @@ class Search(Generic[Genome]):
         return of_kind[0] is found
 
     def write(self, found: Found[Genome]) -> None:
-        """Write an input down, and say so."""
+        """Write an input to a file, and print it."""
         name = f"{found.kind[:80]}-{hashlib.sha256(found.body).hexdigest()[:8]}.json".replace("/", "_")
         if self._folder is not None:
             self._folder.mkdir(parents=True, exist_ok=True)
@@ -74,7 +74,7 @@ class Search(Generic[Genome]):
 
 
 def line(found: Found[Any]) -> str:
-    """Return what something cost, as a line."""
+    """Return the cost of an input as a line."""
     cost = found.cost
     said = f"{cost.longest:7.1f} ms {cost.total:7.1f} in all {cost.units:6,} units {each(cost):5.1f} µs each {len(found.body):9,} bytes"
     return f"{said}  {found.kind[:70]:70} {outcome(cost)}"
@@ -86,7 +86,7 @@ def each(cost: Cost) -> float:
 
 
 def outcome(cost: Cost) -> str:
-    """Return what came of a request: the beginning of its refusal, or nothing."""
+    """Return the start of a refusal, or an empty text."""
     if b'"error"' not in cost.outcome[:2000]:
         return ""
     try:

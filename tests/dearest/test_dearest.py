@@ -1,4 +1,4 @@
-"""The search on a small chain: everything it tries is answered, what takes longest is kept, and units are counted."""
+"""The search on a small chain: every input is answered, the most expensive are kept, and units are counted."""
 
 from pathlib import Path
 from random import Random

@@ -71,7 +71,7 @@ FULL, SMALL = Sizes(), Sizes(users=50, posts=20, orders=20, deep=5, proposals=5,
 
 
 class World:
-    """The chain, the parts of a node around it, and the names of what is on it."""
+    """The chain, the parts of a node around it, and the names of its rows."""
 
     def __init__(self, sizes: Sizes = FULL) -> None:
         spec = load_spec("testnet")
@@ -105,12 +105,12 @@ class World:
         return [*self.users, *self.voters, *self.chained, *self.witnesses, *self.members, *self.named, *self.communities]
 
     def produce(self, when: int = 0) -> None:
-        """Make a block of what waits."""
+        """Make a block of pending transactions."""
         when = when or slot_time(self.state, 1)
         self.chain.generate_block(when, scheduled_witness(self.state, 1), self.producer, UNSIGNED)
 
     def apply(self, *operations: Operation) -> None:
-        """Apply operations as if they were part of the head block. What the rules allow now and then only is allowed at once."""
+        """Apply operations as part of the head block, without limits on their frequency."""
         for one in operations:
             for name in one.impacted():
                 row = self.state.accounts.by_name.get(name)
@@ -172,7 +172,7 @@ class World:
         self.state.account_metadata.insert(AccountMetadata(account=row.id, json_metadata="{}"))
 
     def _authorities(self) -> None:
-        """Accounts with so many members that looking for a signature takes longest: the last one is enough."""
+        """Accounts whose many members make the search for a signature slowest: only the last one matches."""
         rows, names = self.state.account_authorities, self.users
         for i, member in enumerate(self.members):
             many = Authority(MEMBERS, tuple((name, 1) for name in sorted((names * MEMBERS)[i : i + MEMBERS])), ())
@@ -259,6 +259,6 @@ class World:
         self.state.set_props(maximum_block_size=COIN_MIN_BLOCK_SIZE_LIMIT * 2)
 
     def _transfers(self, memo: str, count: int, lifetime: int = 60) -> None:
-        """Push a transaction of so many transfers."""
+        """Push a transaction with `count` transfers."""
         transfers = tuple(Transfer("owner", self.users[n % 9], Asset(1, COIN), f"{memo}{n}" if memo else "") for n in range(count))
         self.chain.push_transaction(self.transaction(transfers, (), lifetime), UNSIGNED)

@@ -1,4 +1,4 @@
-"""What the tests of pages share."""
+"""Fixtures for the tests of pages."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ from tests.helpers.wheels import Installed
 
 @pytest.fixture(scope="session")
 def warm(package: Installed) -> Iterator[Warm]:
-    """The installed coind, with what programs of pages import."""
+    """The installed coind with the imports of pages' programs."""
     started = Warm(package.python, ["coind.node.*", "coind.rpc.*", "coind.data", "coind.testing", "pandas"], environment())
     yield started
     started.end()

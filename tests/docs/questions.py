@@ -47,7 +47,6 @@ def answered(connection: object, question: Question) -> str:
 
 
 def section(question: Question, answer_text: str) -> str:
-    """Return the section of a question."""
     return (
         f"### {question.title}\n{question.answers} ([{question.name}.sql](questions/{question.name}.sql))\n"
         f"```sql\n{question.sql}\n```\n```text\n{answer_text}```\nNote: {question.note}\n"

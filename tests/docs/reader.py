@@ -26,7 +26,7 @@ SERVES = re.compile(r"(?:[A-Z_]+=\S+ )*coind (run|replay .*--serve)\b[^&|>]*$")
 
 @dataclass
 class Block:
-    """One fenced block with its place, and what the page says that it prints; None where the page says nothing."""
+    """A fenced block with its line, and its expected output; None if the page shows none."""
 
     page: str
     line: int
@@ -37,7 +37,7 @@ class Block:
 
     @property
     def is_terminal(self) -> bool:
-        """Whether its last command is a node that goes on."""
+        """Whether its last command starts a node."""
         last = logical_lines(self.text)[-1:] if self.language == "sh" else []
         return bool(last and SERVES.match(last[0].text))
 
@@ -58,7 +58,7 @@ class Stop:
 
 @dataclass
 class Line:
-    """A command with the lines that continue it, and what the page says that it prints; None where it says nothing."""
+    """A command with its continuation lines, and its expected output; None if the page shows none."""
 
     text: str
     seen: str | None = None
@@ -75,7 +75,7 @@ class _Open:
 
 
 def read_page(path: Path) -> list[Block | Stop]:
-    """Return the blocks and stops of a page in order. Raise ValueError, with the place, for what no harness could run."""
+    """Return the blocks and stops of a page in order. Raise ValueError with the line for blocks that can't be run."""
     steps: list[Block | Stop] = []
     opened: _Open | None = None
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
@@ -113,7 +113,7 @@ def _close(steps: list[Block | Stop], opened: _Open, page: str) -> None:
 
 
 def logical_lines(text: str) -> list[Line]:
-    """Return the commands of a block of sh, without empty lines: what ends with a backslash goes on in the next line."""
+    """Return the commands of a sh block, without empty lines; a backslash continues a line."""
     found: list[Line] = []
     parts: list[str] = []
     for line in text.splitlines():
@@ -129,7 +129,7 @@ def logical_lines(text: str) -> list[Line]:
 
 
 def agrees(seen: str, printed: str) -> bool:
-    """Whether what was printed is what the page shows; spaces at the ends of lines and empty lines around don't count."""
+    """Whether the output matches the page; trailing spaces and surrounding empty lines are ignored."""
     pattern = ""
     for line in seen.strip().splitlines():
         if line.strip() == "...":

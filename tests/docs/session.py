@@ -62,7 +62,7 @@ exec "{python}" -m pytest "$@"
 
 
 class PageError(AssertionError):
-    """A page says what isn't so."""
+    """A page is wrong."""
 
     def __init__(self, step: Block | Stop, problem: str, printed: str = "") -> None:
         shown = f"\n--- printed\n{printed}" if printed else ""
@@ -70,7 +70,7 @@ class PageError(AssertionError):
 
 
 class Ports:
-    """The free ports that stand for those of a page."""
+    """The free ports that replace those of a page."""
 
     def __init__(self) -> None:
         self._taken: dict[str, str] = {}
@@ -83,14 +83,14 @@ class Ports:
         return PORTS.sub(lambda found: self._taken.setdefault(found[0], str(free_port())), text)
 
     def put_back(self, text: str) -> str:
-        """Replace the free ports by those of the page."""
+        """Replace the free ports by the page's."""
         for port, free in self._taken.items():
             text = re.sub(rf"\b{free}\b", port, text)
         return text
 
 
 def free_port() -> int:
-    """A port that nobody listens on, and that the system gives to no connection of a client meanwhile."""
+    """A port that is free, and that the system assigns to no client connection."""
     while True:
         port = PORTS_FREE[0] + secrets.randbelow(PORTS_FREE[1] - PORTS_FREE[0])
         with socket.socket() as taken, contextlib.suppress(OSError):
@@ -99,7 +99,7 @@ def free_port() -> int:
 
 
 class Shell:
-    """A shell that runs blocks one after the other, and keeps variables and jobs in between."""
+    """A shell that runs blocks in order, and keeps variables and jobs."""
 
     def __init__(self, folder: Path, environment: dict[str, str]) -> None:
         self._process = subprocess.Popen(
@@ -114,7 +114,7 @@ class Shell:
         )
 
     def run(self, command: str, seconds: float = BLOCK_SECONDS_MAX) -> tuple[str, bool]:
-        """What the commands print, and whether every one of them has succeeded. Raise TimeoutError when they don't end."""
+        """The output of the commands, and whether all succeeded. Raise TimeoutError if they don't end."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         script = f"failed=; trap 'failed=1' ERR\n{command}\n{{ trap - ERR; printf '%s%s\\n' '{MARK}' \"$failed\"; }} 2>&1\n"
@@ -139,7 +139,7 @@ class Shell:
 
 
 class Terminal:
-    """A node in a terminal of its own: started, and answering."""
+    """A node in its own terminal: started, and answering."""
 
     def __init__(self, block: Block, command: str, port: int, folder: Path, environment: dict[str, str]) -> None:
         self.port = port
@@ -167,7 +167,7 @@ class Terminal:
             time.sleep(0.05)
 
     def printed(self) -> str:
-        """What it has printed so far, without its log."""
+        """Its output so far, without its log."""
         return self._output.read_text(encoding="utf-8", errors="replace")
 
     def end(self) -> int | None:
@@ -203,7 +203,7 @@ def end_group(process: subprocess.Popen[bytes]) -> None:
 
 
 class Reader:
-    """Somebody who follows a page, step by step."""
+    """A reader who follows a page step by step."""
 
     def __init__(self, folder: Path, warm: Warm) -> None:
         self.folder = folder
@@ -218,7 +218,7 @@ class Reader:
         self._terminals: list[Terminal] = []
 
     def follow(self, step: Block | Stop) -> None:
-        """Do what a step of the page says. Raise PageError when something else comes of it."""
+        """Do a step of the page. Raise PageError if the result differs."""
         if isinstance(step, Stop):
             if not self._terminals:
                 raise PageError(step, "there is no node to end")
@@ -289,7 +289,7 @@ class Reader:
             raise PageError(block, f"no end after {BLOCK_SECONDS_MAX} s", str(error)) from None
 
     def _compare(self, block: Block, seen: str, printed: str | Callable[[], str]) -> None:
-        """Compare what the page shows with what was printed; what a node prints may come a moment after its first answer."""
+        """Compare the output with the page's; a node's output can come shortly after its first answer."""
         until = time.monotonic() + PRINT_SECONDS_MAX
         while True:
             shown = self.ports.put_back(printed if isinstance(printed, str) else printed())
@@ -301,7 +301,7 @@ class Reader:
 
 
 def environment() -> dict[str, str]:
-    """That of somebody who has set nothing of coind or Python."""
+    """Environment variables without those of coind or Python."""
     variables = {name: value for name, value in os.environ.items() if not name.startswith(("COIND", "PYTHON"))}
     return variables | {"COLUMNS": "160", "NO_COLOR": "1", "LC_ALL": "C.UTF-8"}
 
@@ -321,7 +321,7 @@ def lay_out(folder: Path, port: int, warm: Warm) -> None:
 
 @contextlib.contextmanager
 def reader(folder: Path, warm: Warm) -> Iterator[Reader]:
-    """Somebody who follows a page in a fresh folder; whatever was started is ended at the end."""
+    """Follow a page in a fresh folder; started processes are ended afterwards."""
     following = Reader(folder, warm)
     try:
         yield following

@@ -1,4 +1,4 @@
-"""docs/anvil.md: what it says is here is here."""
+"""docs/anvil.md: the named methods, options and commands exist."""
 
 import re
 from collections.abc import Callable
@@ -21,7 +21,7 @@ HELP: dict[tuple[str, ...], str] = {}
 
 @pytest.fixture
 def help_of(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
-    """The help of a command of the program, on a wide terminal; told once."""
+    """The cached help of a command, on a wide terminal."""
     monkeypatch.setenv("COLUMNS", "200")
 
     def help_of(*command: str) -> str:

@@ -29,7 +29,7 @@ def test_commands_and_options_exist(path: Path) -> None:
 
 
 def exists(line: str) -> bool:
-    """Whether a command line names a command and options that there are; what comes after it in the shell is left out."""
+    """Whether a command line uses existing commands and options; the rest of the shell line is ignored."""
     words = shlex.split(re.split(r"\s(?:[|>&#]|2>)|;", line)[0].replace("...", ""))
     if words[0].startswith("-"):
         return words[0] in ("--version", "--help", "-V", "-h")

@@ -1,4 +1,4 @@
-"""What docs/deploy.md hands out: options and variables in it exist, nobody is root, and debug methods are open to the own machine only."""
+"""The files of docs/deploy.md: options and variables exist, nothing runs as root, and debug methods are local."""
 
 import re
 import shlex
@@ -76,7 +76,7 @@ def test_a_proxy_says_that_it_is_one(path: Path) -> None:
 
 @pytest.mark.parametrize("path", PROXIES, ids=lambda path: path.name)
 def test_a_proxy_keeps_the_metrics_to_itself(path: Path) -> None:
-    """The path may come encoded, as /%6Detrics: nginx decodes it by itself."""
+    """The path can be encoded, as /%6Detrics: nginx decodes it."""
     text = path.read_text("utf-8")
     is_haproxy = path.suffix == ".cfg"
     rule, way_in = (

@@ -1,4 +1,4 @@
-"""The code cells of the worked notebooks, run in order without Jupyter: they print what the notebook keeps."""
+"""The code cells of the notebooks, run in order without Jupyter, print the stored outputs."""
 
 import importlib.util
 from pathlib import Path

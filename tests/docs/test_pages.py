@@ -1,4 +1,4 @@
-"""The pages for users, each followed from its first command to its last as it stands there."""
+"""The user pages, each followed from the first command to the last."""
 
 import re
 from pathlib import Path

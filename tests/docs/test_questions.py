@@ -1,4 +1,4 @@
-"""docs/questions.md shows the questions of docs/questions, and what the workload answers."""
+"""docs/questions.md shows the queries of docs/questions, and their results on the workload."""
 
 from tests.docs.questions import PAGE, made
 

@@ -1,4 +1,4 @@
-"""The harness of the pages finds what a page says wrongly."""
+"""The harness of the pages finds mistakes of a page."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The command of the README that no code block holds."""
+"""The command of the README that is in no code block."""
 
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""How the site of the docs is made from its pages; `bin/test site` looks at the site itself."""
+"""How the documentation site is built; `bin/test site` checks the site itself."""
 
 import tomllib
 from collections.abc import Iterator
@@ -79,7 +79,7 @@ def test_links_are_mended(tmp_path: Path) -> None:
 
 
 def lay_out(root: Path, files: dict[str, str]) -> None:
-    """Write files below a folder, with the pages that stand around docs/."""
+    """Write files into a folder, with the pages next to docs/."""
     for name, text in {**dict.fromkeys(staging.AROUND, "# x\n"), **files}.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)

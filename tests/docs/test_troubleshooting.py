@@ -1,4 +1,4 @@
-"""docs/troubleshooting.md: its messages are those of the program, and come out when one does the wrong thing."""
+"""docs/troubleshooting.md: its messages exist in the program, and the described mistakes cause them."""
 
 import re
 from pathlib import Path
@@ -34,7 +34,7 @@ WRONG = {
 
 
 def sources() -> str:
-    """The texts of the program, with strings that go on in the next line put together."""
+    """The texts of the program, with adjacent string literals joined."""
     files = [*(path for part in ("node", "state", "rpc", "bin") for path in (ROOT / part).rglob("*.py")), ROOT / "bin" / "ensure_venv.sh"]
     text = "\n".join(path.read_text(encoding="utf-8") for path in files)
     return re.sub(r'"\n\s*f?"', "", text)

@@ -64,7 +64,7 @@ def illustrate(browser: str, place: Path, names: list[str]) -> int:
 
 
 def tried_modules() -> str:
-    """Run the tests of modules that need no browser, in Node.js where it is there; return the line that tells how they ended."""
+    """Run the tests of modules in Node.js if available, and return the line of the result."""
     node = shutil.which("node")
     if node is None:
         return f"skip {MODULES}: Node.js can't be found"

@@ -1,6 +1,4 @@
-"""A page of the explorer in a browser, and what may not happen there: errors in the console, requests to anywhere else, pages that scroll
-sideways, faults that axe-core finds.
-"""
+"""A page of the explorer in a browser, and its faults: console errors, foreign requests, sideways scrolling, findings of axe-core."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,14 +15,14 @@ LEFT = "net::ERR_ABORTED"
 
 
 class Faults(Exception):
-    """Something happened that may not; each of `lines` says what."""
+    """Faults of a page, one in each of `lines`."""
 
     def __init__(self, lines: list[str]) -> None:
         super().__init__("; ".join(lines))
 
 
 class View:
-    """A page of the explorer at an address of a node, and what was noticed while it was open."""
+    """A page of the explorer at a node's address, with its faults."""
 
     def __init__(self, page: Page, url: str) -> None:
         self.page, self.url = page, url
@@ -55,7 +53,7 @@ class View:
             self.faults.append(f"request failed: {request.url} {request.failure}")
 
     def open(self, path: str) -> None:
-        """Go to an address of the explorer, and wait until it shows what it is about."""
+        """Go to an address of the explorer, and wait until the page is shown."""
         self.page.goto(self.url + path)
         self.settle()
 
@@ -89,7 +87,7 @@ class View:
         self.page.screenshot(path=place, full_page=True)
 
     def demand(self, *more: str) -> None:
-        """Raise Faults for what was noticed, and for more."""
+        """Raise Faults for recorded faults, and for more."""
         lines, self.faults = [*self.faults, *more], []
         if lines:
             raise Faults(lines)
@@ -97,7 +95,7 @@ class View:
 
 @contextmanager
 def viewing(browser: Browser, url: str, *, width: int = 1280, theme: str = "light") -> Iterator[View]:
-    """A view with a window of its own, for as long as the context lasts."""
+    """Open a view in its own window."""
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme, reduced_motion="reduce")
     try:
         yield View(context.new_page(), url)

@@ -1,4 +1,4 @@
-"""Makes the pictures that stand in the documentation, of a chain with ordinary contents: `bin/test explorer --docs [DIR] [NAME]...`."""
+"""Makes the pictures of the documentation, on a chain with ordinary contents: `bin/test explorer --docs [DIR] [NAME]...`."""
 
 import argparse
 import sys

@@ -49,7 +49,7 @@ def main() -> int:
 
 
 class Session:
-    """Makes checks and tells how they ended."""
+    """Runs checks and prints their results."""
 
     def __init__(self, names: list[str]) -> None:
         self._names = tuple(names)

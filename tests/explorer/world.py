@@ -30,7 +30,7 @@ Op = list[Any]
 
 
 class Refused(Exception):
-    """The node answered with an error, which is `error`."""
+    """An error reply of the node, in `error`."""
 
     def __init__(self, error: dict[str, Any]) -> None:
         super().__init__(error["message"])
@@ -53,7 +53,7 @@ class Node:
         return answer["result"]
 
     def send(self, *operations: Op) -> str:
-        """Broadcast a transaction, signed with what the node knows; return its id."""
+        """Broadcast a transaction, signed with the node's keys; returns its id."""
         sent: str = self.call("dev_api.broadcast_operations", {"operations": list(operations)})["id"]
         return sent
 
@@ -62,11 +62,11 @@ class Node:
         self.call("dev_api.mine", {"count": count})
 
     def advance(self, seconds: int) -> None:
-        """Let time leap."""
+        """Move time forward."""
         self.call("dev_api.advance_time", {"seconds": seconds})
 
     def time_after(self, seconds: int) -> str:
-        """A time of the chain that is so many seconds ahead, as operations hold it."""
+        """A future time of the chain, as operations hold it."""
         from datetime import datetime, timedelta
 
         now = datetime.fromisoformat(self.call("dev_api.get_info")["time"])
@@ -198,7 +198,7 @@ def make_market(node: Node) -> None:
 
 
 def order(node: Node, owner: str, number: int, offered: str, wanted: str) -> Op:
-    """An order that stands for some days."""
+    """An order that expires in 20 days."""
     fields = {"owner": owner, "orderid": number, "amount_to_sell": offered, "min_to_receive": wanted}
     return ["limit_order_create", {**fields, "fill_or_kill": False, "expiration": node.time_after(20 * DAY)}]
 
@@ -280,7 +280,7 @@ def make_social(node: Node) -> None:
 
 
 def make_token(node: Node) -> None:
-    """A token of its own, which is not set up yet."""
+    """A token that is not set up yet."""
     symbol = node.call("database_api.get_nai_pool")["nai_pool"][0]  # without decimals: what is read from the wire has none
     fee = node.call("database_api.get_dynamic_global_properties")["smt_creation_fee"]
     value = {"control_account": "alice", "symbol": symbol, "smt_creation_fee": fee, "precision": 0, "extensions": []}
@@ -303,7 +303,7 @@ def make_unpaid(node: Node) -> None:
 
 
 def make_open(node: Node) -> None:
-    """What waits for its day: withdrawals from savings, a conversion, an escrow, and a power-down that has just begun."""
+    """Pending items: withdrawals from savings, a conversion, an escrow, and a new power-down."""
     node.send(["transfer_from_savings", {"from": "alice", "request_id": 2, "to": "dave", "amount": "6.000 COIN", "memo": "soon"}])
     node.send(["convert", {"owner": "alice", "requestid": 2, "amount": "12.345 SBD"}])
     node.send(["withdraw_vesting", {"account": "dave", "vesting_shares": "130.000000 VESTS"}])
@@ -346,7 +346,7 @@ def make_attacks(node: Node) -> None:
 
 
 def attacks() -> list[str]:
-    """The attack strings, as a chain takes them."""
+    """The attack strings that a chain accepts."""
     if not ATTACKS.exists():
         return ["<script>alert(1)</script>", "[x](javascript:alert(1))"]
     found = json.loads(ATTACKS.read_text())
@@ -357,7 +357,7 @@ def attacks() -> list[str]:
 
 
 def cut(text: str, size: int) -> str:
-    """The beginning of a text that takes at most so many bytes."""
+    """The start of a text, at most `size` bytes."""
     return text.encode()[:size].decode(errors="ignore")
 
 
@@ -383,7 +383,7 @@ def make_refusals(node: Node) -> None:
 
 
 def switch(node: Node, other: Node) -> None:
-    """Have a node switch to the branch of another, which began with the same blocks: both have made some since."""
+    """Make a node switch to the branch of another, after their common first blocks."""
     blocks = []
     head = other.call("explorer_api.get_overview")["head_block_number"]
     for number in range(1, head + 1):
@@ -396,7 +396,7 @@ def switch(node: Node, other: Node) -> None:
 
 
 def push(node: Node, block: dict[str, Any]) -> None:
-    """Give a node a block; its clock may be some seconds behind that of the node that made it, which it waits for."""
+    """Push a block to a node, whose clock can be some seconds behind the maker's."""
     for _ in range(CLOCK_SECONDS_MAX):
         try:
             node.call("condenser_api.broadcast_block", [block])

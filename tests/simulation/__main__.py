@@ -19,7 +19,7 @@ SECONDS_BETWEEN_LINES = 10.0
 
 
 def main() -> int:
-    """Run what the arguments ask for."""
+    """Run the command line."""
     arguments = parsed()
     if arguments.minutes is None:
         return report([run_seed((arguments.seed, arguments.only))], arguments.only)
@@ -69,7 +69,7 @@ def all_results(arguments: argparse.Namespace) -> Iterator[Result]:
 
 
 def report(results: list[Result], only: str) -> int:
-    """Print what was seen, and the failed seeds; returns the status of the process."""
+    """Print the totals and the failed seeds, and return the exit status."""
     total = Figures()
     for result in results:
         total.add(result.figures)
@@ -88,7 +88,7 @@ def report(results: list[Result], only: str) -> int:
 
 
 def failure_line(result: Result, only: str) -> str:
-    """Return what failed, and the line that repeats it."""
+    """Return the failure, and the line that repeats it."""
     return f"FAILED: {result.failure}\n  bin/test simulate --seed {result.seed}" + (f" --only {only}" if only else "")
 
 

@@ -1,5 +1,5 @@
-"""Clients of a simulated world: they sign and send transactions, read, and send what is no request, and note what they were answered.
-They know the node only through its network.
+"""Clients of a simulated world: they sign and send transactions, read, and send invalid requests, and record the replies. They use the node
+only through its network.
 """
 
 import random
@@ -34,7 +34,7 @@ NO_REQUESTS = (b"", b"{", b"[]", b"null", b'{"jsonrpc":"2.0"}', b'{"jsonrpc":"2.
 
 
 class Refusal(Exception):
-    """The error of an answer."""
+    """An error reply."""
 
 
 class Client:
@@ -92,13 +92,13 @@ class Client:
     # -------------------------------------------------------------- what it does
 
     async def transact(self) -> None:
-        """Sign a transaction, send it, and note the answer."""
+        """Sign and send a transaction, and record the reply."""
         head = await self.call("condenser_api.get_dynamic_global_properties", [], Manner(delay=0.05))
         kind, operation, role = self._operation()
         await self.send(self.signed(head, operation, role), kind)
 
     async def send(self, trx: SignedTransaction, kind: str) -> Sent:
-        """Send a transaction by one of the methods, and note what is answered."""
+        """Send a transaction by one of the methods, and record the reply."""
         method = self._draw.choice(SEND)
         shown = WIRE.transaction_to_json(trx, legacy=method.startswith("condenser_api"))
         sent = self._ledger.send(trx, kind, trio.current_time())
@@ -120,7 +120,7 @@ class Client:
         return sent
 
     async def read(self) -> None:
-        """Ask something that changes nothing; a batch now and then, or the page."""
+        """Send a read-only request, sometimes a batch, or a request for a page."""
         draw = self._draw
         if draw.random() < 0.1:
             reply = await self._network.request(b"", self.manner(), method="GET", path="/health")
@@ -135,7 +135,7 @@ class Client:
                 demand(INTERNAL not in str(error), f"a query ends in {error}")
 
     async def disturb(self) -> None:
-        """Send what is no request, or a request with damage."""
+        """Send an invalid or damaged request."""
         draw = self._draw
         body = draw.choice(NO_REQUESTS)
         if draw.random() < 0.7:
@@ -148,7 +148,7 @@ class Client:
     # -------------------------------------------------------------- what it says
 
     def signed(self, head: Any, operation: list[Any], role: str, signer: str = "") -> SignedTransaction:
-        """Return a signed transaction of one operation, by what a node has said of its head."""
+        """Return a signed transaction of one operation, based on the node's reply about its head."""
         name = signer or operation[1].get("from") or operation[1].get("voter") or operation[1].get("author")
         name = name or operation[1]["required_posting_auths"][0]
         fields = {
@@ -220,7 +220,7 @@ class Client:
 
 
 def result_of(answer: Any) -> Any:
-    """Return the result in an answer; raises Refusal for an error."""
+    """Return the result of a reply; raises Refusal for an error."""
     if "error" in answer:
         error = answer["error"]
         demand(INTERNAL not in str(error.get("data")), f"an internal error: {error}")
@@ -229,7 +229,7 @@ def result_of(answer: Any) -> Any:
 
 
 def check(reply: Reply) -> None:
-    """Demand that an answer, to whatever it is, is one."""
+    """Demand that a reply to any request is valid."""
     demand(reply.status in (OK, OVERLOADED, TOO_SLOW), f"an answer has the status {reply.status}")
     if reply.status == OK:
         answers = msgspec.json.decode(reply.body)

@@ -36,11 +36,11 @@ class Clockwork:
         return self._start + self._leapt + round(self.mock.current_time() * 1000)
 
     def steady(self) -> int:
-        """Return a time in milliseconds that doesn't leap."""
+        """Return a steady time in milliseconds."""
         return round(self.mock.current_time() * 1000)
 
     def stopwatch(self) -> float:
-        """Return a monotonic time in seconds; each look takes as long as the world is slow."""
+        """Return a monotonic time in seconds; in a slow world each reading takes time."""
         self._looked += self.seconds_per_look
         return self._looked
 
@@ -104,7 +104,7 @@ class Signals:
 
     @contextmanager
     def receiver(self, *_numbers: int) -> Iterator[trio.MemoryReceiveChannel[int]]:
-        """Take the place of `trio.open_signal_receiver`."""
+        """Replaces `trio.open_signal_receiver`."""
         self._to_node, received = trio.open_memory_channel[int](SIGNALS_MAX)
         yield received
 
@@ -115,5 +115,5 @@ class Signals:
 
 
 def dice(seed: int, name: str) -> random.Random:
-    """Return the generator of one part of a world: what one part draws doesn't change what the others get."""
+    """Return the generator of one part of a world, independent of other parts."""
     return random.Random(f"{seed} {name}")

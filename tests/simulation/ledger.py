@@ -1,6 +1,4 @@
-"""What the world outside knows of the node: the main branch as it was seen to move, what clients have sent, and what they were answered.
-The checks of a run compare the node with it.
-"""
+"""The outside view of the node: changes of the main branch, sent transactions, and replies. The checks of a run compare the node with it."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Collection
@@ -37,7 +35,7 @@ class Seen(Struct, frozen=True):
 
 
 class Sent(Struct):
-    """A transaction that a client has sent at `sent_at`, with the life of the node and the time `at` which it was answered."""
+    """A sent transaction, with its time `sent_at`, the node's life, and the time `at` of the reply."""
 
     trx: SignedTransaction
     kind: str
@@ -94,7 +92,7 @@ class Branch:
             self.where[trx.id] = block.number
 
     def is_too_late(self, since: float, expiration: int) -> bool:
-        """Return whether the node has made no block since a time which a transaction could have been in: it had expired before."""
+        """Return whether the node has made no block in which a transaction could have been before it expired."""
         first = bisect_right(self.seen, since, key=lambda seen: seen.at)
         own = [seen.block for seen in self.seen[first:] if seen.block.id not in self._rivals]
         return all(block.timestamp > expiration for block in own)
@@ -126,7 +124,7 @@ class Branch:
 
 
 class Counts(Struct):
-    """What became of the transactions that clients have sent. `lost` were pending, or without an answer, when the node ended."""
+    """Outcomes of transactions. `lost` were pending or unanswered when the node ended."""
 
     sent: int = 0
     applied: int = 0
@@ -149,13 +147,13 @@ class Ledger:
         self._settled = Counts()
 
     def send(self, trx: SignedTransaction, kind: str, now: float) -> Sent:
-        """Note a transaction that is about to be sent; its answer is filled in later."""
+        """Record a transaction before it is sent; its reply is added later."""
         sent = Sent(trx, kind, sent_at=now)
         self.open.append(sent)
         return sent
 
     def check(self, branch: Branch, pending: Collection[bytes], head_time: int, irreversible: int, life: int) -> None:
-        """Demand that each transaction is where its answer says, and that none is missing: they are counted by where they are."""
+        """Demand that each transaction is where its reply says; returns their number by place."""
         total = Counts()
         left = []
         for sent in self.open:
@@ -174,7 +172,7 @@ class Ledger:
 
 
 def fate_of(sent: Sent, branch: Branch, pending: Collection[bytes], head_time: int, irreversible: int, life: int) -> tuple[str, bool]:
-    """Return what became of a transaction, and whether that can't change any more. Raises Broken where it contradicts its answer."""
+    """Return the outcome of a transaction, and whether it is final. Raises Broken if it contradicts the reply."""
     number = branch.where.get(sent.trx.id)
     is_pending = sent.trx.id in pending
     is_over = sent.trx.expiration <= head_time
@@ -201,8 +199,8 @@ def fate_of(sent: Sent, branch: Branch, pending: Collection[bytes], head_time: i
 
 
 def may_be_dropped(sent: Sent, branch: Branch) -> bool:
-    """Return whether a pending transaction may have become invalid: when a switch has undone its reference block, or has changed what other
-    transactions, which it builds upon, have left.
+    """Return whether a switch can have made a pending transaction invalid, by undoing its reference block or transactions that it depends
+    on.
     """
     since = max(sent.sent_at, sent.seen_at)
     if branch.switched_at < since:
@@ -211,7 +209,7 @@ def may_be_dropped(sent: Sent, branch: Branch) -> bool:
 
 
 class Figures(Struct):
-    """What a run has seen, added up over runs."""
+    """Totals over runs."""
 
     minutes: float = 0.0
     processor_seconds: float = 0.0

@@ -1,6 +1,4 @@
-"""The network between clients and the node: requests as ASGI events, which arrive in parts, late, half, or are left before the answer.
-It must not know what is asked.
-"""
+"""The network between clients and the node: requests as ASGI events, which arrive in parts, late, incomplete, or are cancelled."""
 
 import random
 from collections.abc import Awaitable, Callable
@@ -41,16 +39,15 @@ class Manner(Struct, frozen=True):
 
 
 class Reply(Struct, frozen=True):
-    """An HTTP answer."""
+    """An HTTP reply."""
 
     status: int
     body: bytes
 
 
 class Network:
-    """Connects clients with the node that runs at the moment, if one does.
-
-    `on_up` is called when a node begins to answer, and `on_error` with what its app raises.
+    """Connects clients with the running node, if any. `on_up` is called when a node starts to answer, and `on_error` with errors of its
+    app.
     """
 
     def __init__(self, draw: random.Random, on_up: Callable[[], None], on_error: Callable[[Exception], None]) -> None:
@@ -76,7 +73,7 @@ class Network:
         task_status: trio.TaskStatus[list[str]],
         **_options: Any,
     ) -> None:
-        """Take the place of `rpc.http.asgi_app.serve` in a node. Requests run in its nursery, so that they die with the node."""
+        """Replaces `rpc.http.asgi_app.serve` in a node. Requests run in its nursery, so that they end with the node."""
         async with trio.open_nursery() as nursery:
             self.limiter = guests or ConnectionLimiter(bounds or limits_for())
             self.asgi_app, self._nursery = AsgiApp(service, pages, self.limiter, access or AccessPolicy(host)), nursery
@@ -92,7 +89,7 @@ class Network:
             nursery.cancel_scope.cancel()
 
     async def request(self, body: bytes, manner: Manner, *, method: str = "POST", path: str = "/") -> Reply:
-        """Send a request and return the answer; raises Unreachable without one."""
+        """Send a request and return the reply; raises Unreachable if there is none."""
         await trio.sleep(manner.delay * self._draw.random())
         if self.asgi_app is None or self._nursery is None:
             raise Unreachable
@@ -144,13 +141,13 @@ class Network:
             exchange.over.set()
 
     def _parts(self, body: bytes, manner: Manner) -> list[bytes]:
-        """Cut a body at random places; of a half request the last part is missing."""
+        """Cut a body at random positions; an incomplete request lacks the last part."""
         places = sorted(self._draw.randrange(len(body) + 1) for _ in range(manner.parts - 1 + manner.is_half))
         return [body[start:end] for start, end in zip([0, *places], [*places, len(body)], strict=True)]
 
 
 class Exchange:
-    """One request and its answer, as the two ASGI callables."""
+    """One request and its reply, as the two ASGI callables."""
 
     def __init__(self, parts: list[bytes], manner: Manner) -> None:
         self.over, self.disconnected = trio.Event(), trio.Event()
@@ -173,7 +170,7 @@ class Exchange:
         return {"type": "http.request", "body": part, "more_body": bool(self._parts) or self._manner.is_half}
 
     async def send(self, event: dict[str, Any]) -> None:
-        """Take a part of the answer, as slowly as the client reads."""
+        """Receive a part of the reply, as slowly as the client reads."""
         if self._manner.reading:
             with trio.move_on_after(self._manner.reading):
                 await self.disconnected.wait()

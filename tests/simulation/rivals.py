@@ -20,7 +20,7 @@ DAMAGES = ("unsigned", "stranger", "witness", "merkle", "time", "transaction")
 
 
 def made_block(parent: SignedBlock, when: int, transactions: tuple[SignedTransaction, ...] = (), **changed: Any) -> SignedBlock:
-    """Return a block on a parent; `changed`: fields that are set before it is signed, and `secret`, which signs it (None: nobody)."""
+    """Return a block on a parent; `changed` are fields set before it is signed by `secret` (None: unsigned)."""
     secret = changed.pop("secret", SECRET)
     block = SignedBlock(previous=parent.id, timestamp=when, witness=WITNESS, transactions=transactions)
     block.transaction_merkle_root = merkle_root(transactions)
@@ -45,7 +45,7 @@ def made_branch(parent: SignedBlock, count: int, transactions: tuple[SignedTrans
 def damaged_branch(
     blocks: list[SignedBlock], parent: SignedBlock, bad: SignedTransaction, draw: random.Random
 ) -> tuple[list[SignedBlock], int, str]:
-    """Return a branch like this one with one block that no node may take, the place of it, and what is wrong with it."""
+    """Return a copy of a branch with one invalid block, its index, and its fault."""
     place, damage = draw.randrange(len(blocks)), draw.choice(DAMAGES)
     before = blocks[place - 1] if place else parent
     when, transactions = blocks[place].timestamp, blocks[place].transactions

@@ -1,5 +1,5 @@
-"""What happens in a simulated world: stretches of quiet and of work, faults, and the ends of the node. Each scene leaves a node that
-runs, and says what may be expected of it.
+"""Scenes of a simulated world: quiet, work, faults, and ends of the node. Each scene leaves a running node, and states what can be expected
+of it.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -50,7 +50,7 @@ async def check_often(world: World) -> None:
 
 
 async def quiet(world: World) -> None:
-    """Leave the node alone for some minutes."""
+    """Leave the node alone for hours, with an occasional transaction or query."""
     await trio.sleep(world.draw.uniform(2, 10) * 60)
 
 
@@ -87,7 +87,7 @@ async def flood(world: World) -> None:
 
 
 async def ignoring(work: Callable[[], Awaitable[object]]) -> None:
-    """Do what a client does; that no answer comes, or a refusal, is as good as any answer."""
+    """Run a client's action; missing replies and refusals are fine."""
     try:
         await work()
     except (Unreachable, Refusal):
@@ -104,7 +104,7 @@ async def pause(world: World) -> None:
 
 
 async def leap(world: World) -> None:
-    """Set the machine's clock forward, or back by a little. The chain's clock never goes back behind the blocks that it has made."""
+    """Set the machine's clock forward, or slightly back. The chain's clock never goes back behind its blocks."""
     async with clients(world):
         seconds = world.draw.choice((-3600, -30, -5, -1, 1, 2, 5, 100, 3600, 86_400))
         world.disturb(2 * COIN_BLOCK_INTERVAL)
@@ -113,7 +113,7 @@ async def leap(world: World) -> None:
 
 
 async def slow(world: World) -> None:
-    """Let the disk take long for a sync, and the machine for everything else."""
+    """Make syncs of the disk and all other work slow."""
     world.delay = world.draw.choice((0.1, 1.0, 8.0))
     world.delay_max = max(world.delay_max, world.delay)
     world.clockwork.seconds_per_look = world.draw.choice((0.0, 0.0001, 0.05))
@@ -131,7 +131,7 @@ async def fork(world: World) -> None:
 
 
 async def bad_fork(world: World) -> None:
-    """Send a branch with one block that no node may take."""
+    """Send a branch with one invalid block."""
     async with clients(world):
         await trio.sleep(world.draw.uniform(1, 10))
         await send_branch(world, is_good=False)
@@ -166,7 +166,7 @@ async def send_loser(world: World) -> None:
 
 
 async def send_branch(world: World, *, is_good: bool) -> None:
-    """Make a branch from what is the main one now and send it, block by block; the last one may make the node switch."""
+    """Make a branch from the main one and send it block by block; the last block can cause a switch."""
     life = world.life
     if life is None or not life.branch.seen:
         return
@@ -197,7 +197,7 @@ async def send_branch(world: World, *, is_good: bool) -> None:
 
 
 async def send(world: World, branch: list[SignedBlock]) -> bool:
-    """Send blocks to the node; returns False when it has ended before all were answered."""
+    """Send blocks to the node; returns False if it ended before all replies."""
     for block in branch:
         try:
             shown = WIRE.block_to_json(block, legacy=True)
@@ -214,7 +214,7 @@ async def send(world: World, branch: list[SignedBlock]) -> bool:
 
 
 async def stop(world: World) -> None:
-    """Stop the node in order, with clients at work, and start it again."""
+    """Stop the node gracefully, with active clients, and start it again."""
     await end_while_busy(world, "stopped")
 
 
@@ -229,7 +229,7 @@ async def cut(world: World) -> None:
 
 
 async def die(world: World) -> None:
-    """Kill the process, or cut the power, in the middle of a write, a sync, or a change of a name; perhaps of those of a switch."""
+    """Kill the process or cut the power within a write, a sync, or a rename, perhaps of a fork switch."""
     async with clients(world):
         assert world.life is not None
         if world.draw.random() < 0.4:
@@ -244,7 +244,7 @@ async def die(world: World) -> None:
 
 
 async def die_at_end(world: World) -> None:
-    """Stop the node in order, and kill the process or cut the power while it ends, in the middle of saving a snapshot perhaps."""
+    """Stop the node gracefully, and kill the process or cut the power meanwhile, perhaps while it saves a snapshot."""
     async with clients(world):
         assert world.life is not None
         await trio.sleep(world.draw.uniform(1, 20))
@@ -255,7 +255,7 @@ async def die_at_end(world: World) -> None:
 
 
 async def fail(world: World) -> None:
-    """Let the disk refuse every change from some operation on: the node ends in order."""
+    """Make the disk refuse every change from some operation on: the node shuts down gracefully."""
     async with clients(world):
         assert world.life is not None
         world.is_disk_failing = True
@@ -271,7 +271,7 @@ async def fail(world: World) -> None:
 
 
 async def rest_until(event: trio.Event, seconds: float) -> None:
-    """Wait for an event, but no longer than so many seconds."""
+    """Wait for an event, at most `seconds`."""
     with trio.move_on_after(seconds):
         await event.wait()
 
@@ -312,10 +312,7 @@ SCENES: dict[str, tuple[int, Scene]] = {
 
 
 def story(minutes: float, names: list[str], *, is_long: bool = False) -> Callable[[World], Awaitable[None]]:
-    """Return a story of so many minutes, or a little more, made of these scenes in the order and the number that the seed wants.
-
-    A long one ends with hours of quiet, and perhaps with one more scene after them.
-    """
+    """Return a story of at least `minutes` of random scenes. A long one ends with hours of quiet, and perhaps one more scene."""
     weights = [SCENES[name][0] for name in names]
 
     async def play(world: World, name: str) -> None:

@@ -1,4 +1,4 @@
-"""A seed from its number to its result: how long its world lasts, which scenes it has, and what became of it."""
+"""Runs seeds: the duration and scenes of their worlds, and their results."""
 
 import time
 import traceback
@@ -18,7 +18,7 @@ IS_LONG = 0.7  # of the worlds have hours of quiet at their end
 
 
 class Result(Struct, frozen=True):
-    """What became of a seed: figures and trace, and what went wrong, if something did."""
+    """The result of a seed: figures and trace, and its failure, if any."""
 
     seed: int
     figures: Figures = field(default_factory=Figures)
@@ -27,7 +27,7 @@ class Result(Struct, frozen=True):
 
 
 def run_seed(task: tuple[int, str], minutes: float | None = None) -> Result:
-    """Run the world of a seed, with some scenes (by comma) or, where none are named, with those that the seed chooses."""
+    """Run the world of a seed, with the given scenes (separated by commas) or random ones."""
     seed, only = task
     draw = dice(seed, "choice")
     lasting = draw.uniform(MINUTES_MIN, MINUTES_MAX)

@@ -59,7 +59,7 @@ End = Literal["killed", "cut", "stopped", "failed", "died", "died in a cut"]
 
 
 class Life:
-    """One run of the node, from its start to its end, and what was seen of it."""
+    """One life of the node, from its start to its end, with its observations."""
 
     def __init__(self, number: int, site: NodeContext, disk: SimulatedDisk, branch: Branch) -> None:
         self.number = number
@@ -87,14 +87,14 @@ class Life:
         return self._rewind()
 
     def look(self) -> None:
-        """Keep the digest of the state without what was pending. The chain is not used any more after its end, but by snapshots."""
+        """Record the digest of the state without pending transactions. After its end only snapshots use the chain."""
         chain = self.context.chain
         chain.on_head_change.clear()
         chain.clear_pending()
         self.digest = state_digest(chain.state)
 
     def take_up(self) -> None:
-        """Note the blocks that the chain was at when it was started: those of a snapshot."""
+        """Record the chain's blocks at its start: those of a snapshot."""
         chain = self.context.chain
         for number in range(len(self.branch.seen) + 1, chain.started_at + 1):
             block = chain.block_by_number(number)
@@ -108,14 +108,14 @@ class Life:
         self.branch.move(move)
 
     def acknowledge(self, trx_id: bytes, number: int) -> None:
-        """Note that the node has answered for a block: no cut of the power may take it away under `--sync block`."""
+        """Record that the node has acknowledged a block: a power loss must not remove it under `--sync block`."""
         found = self.branch.where.get(trx_id)
         demand(found == number or self.branch.switches, f"{trx_id.hex()} is said to be in block {number}, and is in {found}")
         if found is not None:
             self.acknowledged.add(self.branch.seen[found - 1].block.id)
 
     def promised(self, delay: float) -> int:
-        """Return how many blocks a loss of power at its end must have left, with a disk that takes `delay` seconds at most for a sync."""
+        """Return the number of blocks that a power loss at its end must leave, on a disk whose syncs take at most `delay` seconds."""
         seen = self.branch.seen
         answered = max((place for place, each in enumerate(seen, 1) if each.block.id in self.acknowledged), default=0)
         if self.sync_seconds is None:
@@ -133,10 +133,7 @@ class Life:
 
 
 class World:
-    """Everything that one seed makes happen.
-
-    `disturbed_until` is the time until which a block may be late, since the world has held the node up.
-    """
+    """The world of one seed. Until `disturbed_until` blocks can be late, because the world has delayed the node."""
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
@@ -169,7 +166,7 @@ class World:
     # -------------------------------------------------------------- running
 
     def run(self, story: Callable[["World"], Any]) -> Figures:
-        """Let a story happen, from a first start to a last stop, and return what was seen. Raises Broken."""
+        """Run a story, from the first start to the last stop, and return its totals. Raises Broken."""
 
         async def main() -> None:
             async with trio.open_nursery() as nursery:
@@ -210,12 +207,12 @@ class World:
         return Client(self.network, self.ledger, dice(self.seed, f"client {name}"), lambda: self._lives, self._acknowledged)
 
     def _acknowledged(self, trx_id: bytes, number: int) -> None:
-        """Note that the node has said in which block a transaction is."""
+        """Record the block in which the node has placed a transaction."""
         if self.life is not None:
             self.life.acknowledge(trx_id, number)
 
     def spawn(self, work: Callable[..., Any], *args: Any) -> None:
-        """Start a task beside the story."""
+        """Start a background task."""
         assert self._nursery is not None
         self._nursery.start_soon(work, *args)
 
@@ -226,7 +223,7 @@ class World:
     # -------------------------------------------------------------- the life of the node
 
     async def start(self) -> Life:
-        """Start a node on the disk and return once it answers, or has ended."""
+        """Start a node on the disk, and return once it answers or has ended."""
         assert self.life is None
         self._lives += 1
         self.figures.lives += 1
@@ -274,9 +271,8 @@ class World:
             life.decided.set()
 
     def _is_up(self) -> None:
-        """Note that the node has loaded its blocks and begins to answer.
-
-        From now on a block is seen only once the processor, which listens to the chain by now, has written it.
+        """Record that the node has loaded its blocks and starts to answer. From now on a block counts once the processor, which already
+        listens to the chain, has written it.
         """
         life = self.life
         assert life is not None
@@ -320,7 +316,7 @@ class World:
         return life
 
     async def restart(self, before: Life) -> None:
-        """Start again, and compare with what there was before, as far as the way in which the node has ended promises it."""
+        """Start again, and compare with the state before, as far as the way it ended guarantees it."""
         after = await self.start()
         demand(after.error is None, f"the node doesn't start after it was {before.end}: {after.error!r}")
         had, has = [seen.block.id for seen in before.branch.seen], [seen.block.id for seen in after.branch.seen[: after.loaded]]
@@ -339,18 +335,18 @@ class World:
         self._compare_replay(after)
 
     def _require_whole(self, had: list[bytes], has: list[bytes], common: int, what: str) -> None:
-        """Demand that nothing is missing after a death in the middle of a write: what it wrote is there as a whole, or not at all."""
+        """Demand that nothing is missing after a kill within a write: the write was done completely or not at all."""
         if common < len(had):
             demand(has[-1] in self.rivals and len(has) >= len(had), what)
         else:
             demand(len(has) <= len(had) + 1 or has[-1] in self.rivals, what)
 
     def _is_other_branch(self, before: Life, has: list[bytes]) -> bool:
-        """Return whether the head is that of a branch to which a switch, which was under way or not synced, has led or was leading."""
+        """Return whether the head is that of a branch of an unfinished or unsynced switch."""
         return bool(has) and (has[-1] in self.rivals or has[-1] in before.branch.popped)
 
     def _compare_digests(self, before: Life, after: Life, common: int) -> None:
-        """Demand that the state of the dead node, without what was pending, is that which the new one has computed from the log."""
+        """Demand that the new node has computed the dead one's state, without pending transactions, from the log."""
         chain = before.context.chain
         if not before.digest:
             chain.on_head_change.clear()
@@ -365,7 +361,7 @@ class World:
         self.figures.restarts_compared += 1
 
     def _compare_replay(self, after: Life) -> None:
-        """Demand that a start from a snapshot has led to what a replay of all blocks leads to, plugins included."""
+        """Demand that a start from a snapshot equals a replay of all blocks, plugins included."""
         if not after.context.chain.started_at:
             return
         blocks = [each.block for each in after.branch.seen]
@@ -378,7 +374,7 @@ class World:
     # -------------------------------------------------------------- what is seen
 
     def check(self) -> None:
-        """Demand what must hold at any time while a node runs."""
+        """Demand the invariants of a running node."""
         demand(not self.trouble, f"the node reports {self.trouble[:3]}")
         if self.life is None or self.life.ended.is_set() or self.life.processor is None or self.life.processor.failure:
             return
@@ -390,7 +386,7 @@ class World:
         self.note("check", branch.head_id, len(pending), repr(self.ledger.counts))
 
     def _collect(self, life: Life) -> None:
-        """Add up what a life has seen; what was pending in it is lost."""
+        """Add up the observations of a life; its pending transactions are lost."""
         self.figures.blocks += len(life.branch.seen) - life.loaded
         self.figures.switches += life.branch.switches
 
@@ -430,7 +426,7 @@ class World:
         return self.clockwork.milliseconds() if self.life is None else self.life.context.clock()
 
     def _logged(self, event: dict[str, Any]) -> None:
-        """Keep an entry of the node's log that nobody should have to read, unless what happened explains it."""
+        """Keep an unexpected entry of the node's log."""
         if event["log_level"] not in TROUBLE:
             return
         if event["event"] == SWITCHED:
@@ -468,7 +464,7 @@ def same(ones: list[bytes], others: list[bytes]) -> int:
 
 
 def followed(chain: Chain | None, blocks: list[SignedBlock], plugins: tuple[str, ...]) -> Chain:
-    """Return a chain that has replayed these blocks: the given one, moved on, or one from genesis if it has gone too far elsewhere."""
+    """Return a chain that has replayed these blocks: the given one, advanced, or a new one if it is on another branch."""
     if chain is not None:
         while (head := chain.head) is not None and (head.number > len(blocks) or blocks[head.number - 1].id != head.id):
             if chain.irreversible >= head.number:
@@ -483,5 +479,5 @@ def followed(chain: Chain | None, blocks: list[SignedBlock], plugins: tuple[str,
 
 
 def image(state: State) -> dict[str, bytes]:
-    """Return everything that a state and its plugins hold, by section."""
+    """Return the data of a state and its plugins by section."""
     return {name: b"".join(part.dump()) for name, part in parts_of(state).items()}

@@ -1,4 +1,4 @@
-"""What checks are made of: how they are declared, what they demand, and how they read a page."""
+"""Tools of checks: their declaration, assertions, and readers of pages."""
 
 import socket
 import socketserver
@@ -47,7 +47,7 @@ def holds(text: str, *wanted: str) -> None:
 
 
 def table(place: Any, caption: str) -> list[list[str]]:
-    """The texts of the cells of a table, row by row; it may be closed."""
+    """The texts of a table's cells by row; the table can be collapsed."""
     script = """(place, caption) => {
         const table = [...place.querySelectorAll("table")].find((one) => one.caption?.textContent === caption);
         const words = (cell) => cell.textContent.trim().replace(/\\s+/g, " ");
@@ -82,14 +82,14 @@ def head(node: Node) -> str:
 
 
 def sees(page: Page, number: str) -> None:
-    """Demand that a page hears of a block, and says that it is connected."""
+    """Demand that a page shows a block and its connection."""
     page.locator(".status dl").get_by_text(number, exact=True).first.wait_for()
     page.get_by_text("live", exact=True).wait_for()
 
 
 @contextmanager
 def passed_on(url: str) -> Iterator[str]:
-    """The address of a proxy before a node, which passes on whatever comes."""
+    """Run a proxy for a node, and yield its address."""
     host, port = url.removeprefix("http://").split(":")
 
     class Passing(socketserver.BaseRequestHandler):
@@ -112,7 +112,7 @@ def passed_on(url: str) -> Iterator[str]:
 
 
 def pour(source: socket.socket, target: socket.socket) -> None:
-    """Pass on what one end sends, and its end."""
+    """Forward the bytes of one end, and its close."""
     with suppress(OSError):
         while data := source.recv(1 << 16):
             target.sendall(data)

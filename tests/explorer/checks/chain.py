@@ -1,4 +1,4 @@
-"""What happens: home, blocks, transactions, what is due and refused, the node, compared with what the node says by RPC."""
+"""Home, blocks, transactions, due items, refusals and the node, compared with RPC replies."""
 
 from datetime import datetime
 from typing import Any
@@ -133,7 +133,7 @@ def node_shows_its_tables(browser: Browser, node: Node) -> None:
 
 @check
 def other_machines_see_everything_but_what_drives(browser: Browser, node: Node) -> None:
-    """Who comes through a proxy has no local rights; so one stands for another machine."""
+    """A client behind a proxy has no local rights, like another machine."""
     with passed_on(node.url) as url, viewing(browser, url) as view:
         view.open("/")
         node.mine()
@@ -145,7 +145,7 @@ def other_machines_see_everything_but_what_drives(browser: Browser, node: Node) 
 
 @check
 def another_site_cannot_press_the_buttons(browser: Browser, node: Node) -> None:
-    """A page of another origin calls, and shows the explorer in a frame: neither does anything."""
+    """A page of another origin can neither call the node nor frame the explorer."""
     before = node.call("dev_api.get_info")["head_block_number"]
     body = '{"jsonrpc":"2.0","id":1,"method":"dev_api.mine","params":{"count":1}}'
     context = browser.new_context()

@@ -1,4 +1,4 @@
-"""What pages hold of connections: many tabs, reloads, the way back, the background, and a node that can't be heard."""
+"""Connections of pages: many tabs, reloads, going back, background tabs, and an unreachable node."""
 
 import re
 import time
@@ -28,7 +28,7 @@ HIDE = """(isHidden) => {
 
 
 def used(node: Node, kind: str) -> int:
-    """How many of a kind the node's clients hold."""
+    """The number of resources of a kind in use by clients."""
     with urllib.request.urlopen(f"{node.url}/metrics") as reply:
         found = re.search(rf'coind_client_resources_used{{kind="{kind}"}} (\d+)', reply.read().decode())
     assert found is not None
@@ -36,7 +36,7 @@ def used(node: Node, kind: str) -> int:
 
 
 def until(count: Callable[[], int], wanted: int) -> None:
-    """Wait for a number: the node hears of an end when the browser says so."""
+    """Wait for a number; the node learns of an end when the browser closes the connection."""
     end = time.monotonic() + WAIT_MILLISECONDS / 1000
     while (now := count()) != wanted:
         assert time.monotonic() < end, f"{now} is not {wanted}"

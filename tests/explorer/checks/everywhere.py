@@ -1,4 +1,4 @@
-"""What is the same on all pages: the search, the console, colours, the keyboard, texts of strangers, and how soon something is seen."""
+"""Features of all pages: search, console, colours, keyboard, hostile texts, and loading times."""
 
 import json
 from statistics import median
@@ -175,7 +175,7 @@ def home_is_seen_at_once(browser: Browser, node: Node) -> str:
 
 @check
 def first_views_in_figures(browser: Browser, node: Node) -> str:
-    """The table of docs/performance.md: with nothing kept by the browser, and when the same window opens the page again."""
+    """The table of docs/performance.md: without and with a cache."""
     rows = []
     for path in FIRST_VIEWS:
         with viewing(browser, node.url) as view:

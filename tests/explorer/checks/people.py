@@ -1,4 +1,4 @@
-"""Accounts, posts and communities, compared with what the node says by RPC."""
+"""Accounts, posts and communities, compared with RPC replies."""
 
 from datetime import datetime
 
@@ -57,7 +57,7 @@ def account_shows_its_vests_and_bars(browser: Browser, node: Node) -> None:
 
 @check
 def account_shows_how_full_its_bars_are(browser: Browser, node: Node) -> None:
-    """By the account as the node keeps it, whose mana grows by the whole within five days."""
+    """Computed from the account's row, whose mana regenerates within five days."""
     account = node.call("condenser_api.get_accounts", [["carol"]])[0]
     own, given, got = (amount(account[f"{name}vesting_shares"]) for name in ("", "delegated_", "received_"))
     whole = own - given + got

@@ -1,4 +1,4 @@
-"""The market, witnesses, proposals and tokens, compared with what the node says by RPC."""
+"""The market, witnesses, proposals and tokens, compared with RPC replies."""
 
 from playwright.sync_api import Browser
 
