@@ -1,4 +1,4 @@
-"""The outside view of the node: changes of the main branch, sent transactions, and replies. The checks of a run compare the node with it."""
+"""The outside view of the node: changes of the main branch, sent transactions and replies. Checks of a run compare the node with it."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Collection
