@@ -43,12 +43,6 @@ class Yard:
         nursery.start_soon(self.producer.run)
 
 
-@pytest.fixture
-async def yard(autojump_clock: MockClock) -> Yard:
-    """A yard that nothing runs in."""
-    return Yard(autojump_clock)
-
-
 async def test_a_block_is_produced_in_every_slot(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
     await trio.sleep(1.3)
     yard = Yard(autojump_clock)
@@ -60,7 +54,8 @@ async def test_a_block_is_produced_in_every_slot(nursery: trio.Nursery, autojump
     assert yard.chain.state.props.head_block_number == 4
 
 
-async def test_the_producer_sleeps_between_slots(nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch, yard: Yard) -> None:
+async def test_the_producer_sleeps_between_slots(nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch, autojump_clock: MockClock) -> None:
+    yard = Yard(autojump_clock)
     asked: list[float] = []
     produce = yard.producer.produce
 
@@ -75,7 +70,8 @@ async def test_the_producer_sleeps_between_slots(nursery: trio.Nursery, monkeypa
     assert len(yard.made) >= 99
 
 
-async def test_pending_transactions_are_in_the_next_block(nursery: trio.Nursery, yard: Yard) -> None:
+async def test_pending_transactions_are_in_the_next_block(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+    yard = Yard(autojump_clock)
     yard.start(nursery)
     await trio.sleep(4)
     inclusion = await yard.processor.wait_for(transfer(yard.chain))
@@ -83,7 +79,8 @@ async def test_pending_transactions_are_in_the_next_block(nursery: trio.Nursery,
     assert trio.current_time() == pytest.approx(6, abs=0.002)
 
 
-async def test_a_chain_ahead_of_the_clock_waits(nursery: trio.Nursery, yard: Yard) -> None:
+async def test_a_chain_ahead_of_the_clock_waits(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+    yard = Yard(autojump_clock)
     make_block(yard.chain, (START + 60 - DEV.constants.COIN_GENESIS_TIME) // 3)
     ahead = yard.made.pop()[1]
     assert ahead > 60
@@ -95,7 +92,8 @@ async def test_a_chain_ahead_of_the_clock_waits(nursery: trio.Nursery, yard: Yar
     assert yard.made[0][1] == ahead + 3
 
 
-async def test_a_late_start_misses_slots(nursery: trio.Nursery, yard: Yard) -> None:
+async def test_a_late_start_misses_slots(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+    yard = Yard(autojump_clock)
     with trio.move_on_after(7):
         async with trio.open_nursery() as first:
             yard.start(first)
@@ -106,7 +104,8 @@ async def test_a_late_start_misses_slots(nursery: trio.Nursery, yard: Yard) -> N
     assert [when for _, when in yard.made] == [3, 6, 69]
 
 
-async def test_slot_outcomes_are_those_of_the_reference(yard: Yard) -> None:
+async def test_slot_outcomes_are_those_of_the_reference(autojump_clock: MockClock) -> None:
+    yard = Yard(autojump_clock)
     turn = yard.producer.next_block
     assert turn(DEV.constants.COIN_GENESIS_TIME - 1) is SlotOutcome.WAIT_FOR_GENESIS
     assert turn(START) == ScheduledBlock(START, "initminer", SECRET)
@@ -118,7 +117,8 @@ async def test_slot_outcomes_are_those_of_the_reference(yard: Yard) -> None:
     assert turn(START + 3) == ScheduledBlock(START + 3, "initminer", SECRET)
 
 
-async def test_the_clock_is_rounded_to_the_nearest_second(yard: Yard) -> None:
+async def test_the_clock_is_rounded_to_the_nearest_second(autojump_clock: MockClock) -> None:
+    yard = Yard(autojump_clock)
     made = []
     for milliseconds in (-501, -500, 0, 499, 500):
         now = (START + 3) * 1000 + milliseconds
@@ -153,7 +153,11 @@ async def test_low_participation_stops_production(autojump_clock: MockClock) -> 
     assert yard.producer.next_block(START) == ScheduledBlock(START, "initminer", SECRET)
 
 
-async def test_production_continues_after_a_failure(nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch, yard: Yard) -> None:
+async def test_production_continues_after_a_failure(
+    nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch, autojump_clock: MockClock
+) -> None:
+    yard = Yard(autojump_clock)
+
     def bug(*_: object) -> None:
         raise ZeroDivisionError
 
@@ -166,7 +170,10 @@ async def test_production_continues_after_a_failure(nursery: trio.Nursery, monke
     assert [*outcomes, yard.producer.outcome] == [SlotOutcome.EXCEPTION, SlotOutcome.PRODUCED]
 
 
-async def test_a_stale_chain_needs_no_undo_history(nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch, yard: Yard) -> None:
+async def test_a_stale_chain_needs_no_undo_history(
+    nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch, autojump_clock: MockClock
+) -> None:
+    yard = Yard(autojump_clock)
     skips: list[int] = []
     generate = yard.chain.generate_block
 
@@ -188,7 +195,8 @@ def events(lines: list[Any], *names: str) -> list[Any]:
     return [line for line in lines if line["event"] in names]
 
 
-async def test_a_time_jump_is_reported_at_once_and_logged_once(nursery: trio.Nursery, yard: Yard) -> None:
+async def test_a_time_jump_is_reported_at_once_and_logged_once(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+    yard = Yard(autojump_clock)
     producer = yard.producer
     with capture_logs() as lines:
         yard.start(nursery)
@@ -213,7 +221,11 @@ async def test_before_genesis_the_trouble_names_the_start_time(autojump_clock: M
     same_as_golden(producer.trouble())
 
 
-async def test_three_consecutive_failures_are_reported(nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch, yard: Yard) -> None:
+async def test_three_consecutive_failures_are_reported(
+    nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch, autojump_clock: MockClock
+) -> None:
+    yard = Yard(autojump_clock)
+
     def refuse(*_: object) -> None:
         raise Refused("no blocks today")
 
@@ -266,7 +278,8 @@ async def test_slots_of_other_witnesses_are_not_reported(autojump_clock: MockClo
     same_as_golden(stranger.trouble())
 
 
-async def test_a_block_that_takes_too_long_is_reported(nursery: trio.Nursery, yard: Yard) -> None:
+async def test_a_block_that_takes_too_long_is_reported(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+    yard = Yard(autojump_clock)
     nursery.start_soon(yard.producer.run)  # and nobody does its jobs
     await trio.sleep(9)
     assert yard.producer.trouble() == ""
