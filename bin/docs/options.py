@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from typing import NamedTuple, cast
 
 from cyclopts import Argument, Group
-from cyclopts.validators import Number
 
 from bin.docs.cells import code, table
 from bin.docs.commands import default, meaning, value
 from node.cli.app import app
 from node.cli.option_sources import FORBIDDEN, UNNAMED, options_of, variable_of
+from node.cli.parameters import Bounds
 from node.cli.run_options import GROUP_NAMES
 
 
@@ -46,8 +46,8 @@ def group_table(group: str) -> str:
 def bounds(option: Argument) -> str:
     """Describe the bounds of a number."""
     for each in cast("tuple[object, ...]", option.parameter.validator):
-        if isinstance(each, Number):
-            return f", at least {each.gte}" if each.lte is None else f", {each.gte:,} to {each.lte:,}"
+        if isinstance(each, Bounds):
+            return f", at least {each.least}" if each.most is None else f", {each.least:,} to {each.most:,}"
     return ""
 
 

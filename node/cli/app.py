@@ -101,7 +101,7 @@ def main() -> int:
         return Status.USAGE
     except NodeError as error:
         end_of_lines()
-        last_line(f"coind: {sources.in_words(str(error))}")
+        last_line(f"coind: {sources.name_sources(str(error))}")
         return error.STATUS
     return status if isinstance(status, int) else Status.DONE
 

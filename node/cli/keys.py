@@ -23,8 +23,7 @@ def keys_command(
     chain: Chain = DEFAULT_CHAIN,
     role: Annotated[Literal["owner", "active", "posting", "memo"] | None, Parameter(help="Only the keys of this role.")] = None,
     password: Annotated[
-        str | None,
-        Parameter(help="The password for deriving the keys; by default that of the chain's accounts.", show_default=False),
+        str | None, Parameter(help="The password for deriving the keys; by default that of the chain's accounts.", show_default=False)
     ] = None,
     config: Config = None,
 ) -> int:

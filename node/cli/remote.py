@@ -102,12 +102,7 @@ class Remote:
         config = self._asked("condenser_api.get_config")
         brand = brand_of(config, self.url)
         chain_id = self._chain_id(config)
-        facts = {
-            "brand": brand,
-            "chain_id": chain_id,
-            "key_prefix": str(config[f"{brand.upper()}_ADDRESS_PREFIX"]),
-            **self._symbols(),
-        }
+        facts = {"brand": brand, "chain_id": chain_id, "key_prefix": str(config[f"{brand.upper()}_ADDRESS_PREFIX"]), **self._symbols()}
         for known in known_specs():
             if known.chain_id == chain_id and known.brand == brand and known.coin_symbol == facts["coin_symbol"]:
                 return known

@@ -13,12 +13,11 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
-from cyclopts.validators import Number
 
 from node.app.banner import Announcer
 from node.app.node import run
 from node.app.settings import Settings
-from node.cli.parameters import Config, Flag, Natural, Repeated, data_folder
+from node.cli.parameters import Bounds, Config, Flag, Natural, Repeated, data_folder
 from node.devchain.block_modes import BlockMode, Leap, block_mode
 from node.key_recovery.pool import default_workers
 from node.runtime.address import DEFAULT_HOST, DEFAULT_PORT, PORT_MAX, Address, read_address
@@ -44,7 +43,7 @@ THE_CHAIN, BLOCKS, FOLLOWING, DATA, ACCESS, OUTPUT, CHECKS = map(Group.create_or
 
 
 @Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Common:
     """Options of both `run` and `replay`."""
 
@@ -75,8 +74,7 @@ class Common:
         Parameter(help="Serve the debug methods to every client, even on an address that other machines can reach.", group=ACCESS),
     ] = False
     ready_file: Annotated[
-        Path | None,
-        Parameter(help="A JSON file that exists while the node serves: address, chain, chain_id, pid.", group=OUTPUT),
+        Path | None, Parameter(help="A JSON file that exists while the node serves: address, chain, chain_id, pid.", group=OUTPUT)
     ] = None
     show_keys: Annotated[bool, Flag, Parameter(help="Show the keys of all roles of the funded accounts.", group=OUTPUT)] = False
     quiet: Annotated[bool, Flag, Parameter(help="Print only warnings and errors, without the banner.", group=OUTPUT)] = False
@@ -92,7 +90,7 @@ class Common:
                 " up to 3 (0: none)."
             ),
             group=CHECKS,
-            validator=Number(gte=0, lte=WORKERS_MAX),
+            validator=Bounds(0, WORKERS_MAX),
         ),
     ] = None
     check_invariants: Annotated[
@@ -128,22 +126,20 @@ class Common:
 
 
 @Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Run(Common):
     """Options of `run`."""
 
     witnesses: Annotated[
         int,
-        Parameter(
-            help="The number of witnesses (21: as on the public chain).", group=THE_CHAIN, validator=Number(gte=1, lte=COIN_MAX_WITNESSES)
-        ),
+        Parameter(help="The number of witnesses (21: as on the public chain).", group=THE_CHAIN, validator=Bounds(1, COIN_MAX_WITNESSES)),
     ] = 1
     accounts: Annotated[
         int | None,
         Parameter(
             help="The number of funded accounts with known keys; by default that of the spec.",
             group=THE_CHAIN,
-            validator=Number(gte=1, lte=ACCOUNTS_MAX),
+            validator=Bounds(1, ACCOUNTS_MAX),
         ),
     ] = None
     enable: Annotated[tuple[str, ...], Repeated, Parameter(help="A plugin to enable; can be repeated.", group=THE_CHAIN)] = ()
@@ -154,8 +150,7 @@ class Run(Common):
     blocks: Annotated[
         str,
         Parameter(
-            help="The block mode: interval[:SECONDS], instant (one per transaction), manual (on request), or mixed:SECONDS.",
-            group=BLOCKS,
+            help="The block mode: interval[:SECONDS], instant (one per transaction), manual (on request), or mixed:SECONDS.", group=BLOCKS
         ),
     ] = "interval"
     time: Annotated[
@@ -166,12 +161,10 @@ class Run(Common):
         Leap, Parameter(help="Slots skipped by a time jump: missed (no blocks) or produced (one block each).", group=BLOCKS)
     ] = "missed"
     follow: Annotated[
-        str | None,
-        Parameter(help="The node, http://HOST:PORT, or broker, nats://HOST, to follow as a replica.", group=FOLLOWING),
+        str | None, Parameter(help="The node, http://HOST:PORT, or broker, nats://HOST, to follow as a replica.", group=FOLLOWING)
     ] = None
     broadcast_to: Annotated[
-        str | None,
-        Parameter(help="The node for forwarded broadcasts, http://HOST:PORT; by default the followed node.", group=FOLLOWING),
+        str | None, Parameter(help="The node for forwarded broadcasts, http://HOST:PORT; by default the followed node.", group=FOLLOWING)
     ] = None
     trust: Annotated[bool, Flag, Parameter(help="Apply the followed node's blocks without checking signatures.", group=FOLLOWING)] = False
     data: Annotated[str | None, Parameter(help="The folder for the blocks; a restart resumes from them.", group=DATA)] = None
@@ -187,16 +180,11 @@ class Run(Common):
         Parameter(
             help="The number of additional processes that answer reads. Each holds a full copy of the chain.",
             group=ACCESS,
-            validator=Number(gte=0, lte=READERS_MAX),
+            validator=Bounds(0, READERS_MAX),
         ),
     ] = 0
     port: Annotated[
-        int | None,
-        Parameter(
-            help="The port, instead of that of --http (0: any free port).",
-            group=ACCESS,
-            validator=Number(gte=0, lte=PORT_MAX),
-        ),
+        int | None, Parameter(help="The port, instead of that of --http (0: any free port).", group=ACCESS, validator=Bounds(0, PORT_MAX))
     ] = None
 
     def address(self) -> Address:
@@ -314,10 +302,7 @@ def replay_command(
     ] = None,
     parallel: Annotated[
         str | None,
-        Parameter(
-            help="Verify the ranges between snapshots in N processes, or on a cluster (ray://HOST:PORT, ray:N).",
-            group=CHECKS,
-        ),
+        Parameter(help="Verify the ranges between snapshots in N processes, or on a cluster (ray://HOST:PORT, ray:N).", group=CHECKS),
     ] = None,
     serve: Annotated[
         str | None, Parameter(help="The address to serve the replayed chain at: a port, a host, or HOST:PORT.", group=ACCESS)

@@ -5,7 +5,6 @@ from typing import Annotated, Any
 
 from rpc.declare.arguments import Example, Text
 from rpc.declare.method import METHODS, method
-from rpc.describe.openrpc import document_in_steps
 from rpc.jsonrpc.dispatch import Service
 from state.protocol.transaction import Wire
 from state.store.lazy.incremental import NotReady, ReadMode
@@ -35,6 +34,9 @@ class Document:
     """OpenRPC document of some methods, created by the first read. It must not be changed."""
 
     def __init__(self, names: tuple[str, ...], wire: Wire) -> None:
+        # Imported here, because most nodes are never asked for it.
+        from rpc.describe.openrpc import document_in_steps
+
         self._steps = document_in_steps([METHODS[name] for name in names], wire)
         self._made: dict[str, Any] | None = None
 

@@ -1,7 +1,6 @@
 """Method names in requests: their parts, and the refusals of unknown names with suggestions."""
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from typing import Any
 
 from state.protocol.errors import Refused, require
@@ -43,6 +42,9 @@ def grouped(names: Iterable[str]) -> dict[str, set[str]]:
 
 def closest_names(path: Path, groups: dict[str, set[str]]) -> list[str]:
     """Return suggestions for an unknown name: the same method in other groups, and similar names."""
+    # Imported here, because only errors need it.
+    from difflib import get_close_matches
+
     group, method = path[0], path[-1]
     names = [f"{other}.{method}" for other in sorted(groups) if method in groups[other]]
     if group in groups:

@@ -159,10 +159,7 @@ def snapshot(*, options: RemoteOptions = RemoteOptions()) -> int:
 
 @dev.command(name="revert", group=MOMENTS)
 def revert(
-    snapshot_id: Annotated[int, Parameter(name="ID", help="The id from `dev snapshot`.")],
-    /,
-    *,
-    options: RemoteOptions = RemoteOptions(),
+    snapshot_id: Annotated[int, Parameter(name="ID", help="The id from `dev snapshot`.")], /, *, options: RemoteOptions = RemoteOptions()
 ) -> int:
     """Restore a snapshot, including its clock. The id stays valid; later snapshots are dropped."""
     return asked(options, "revert", {"id": snapshot_id}, show_head)

@@ -78,9 +78,4 @@ def refusal_rows(result: list[dict[str, Any]]) -> Iterator[list[object]]:
         trx = entry.get("transaction") or {}
         names = [item["type"] if isinstance(item, dict) else item[0] for item in trx.get("operations", [])]
         why = (entry.get("explain") or {}).get("why") or entry["message"]
-        yield [
-            entry["time"],
-            entry["head_block_number"],
-            ", ".join(name.removesuffix("_operation") for name in names),
-            why,
-        ]
+        yield [entry["time"], entry["head_block_number"], ", ".join(name.removesuffix("_operation") for name in names), why]

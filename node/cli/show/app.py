@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
-from cyclopts import App, Group, Parameter, validators
+from cyclopts import App, Group, Parameter
 
+from node.cli.parameters import Bounds
 from node.cli.remote import Remote, RemoteOptions, carried_out
 from node.cli.show import accounts as of_accounts
 from node.cli.show import blocks as of_blocks
@@ -22,7 +23,7 @@ LIST_MAX = 1000
 HISTORY_MAX = 1000
 POSTS_MAX = 100
 POST_BY = Literal["created", "trending", "hot", "active", "children", "votes", "cashout", "blog"]
-Count = Annotated[int, Parameter(help="The number of rows.", validator=validators.Number(gte=1, lte=LIST_MAX))]
+Count = Annotated[int, Parameter(help="The number of rows.", validator=Bounds(1, LIST_MAX))]
 Name = Annotated[str, Parameter(help="The name of an account.")]
 Ask = Callable[[Remote], Any]
 Print = Callable[[Remote, Any], None]
@@ -70,10 +71,7 @@ def proposals(*, count: Count = 20, options: RemoteOptions = RemoteOptions()) ->
 
 @show.command(name="block", group=BLOCKS)
 def block(
-    number: Annotated[str, Parameter(help="The number of a block, or head.")] = "head",
-    /,
-    *,
-    options: RemoteOptions = RemoteOptions(),
+    number: Annotated[str, Parameter(help="The number of a block, or head.")] = "head", /, *, options: RemoteOptions = RemoteOptions()
 ) -> int:
     """Show a block with its transactions."""
     if number != "head" and not (number.isascii() and number.isdigit()):
@@ -83,9 +81,7 @@ def block(
 
 @show.command(name="blocks", group=BLOCKS)
 def blocks(
-    *,
-    count: Annotated[int, Parameter(help="The number of rows.", validator=validators.Number(gte=1, lte=100))] = 10,
-    options: RemoteOptions = RemoteOptions(),
+    *, count: Annotated[int, Parameter(help="The number of rows.", validator=Bounds(1, 100))] = 10, options: RemoteOptions = RemoteOptions()
 ) -> int:
     """List the last blocks."""
     return shown(options, lambda remote: of_blocks.ask_blocks(remote, count), of_blocks.write_blocks)
@@ -107,7 +103,7 @@ def history(
     name: Name,
     /,
     *,
-    count: Annotated[int, Parameter(help="The number of rows.", validator=validators.Number(gte=1, lte=HISTORY_MAX))] = 20,
+    count: Annotated[int, Parameter(help="The number of rows.", validator=Bounds(1, HISTORY_MAX))] = 20,
     before: Annotated[int | None, Parameter(help="Show only entries before this one (numbers in the first column).")] = None,
     options: RemoteOptions = RemoteOptions(),
 ) -> int:
@@ -119,10 +115,7 @@ def history(
 
 
 @show.command(name="account", group=ACCOUNTS)
-def account(
-    *names: Annotated[str, Parameter(name="NAMES", help="Names of accounts.")],
-    options: RemoteOptions = RemoteOptions(),
-) -> int:
+def account(*names: Annotated[str, Parameter(name="NAMES", help="Names of accounts.")], options: RemoteOptions = RemoteOptions()) -> int:
     """Show accounts: balances, voting mana, authorities."""
     if not names:
         raise NodeError("give an account, for example: bin/coind show account alice")
@@ -131,10 +124,7 @@ def account(
 
 @show.command(name="accounts", group=ACCOUNTS)
 def accounts(
-    *,
-    start: Annotated[str, Parameter(help="The first name.")] = "",
-    count: Count = 100,
-    options: RemoteOptions = RemoteOptions(),
+    *, start: Annotated[str, Parameter(help="The first name.")] = "", count: Count = 100, options: RemoteOptions = RemoteOptions()
 ) -> int:
     """List accounts by name, with their balances."""
     return shown(options, lambda remote: of_accounts.ask_list(remote, start, count), of_accounts.write_list)
@@ -165,7 +155,7 @@ def posts(
     *,
     by: Annotated[POST_BY, Parameter(help="The order (blog: the blog of the account --tag).")] = "created",
     tag: Annotated[str, Parameter(help="Show only posts with this tag.")] = "",
-    count: Annotated[int, Parameter(help="The number of rows.", validator=validators.Number(gte=1, lte=POSTS_MAX))] = 20,
+    count: Annotated[int, Parameter(help="The number of rows.", validator=Bounds(1, POSTS_MAX))] = 20,
     options: RemoteOptions = RemoteOptions(),
 ) -> int:
     """List posts."""
@@ -178,9 +168,7 @@ def posts(
 @show.command(name="market", group=MARKET)
 def market(
     *,
-    count: Annotated[
-        int, Parameter(help="The number of orders of each side, and of trades.", validator=validators.Number(gte=1, lte=100))
-    ] = 10,
+    count: Annotated[int, Parameter(help="The number of orders of each side, and of trades.", validator=Bounds(1, 100))] = 10,
     options: RemoteOptions = RemoteOptions(),
 ) -> int:
     """Show the internal market: prices, orders, last trades."""

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from cyclopts import Parameter, validators
+from cyclopts import Parameter
 
-from node.cli.parameters import Flag, Repeated
+from node.cli.parameters import Bounds, Flag, Repeated
 from node.cli.remote import Remote, RemoteOptions, carried_out
 from node.cli.times import seconds_of
 from node.cli.tx.field_texts import Context
@@ -43,8 +43,7 @@ class SendOptions(RemoteOptions):
         tuple[str, ...],
         Repeated,
         Parameter(
-            help="A private key (WIF) to sign with, in addition to the known keys of test chains; can be repeated.",
-            env_var="COIND_KEY",
+            help="A private key (WIF) to sign with, in addition to the known keys of test chains; can be repeated.", env_var="COIND_KEY"
         ),
     ] = ()
     wait: Annotated[bool, Flag, Parameter(help="Wait until the transaction is in a block, and print the block's number.")] = False
@@ -55,7 +54,7 @@ class SendOptions(RemoteOptions):
         int | None,
         Parameter(
             help="The time of expiration, in seconds after the head block; by default 10 to 20 minutes.",
-            validator=validators.Number(gte=1, lte=COIN_MAX_TIME_UNTIL_EXPIRATION),
+            validator=Bounds(1, COIN_MAX_TIME_UNTIL_EXPIRATION),
         ),
     ] = None
     chain: Annotated[str | None, Parameter(help="The required chain of the node: a name, or a TOML file.")] = None

@@ -9,8 +9,7 @@ from rpc.declare.arguments import Hash160, UInt16, UInt32
 from rpc.declare.method import method
 from rpc.declare.record_encoder import Json, ShowsRecord
 from rpc.explain.authority.key_owners import KeyOwners, Place
-from rpc.explain.authority.missing import SIGNATURES_MAX
-from rpc.explain.authority.weights import REQUIRED_MAX, STANDING_IN, Weigher
+from rpc.explain.authority.weights import REQUIRED_MAX, SIGNATURES_MAX, STANDING_IN, Weigher
 from rpc.explain.budget import Budget
 from rpc.explain.case import RefusalCase
 from rpc.explain.fields import parts

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from rpc.explain.authority.attempts import Attempt, attempts
 from rpc.explain.authority.key_owners import KeyOwners, Place
-from rpc.explain.authority.weights import REQUIRED_MAX, STANDING_IN, required
+from rpc.explain.authority.weights import REQUIRED_MAX, SIGNATURES_MAX, STANDING_IN, required
 from rpc.explain.case import Explanation, RefusalCase
 from state.chain.transactions import authority_lookups, canonical_rule
 from state.protocol.authorization.fewest_keys import suffice
@@ -26,7 +26,6 @@ from state.protocol.transaction import SignedTransaction
 from state.protocol.work import TooMuchWork
 
 SEARCH_UNITS_MAX = 1000  # of work, to find signatures that can be left out
-SIGNATURES_MAX = 20  # that are examined; a transaction with more is refused for another reason
 BYTES_FOR_A_TRY = 500  # packing and hashing this many bytes takes less time than a key recovery
 RULES: dict[type[ChainError], str] = {
     MissingActiveAuthority: "missing_active_authority",

@@ -11,6 +11,7 @@ from state.protocol.errors import UnknownKey
 from state.protocol.operation import Needed
 
 REQUIRED_MAX = 20  # authorities that are shown
+SIGNATURES_MAX = 20  # that are examined; a transaction with more is refused for another reason
 # The roles that can replace a role, by the chain's rules.
 STANDING_IN = {"posting": ("active", "owner"), "active": ("owner",), "owner": (), "other": ()}
 

@@ -37,7 +37,7 @@ def refused(*words: str | Path) -> str:
     """The text with which a command is refused whose command line can be read."""
     with pytest.raises(NodeError) as refused:
         call(*words)
-    return sources.in_words(str(refused.value))
+    return sources.name_sources(str(refused.value))
 
 
 @pytest.fixture

@@ -236,7 +236,7 @@ def test_contradictions_are_named_by_their_places(monkeypatch: pytest.MonkeyPatc
     file.write_text("verbose = true\n")
     same_as_golden(refused("run", "--config", file))
     same_as_golden(refused("run", "--quiet", "--config", file))
-    assert sources.in_words("--verbose, not --verbosely") == f"verbose in {file}, not --verbosely"
+    assert sources.name_sources("--verbose, not --verbosely") == f"verbose in {file}, not --verbosely"
 
 
 def test_a_mistyped_variable_is_named(caplog: pytest.LogCaptureFixture, started: Started, monkeypatch: pytest.MonkeyPatch) -> None:
