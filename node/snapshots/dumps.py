@@ -16,7 +16,7 @@ from node.version import VERSION
 from state.chain.chain import Chain
 from state.snapshot.dumps import ChainTail, chain_tail, restore_all, rewound
 from state.snapshot.image import head_of, parts_of
-from state.store.columns import CorruptColumn, schema
+from state.store.columns import CorruptData, schema
 
 REST, EXTRA = "dump/rest", "dump/extra"
 REST_SCHEMA, EXTRA_SCHEMA = f"rest: {schema(ChainTail)}", "bytes of the node"
@@ -86,7 +86,7 @@ def load(chain: Chain, path: Path, disk: Disk, read_extra: Callable[[bytes], Ext
         except ValueError as error:
             raise CorruptSnapshot(f"{path}: can't be read: {error}") from None
         restore_all(chain, dumped.head, dumped.chunks, list(packed(dumped, chain)), rest)
-    except CorruptColumn as error:
+    except CorruptData as error:
         raise CorruptSnapshot(f"{path}: can't be read: {error}") from None
     except OSError as error:
         raise NodeError(f"{path}: {error.strerror}") from None

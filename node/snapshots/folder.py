@@ -20,7 +20,7 @@ from state.chain.chain import Chain
 from state.chain.irreversible import no_block
 from state.protocol.errors import ChainError
 from state.snapshot.image import RULES, Older, SnapshotHeader, head_of, parts_of, restore
-from state.store.columns import CorruptColumn
+from state.store.columns import CorruptData
 from state.store.lazy.background_load import BackgroundLoad
 
 FOLDER_NAME, SUFFIX, ASIDE = "snapshots", ".snapshot", ".broken"
@@ -180,7 +180,7 @@ def load(chain: Chain, path: Path, disk: Disk, older: Older | None = None, *, is
         require_fit(snapshot, chain)
         with collector_off():
             return LoadedSnapshot(path, snapshot.head, restore(chain, snapshot.head, snapshot.chunks, older or no_block))
-    except CorruptColumn as error:
+    except CorruptData as error:
         raise CorruptSnapshot(f"{path}: can't be read: {error}") from None
     finally:
         snapshot.close()

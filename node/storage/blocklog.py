@@ -151,7 +151,7 @@ class BlockLog:
             kept = str(SumsDigest(self._sums[:number]))
             switch = SwitchRecord(serial=self._mark.serial, number=number, end=end, sums=kept, size=len(data), check=crc32(data))
             write_switch(self._disk, self._switch_path, switch, data)
-            with self._recheck():
+            with self._failing_permanently():
                 self._make_switch(InterruptedSwitch(switch, data))
             drop_switch(self._disk, self._switch_path)
 
@@ -164,7 +164,7 @@ class BlockLog:
         with self._marking:
             head = self._head
             if not self._has_mark_of(head):
-                with self._recheck():
+                with self._failing_permanently():
                     self._log.sync()
                     if self._mark is not None:
                         self._write_sync_mark(head)
@@ -187,7 +187,7 @@ class BlockLog:
     def require_in_place(self) -> None:
         """Raise OSError if the log's path no longer leads to the open file. Before that, write the blocks to the folder again."""
         if self._rescued is None and not self._log.is_at(self.path):
-            self._rescued = self._rescue()
+            self._rescued = self._restore_unlinked_files()
         if self._rescued is not None:
             what = f"{self.path} was removed or replaced while the node ran; its {len(self)} blocks are in {self._rescued} again"
             raise OSError(0, what if self._rescued == self.path else f"{what}, to be put in its place")
@@ -281,7 +281,7 @@ class BlockLog:
         self.torn = size - layout.end
         what = f"{self.path}: {self.torn} bytes after block {len(layout)} were not whole, and are cut off"
         if is_copied:
-            copy = copy_of(self._disk, self._log, layout.end, self._folder, f"{LOG_NAME}.unsynced")
+            copy = copy_to_free_name(self._disk, self._log, layout.end, self._folder, f"{LOG_NAME}.unsynced")
             what += f"; a copy is in {copy.name}"
         self.notes.append(what)
         self._log.truncate(layout.end)
@@ -381,7 +381,7 @@ class BlockLog:
         return self._mark is not None and (self._mark.number, self._mark.sums) == (head.number, str(head.sums))
 
     @contextmanager
-    def _recheck(self) -> Iterator[None]:
+    def _failing_permanently(self) -> Iterator[None]:
         """Mark the log as possibly different from the disk unless the block succeeds. No mark is written after a failure.
 
         The next start finishes an interrupted switch only if it finds no later mark. A failed sync must not be repeated, because the
@@ -409,13 +409,13 @@ class BlockLog:
         self._index.truncate(head.number * OFFSET.size)
         self._log.truncate(head.end)
 
-    def _rescue(self) -> Path:
+    def _restore_unlinked_files(self) -> Path:
         """Write removed files to the folder again; the log under a free name if another file has its name. Return the log's path."""
         disk, folder = self._disk, self._folder
         disk.make_folder(folder)
         where = self.path
         if disk.exists(where):
-            return copy_of(disk, self._log, 0, folder, f"{LOG_NAME}.rescued")
+            return copy_to_free_name(disk, self._log, 0, folder, f"{LOG_NAME}.rescued")
         for file, name in ((self._log, LOG_NAME), (self._sums_file, SUMS_NAME), (self._mark_file, MARK_NAME)):
             if file is not None and not disk.exists(folder / name):
                 copy_part(disk, file, 0, folder / name)
@@ -426,7 +426,7 @@ class BlockLog:
             file.close()
 
 
-def copy_of(disk: Disk, file: File, start: int, folder: Path, name: str) -> Path:
+def copy_to_free_name(disk: Disk, file: File, start: int, folder: Path, name: str) -> Path:
     """Copy an open file, from byte `start` on, to the first free name of `name-1`, `name-2`, ... Return the path."""
     number = 1
     while disk.exists(folder / f"{name}-{number}"):

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from node.runtime.errors import DiskError, NodeError
 from node.storage.blockfile import SYSTEM
-from node.storage.blocklog import INDEX_NAME, LOG_NAME, MARK_NAME, SUMS_NAME, SWITCH_NAME, BlockLog, copy_of
+from node.storage.blocklog import INDEX_NAME, LOG_NAME, MARK_NAME, SUMS_NAME, SWITCH_NAME, BlockLog, copy_to_free_name
 from node.storage.damage import Damaged, block_id, good_part, lay_out_known, lay_out_unknown
 from node.storage.datafolder import VERSION, read_chain
 from node.storage.disk import Disk, File, read_whole
@@ -61,7 +61,7 @@ def repair(folder: Path, wire: Wire, disk: Disk = SYSTEM, *, accept_loss: bool =
         if not found.damage:
             return found.mended or ["nothing is damaged"]
         done = [f"{found.damage}: kept {kept}"]
-        copy = copy_of(disk, log, 0, folder, f"{LOG_NAME}.damaged")
+        copy = copy_to_free_name(disk, log, 0, folder, f"{LOG_NAME}.damaged")
         done.append(f"the original log was copied to {copy}")
         # The marks are moved first: then an interruption leaves a log that can be repaired again.
         for name in (MARK_NAME, SUMS_NAME, SWITCH_NAME, INDEX_NAME):

@@ -79,7 +79,7 @@ def get_active_witnesses(state: State) -> list[AccountName]:
     return list(state.schedule.current_shuffled_witnesses)
 
 
-def schedule_place(state: State, time: int, name: str) -> tuple[Any, ...]:
+def schedule_key(state: State, time: int, name: str) -> tuple[Any, ...]:
     """Return the key of a witness in the order by virtual time. An unknown name precedes all witnesses with that time."""
     witness = state.witnesses.by_name.get(name)
     return (time,) if witness is None else (time, witness.id)
@@ -92,7 +92,7 @@ declare_list(
     record=WitnessRecord,
     by_name=By(lambda state: state.witnesses.by_name, AccountName),
     by_vote_name=By(lambda state: state.witnesses.by_vote_name, tuple[Share, AccountName]),
-    by_schedule_time=By(lambda state: state.witnesses.by_schedule_time, tuple[UInt128, AccountName], schedule_place),
+    by_schedule_time=By(lambda state: state.witnesses.by_schedule_time, tuple[UInt128, AccountName], schedule_key),
 )
 
 declare_list(

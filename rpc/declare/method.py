@@ -25,7 +25,7 @@ POSITIONAL_GROUP = "condenser_api"
 UNCONVERTED_GROUP = "bridge"
 TEST_GROUP = "dev_api"
 # Values in the arguments of a call without local rights, and values that a unit of work converts.
-VALUES_MAX, VALUES_OF_UNIT = 12_000, 3
+VALUES_MAX, VALUES_PER_UNIT = 12_000, 3
 
 MethodFunction = TypeVar("MethodFunction", bound=Callable[..., Any])
 Call = Callable[[Any, Caller], Any]  # of params and caller
@@ -209,7 +209,7 @@ def require_few_values(params: Any) -> None:
             continue
         count += len(value)
         if count > VALUES_MAX:
-            raise TooMuchWork(ARGUMENTS, VALUES_MAX // VALUES_OF_UNIT, {"values": -(-count // VALUES_OF_UNIT)})
+            raise TooMuchWork(ARGUMENTS, VALUES_MAX // VALUES_PER_UNIT, {"values": -(-count // VALUES_PER_UNIT)})
         lists += value
 
 

@@ -25,7 +25,7 @@ LEFT_UNITS_MIN = 1_000
 # Units that a read may take even then.
 CALL_UNITS_MIN = 100
 # Parsing, explaining and recording a refused transaction isn't measured. It is charged per transaction, and per byte.
-REFUSAL_UNITS, BYTES_OF_UNIT = 30, 100
+REFUSAL_UNITS, BYTES_PER_UNIT = 30, 100
 # An IPv6 /48 contains 65,536 client addresses (/64). An eighth of the refused work of each also counts against the /48.
 NETWORK_BITS, NETWORK_PART = 48, 8
 # Addresses with a bucket, and how many buckets are dropped together above that.
@@ -140,7 +140,7 @@ def charged(address: str) -> dict[str, int]:
 
 def refusal_units(size: int) -> int:
     """Return the units charged for a refused transaction of `size` bytes, in addition to the work that the chain has counted."""
-    return REFUSAL_UNITS + size // BYTES_OF_UNIT
+    return REFUSAL_UNITS + size // BYTES_PER_UNIT
 
 
 def _left(bucket: _Bucket, now: float) -> float:

@@ -23,7 +23,7 @@ from state.chain.sidecars import BlockSidecars
 from state.chain.skip import TRUSTED, Skip
 from state.chain.soft_rules import install_soft_rules
 from state.chain.state_edits import StateEdit, apply_edit
-from state.chain.transactions import apply_transaction, impersonate, require_size
+from state.chain.transactions import apply_transaction, impersonate, require_size_and_work
 from state.protocol.errors import ChainError, require
 from state.protocol.operation import Operation
 from state.protocol.transaction import ZERO_ID, SignedBlock, SignedTransaction
@@ -437,7 +437,7 @@ class Chain:
 
         The node's soft rules (`state.pushing()`) and the work limit apply only here, not when the transaction is applied again.
         """
-        require_size(self.state, trx, units_max)
+        require_size_and_work(self.state, trx, units_max)
         held = self.pending.require_room(trx)
         with self.state.pushing():
             self._apply_one(trx, held, skip_flags, units_max)
@@ -463,7 +463,7 @@ class Chain:
         """Return the error that push_transaction would raise, or None if it would accept the transaction. Changes nothing."""
         mark = self.state.journal.position()
         try:
-            require_size(self.state, trx)
+            require_size_and_work(self.state, trx)
             self.pending.require_room(trx)
             with self.state.pushing():
                 apply_transaction(self.state, trx)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from state.chain.hardforks import report_version, set_hardfork
+from state.chain.hardforks import set_hardfork, set_witness_versions
 from state.effects.subsidies import subsidy_params, witness_params
 from state.protocol.authority import Authority, key_authority
 from state.protocol.constants import (
@@ -51,7 +51,7 @@ def new_state(spec: ChainSpec, prepare: Callable[[State], None] = lambda state: 
     prepare(state)
     if spec.genesis.hardfork:
         set_hardfork(state, spec.genesis.hardfork, apply_now=True)
-        report_version(state, spec.genesis.hardfork)
+        set_witness_versions(state, spec.genesis.hardfork)
     state.journal.commit(state.journal.position())
     return state
 

@@ -66,10 +66,10 @@ def genesis_hardforks(state: State, block: SignedBlock) -> None:
     if due <= state.hardfork:
         return
     set_hardfork(state, due, apply_now=True)
-    report_version(state, due)
+    set_witness_versions(state, due)
 
 
-def report_version(state: State, number: int) -> None:
+def set_witness_versions(state: State, number: int) -> None:
     """Store on every witness that it runs this hardfork's version and has voted for it.
 
     Otherwise the first blocks would be refused, because their witnesses have not reported a version yet.

@@ -19,7 +19,7 @@ BENEFICIARIES_MAX = 8
 CUSTOM_OPERATIONS_MAX = 5  # per account, from one block to the next
 ROLES = ("owner", "active", "posting")
 # Work units to try a memo as a password, which derives a key for each role, and letters per unit to parse it as an extended private key.
-MEMO_UNITS, MEMO_LETTERS_OF_UNIT = 7, 30
+MEMO_UNITS, MEMO_CHARACTERS_PER_UNIT = 7, 30
 
 
 class CustomCount(Row):
@@ -47,12 +47,12 @@ def install_soft_rules(state: State) -> None:
 
     def count(state: State, operation: Custom | CustomJson | CustomBinary) -> None:
         if state.is_pushing:
-            count_custom(counts, operation)
+            limit_custom_operations(counts, operation)
 
     listen = state.listeners.on_operation
     listen(require_no_key, Transfer, TransferToSavings, TransferFromSavings, after=False)
     listen(require_few_beneficiaries, CommentOptions, after=False)
-    listen(require_shallow, Comment, after=False)
+    listen(require_max_depth, Comment, after=False)
     listen(count, Custom, CustomJson, CustomBinary, after=False)
 
 
@@ -67,10 +67,10 @@ def require_no_key(state: State, operation: Transfer | TransferToSavings | Trans
     """
     if not operation.memo or not state.is_pushing:
         return
-    state.work.spend(MEMO_UNITS + len(operation.memo) // MEMO_LETTERS_OF_UNIT, "memos tried as passwords")
+    state.work.spend(MEMO_UNITS + len(operation.memo) // MEMO_CHARACTERS_PER_UNIT, "memos tried as passwords")
     account = state.account(operation.from_)
     authority = state.authority(operation.from_)
-    given = keys_in_memo(account.name, operation.memo)
+    given = public_keys_from_memo(account.name, operation.memo)
     for role, keys in ("owner", authority.owner), ("active", authority.active), ("posting", authority.posting):
         if not given.isdisjoint(key for key, _ in keys.key_auths):
             raise PluginRefused(f"Detected private {role} key in memo field. You should change your {role} keys.")
@@ -78,7 +78,7 @@ def require_no_key(state: State, operation: Transfer | TransferToSavings | Trans
         raise PluginRefused("Detected private memo key in memo field. You should change your memo key.")
 
 
-def keys_in_memo(name: str, memo: str) -> set[bytes]:
+def public_keys_from_memo(name: str, memo: str) -> set[bytes]:
     """Return the public keys of a memo, taken as a password for each role and as an extended private key.
 
     A plain private key (WIF) isn't tried: the reference parses only the extended form here.
@@ -102,7 +102,7 @@ def require_few_beneficiaries(state: State, operation: CommentOptions) -> None:
             raise PluginRefused(f"Cannot specify more than {BENEFICIARIES_MAX} beneficiaries.")
 
 
-def require_shallow(state: State, operation: Comment) -> None:
+def require_max_depth(state: State, operation: Comment) -> None:
     """Refuse replies that are nested more than 255 deep."""
     if not state.is_pushing or not operation.parent_author:
         return
@@ -114,7 +114,7 @@ def require_shallow(state: State, operation: Comment) -> None:
 # ------------------------------------------------------------------ custom operations
 
 
-def count_custom(counts: CustomCounts, operation: Custom | CustomJson | CustomBinary) -> None:
+def limit_custom_operations(counts: CustomCounts, operation: Custom | CustomJson | CustomBinary) -> None:
     """Count an operation for every account that must sign it. Refuse the sixth per block."""
     for account in sorted(operation.impacted()):
         row = counts.by_account.get(account)

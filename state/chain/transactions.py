@@ -29,7 +29,7 @@ from state.protocol.errors import (
 from state.protocol.keys.signatures import Canonical
 from state.protocol.operation import Needed, Operation
 from state.protocol.transaction import ZERO_ID, SignedTransaction
-from state.protocol.work import BYTES_OF_UNIT, KEY_UNITS, ONE_TRANSACTION, TooMuchWork
+from state.protocol.work import BYTES_PER_UNIT, KEY_UNITS, ONE_TRANSACTION, TooMuchWork
 from state.tables import State
 from state.tables.globals import TransactionRecord
 
@@ -78,7 +78,7 @@ def validate_transaction(state: State, trx: SignedTransaction) -> None:
             raise
 
 
-def require_size(state: State, trx: SignedTransaction, units_max: int | None = None) -> None:
+def require_size_and_work(state: State, trx: SignedTransaction, units_max: int | None = None) -> None:
     """Refuse a transaction that is too large for a block, or whose operations alone exceed `units_max` of work."""
     require(
         trx.size <= state.props.maximum_block_size - SIZE_MARGIN,
@@ -174,7 +174,7 @@ def is_signed_by_own_key(state: State, operation: Operation, key: bytes, members
     return False
 
 
-def require_in_time(state: State, trx: SignedTransaction, skip_flags: int) -> None:
+def require_tapos_and_expiration(state: State, trx: SignedTransaction, skip_flags: int) -> None:
     """Refuse unless the reference block is on this chain and the expiration is within the next hour.
 
     The reference block binds a transaction to a fork. Only 32 bits of its id are compared. A missing block summary counts as zeros, so
@@ -201,7 +201,7 @@ def apply_transaction(state: State, trx: SignedTransaction, skip_flags: int = Sk
     here.trx_id = trx.id
     here.virtual_op = 0
     here.edit_steps = EDIT_STEPS_MAX
-    state.work.spend(trx.size // BYTES_OF_UNIT + KEY_UNITS * len(trx.signatures), "bytes and signatures")
+    state.work.spend(trx.size // BYTES_PER_UNIT + KEY_UNITS * len(trx.signatures), "bytes and signatures")
     is_impersonated = False
     try:
         if not skip_flags & Skip.VALIDATE:
@@ -212,7 +212,7 @@ def apply_transaction(state: State, trx: SignedTransaction, skip_flags: int = Sk
         if not skip_flags & (Skip.TRANSACTION_SIGNATURES | Skip.AUTHORITY_CHECK):
             is_impersonated = verify_authority(state, trx)
         if state.props.head_block_number > 0:
-            require_in_time(state, trx, skip_flags)
+            require_tapos_and_expiration(state, trx, skip_flags)
         if not skip_flags & Skip.TRANSACTION_DUPE_CHECK:
             state.transactions.insert(TransactionRecord(trx_id=trx.id, expiration=trx.expiration))
         for listener in state.listeners.before_transaction:

@@ -47,7 +47,7 @@ def clear_account(state: State, account: Account, treasury: Account) -> None:
     )
 
 
-def update_both_bars(state: State, account: Account) -> tuple[int, int]:
+def current_manas(state: State, account: Account) -> tuple[int, int]:
     """Return the voting and the downvote mana of an account at head time.
 
     The hardfork computes the size of the downvote bar without overflow at any block, unlike `downvote_maximum`, whose product wraps on
@@ -69,7 +69,7 @@ def clear_vesting(state: State, account: Account, treasury: Account) -> int:
     now, percent = state.head_time, state.props.downvote_pool_percent
     for delegation in list(state.vesting_delegations.by_delegation.equal(account.name)):
         delegatee, vests = state.account(delegation.delegatee), delegation.vesting_shares
-        voting, downvote = update_both_bars(state, delegatee)
+        voting, downvote = current_manas(state, delegatee)
         state.accounts.modify(
             delegatee,
             voting_mana=used(voting, vests),

@@ -74,10 +74,10 @@ def require_depth(state: State, parent: Comment) -> None:
     if state.hardfork < 17:
         limit, name = COIN_MAX_COMMENT_DEPTH_PRE_HF17, "COIN_MAX_COMMENT_DEPTH_PRE_HF17"
     if parent.depth >= limit:
-        require_shallow(parent, limit, f"parent->depth < {name}")
+        require_max_depth(parent, limit, f"parent->depth < {name}")
 
 
-def require_shallow(parent: Comment, limit: int, condition: str) -> None:
+def require_max_depth(parent: Comment, limit: int, condition: str) -> None:
     """Refuse a reply to a comment at the depth limit. `condition` is the reference's expression for it."""
     require(
         parent.depth < limit,

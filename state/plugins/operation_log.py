@@ -18,7 +18,7 @@ from state.chain.irreversible import missing
 from state.protocol.errors import ChainError
 from state.protocol.operation import Operation, OperationKind
 from state.protocol.transaction import ID_BYTES, ZERO_ID, SignedBlock
-from state.store.columns import CorruptColumn
+from state.store.columns import CorruptData
 from state.store.lazy.background_load import BackgroundLoad, BackgroundLoadable
 from state.store.lazy.incremental import ReadMode
 from state.store.rows import COPY_CHUNK, Copying
@@ -225,13 +225,13 @@ class OperationLogPart:
             rows_size, virtual_size, packed = _HEAD.decode(next(chunks, b""))
             held = [(trx_id, unpack(OPERATION, data)) for trx_id, data in packed]
         except (MsgspecError, ChainError) as error:
-            raise CorruptColumn(str(error)) from None
+            raise CorruptData(str(error)) from None
         rows, virtual = bytearray(), bytearray()
         for chunk in chunks:
             into = rows if len(rows) < rows_size else virtual
             into += chunk
         if (len(rows), len(virtual)) != (rows_size, virtual_size) or rows_size % ROW_BYTES:
-            raise CorruptColumn("records of another size than they should have")
+            raise CorruptData("records of another size than they should have")
         _check_rows(rows, virtual, len(held))
 
         def install() -> None:
@@ -264,7 +264,7 @@ class OperationLogPart:
 
 
 def _check_rows(rows: bytearray, virtual: bytearray, held: int) -> None:
-    """Raise CorruptColumn unless virtual and held operations match the records one to one, in order.
+    """Raise CorruptData unless virtual and held operations match the records one to one, in order.
 
     Records of operations in blocks are checked when they are read. A million records take 0.2 s.
     """
@@ -282,9 +282,9 @@ def _check_rows(rows: bytearray, virtual: bytearray, held: int) -> None:
             is_sound = is_sound and at + SIZE.size <= end
             at += SIZE.size + (size_of(virtual, at)[0] if is_sound else 0)
         if not is_sound:
-            raise CorruptColumn("a record of an operation that isn't there")
+            raise CorruptData("a record of an operation that isn't there")
     if (at, seen) != (end, held):
-        raise CorruptColumn("operations without records")
+        raise CorruptData("operations without records")
 
 
 class AccountOperationIndexPart:
@@ -320,12 +320,12 @@ class AccountOperationIndexPart:
                 names, begins, counts, data = _ENTRIES.decode(chunk)
                 every.frombytes(data)
             except (MsgspecError, ValueError) as error:
-                raise CorruptColumn(str(error)) from None
+                raise CorruptData(str(error)) from None
             every = little_endian(every)
             if min((0, *begins, *counts)) < 0 or len(set(names)) < len(names) or not by_name.keys().isdisjoint(names):
-                raise CorruptColumn("an account is there twice, or has less than nothing")
+                raise CorruptData("an account is there twice, or has less than nothing")
             if not len(names) == len(begins) == len(counts) or sum(counts) != len(every) or max(every, default=-1) >= len(self._recorded):
-                raise CorruptColumn("entries of accounts that don't fit the records")
+                raise CorruptData("entries of accounts that don't fit the records")
             at = 0
             for name, first, count in zip(names, begins, counts, strict=True):
                 by_name[name] = every[at : at + count]

@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import msgpack
 
 from state.protocol.transaction import ID_BYTES
-from state.store.columns import CorruptColumn
+from state.store.columns import CorruptData
 from state.store.rows import Copying
 from state.store.serializers import Install, decoded
 
@@ -101,13 +101,13 @@ class TransactionIndexPart:
         for chunk in chunks:
             sizes, data = decoded(tuple[list[int], bytes], chunk)
             if sum(sizes) != len(data) or any(size < 0 or size % RECORD_BYTES for size in sizes):
-                raise CorruptColumn("places of transactions of another size than they should have")
+                raise CorruptData("places of transactions of another size than they should have")
             end = 0
             for size in sizes:
                 pieces.append(data[end : end + size])
                 end += size
         if len(pieces) != PIECES:
-            raise CorruptColumn("places of transactions are missing, or too many")
+            raise CorruptData("places of transactions are missing, or too many")
         return lambda: self._put(pieces)
 
     def copying(self) -> Copying:

@@ -16,7 +16,7 @@ from state.chain.state_edits import read_edit, write_edit
 from state.protocol.errors import ChainError
 from state.protocol.transaction import ZERO_ID, SignedTransaction
 from state.snapshot.image import Open, SnapshotHeader, restore
-from state.store.columns import CorruptColumn
+from state.store.columns import CorruptData
 
 # Checks to skip for blocks and transactions that the dumped chain has already checked. Of the flags that a block was applied with, only
 # KEPT_FLAGS matters: it decides whether the state has records of the block's transactions.
@@ -97,7 +97,7 @@ def one_move(chain: Chain) -> Iterator[None]:
 def restore_all(chain: Chain, head: SnapshotHeader, open_section: Open, blocks: list[bytes], rest: bytes) -> None:
     """Restore a dump. `blocks` are all blocks up to the head of the snapshot, `rest` is a result of `chain_tail`.
 
-    Raises Unreadable and leaves the chain unchanged if the dump is invalid.
+    Raises CorruptData and leaves the chain unchanged if the dump is invalid.
     """
     now, state = chain.savepoint(), chain.state
     with one_move(chain):
@@ -117,29 +117,29 @@ def restore_all(chain: Chain, head: SnapshotHeader, open_section: Open, blocks: 
                 chain.plan_edits(block.id, [read_edit(edit) for edit in each.edits])
                 chain.push_block(block, CHECKED | each.skip & KEPT_FLAGS)
                 if state.props.head_block_id != block.id:
-                    raise CorruptColumn(f"its block {block.number} doesn't extend the previous block")
+                    raise CorruptData(f"its block {block.number} doesn't extend the previous block")
             chain.put_pending(read_transactions(chain, found.pending), read_transactions(chain, found.popped), CHECKED)
         except ChainError as error:
             chain.restore(now)
-            raise CorruptColumn(f"its content is refused: {error.message(state.spec.spell)}") from None
+            raise CorruptData(f"its content is refused: {error.message(state.spec.spell)}") from None
         except (MsgspecError, ValueError) as error:
             chain.restore(now)
-            raise CorruptColumn(str(error)) from None
+            raise CorruptData(str(error)) from None
         except BaseException:
             chain.restore(now)
             raise
 
 
 def require_linked(chain: Chain, head: SnapshotHeader, blocks: list[bytes]) -> None:
-    """Raise Unreadable unless the blocks form a chain from block 1 to the block of the snapshot."""
+    """Raise CorruptData unless the blocks form a chain from block 1 to the block of the snapshot."""
     wire, last = chain.state.wire, ZERO_ID
     for number, packed in enumerate(blocks, 1):
         block, end = wire.unpack_block(packed)
         if block.previous != last or end != len(packed):
-            raise CorruptColumn(f"its block {number} doesn't extend the previous block")
+            raise CorruptData(f"its block {number} doesn't extend the previous block")
         last = block.id
     if last.hex() != head.block_id or len(blocks) != head.number:
-        raise CorruptColumn(f"its blocks don't end with block {head.number}")
+        raise CorruptData(f"its blocks don't end with block {head.number}")
 
 
 def read_transactions(chain: Chain, packed: list[bytes]) -> list[SignedTransaction]:

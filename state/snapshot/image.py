@@ -14,7 +14,7 @@ from state.operations.smt.types import SmtCappedGenerationPolicy
 from state.plugins.registry import PLUGINS
 from state.protocol.errors import ChainError
 from state.protocol.transaction import ExampleOptionalAction, ExampleRequiredAction, SignedBlock
-from state.store.columns import CorruptColumn, Special
+from state.store.columns import CorruptData, Special
 from state.store.lazy.background_load import BackgroundLoad
 from state.store.serializers import Install, SnapshotPart, TablePart
 from state.tables import State
@@ -91,7 +91,7 @@ def head_of(chain: Chain) -> SnapshotHeader:
 def restore(chain: Chain, head: SnapshotHeader, open_section: Open, older: Older) -> list[BackgroundLoad]:
     """Restore a snapshot into a chain without pending transactions or reversible changes; `older` returns blocks before it.
 
-    Raises Unreadable and changes nothing if the snapshot is invalid.
+    Raises CorruptData and changes nothing if the snapshot is invalid.
 
     Returns the background loads of large tables that few rules read. Call `BackgroundLoad.advance` between other work; the first access to
     such a table finishes its load.
@@ -100,34 +100,34 @@ def restore(chain: Chain, head: SnapshotHeader, open_section: Open, older: Older
     assert not len(state.journal), "the state has reversible changes"
     block = block_of(state, head)
     if len(head.hardfork_times) != len(state.hardfork_times):
-        raise CorruptColumn(f"it has {len(head.hardfork_times) - 1} hardforks instead of {len(state.hardfork_times) - 1}")
+        raise CorruptData(f"it has {len(head.hardfork_times) - 1} hardforks instead of {len(state.hardfork_times) - 1}")
     parts = parts_of(state)
     before = {name: list(part.dump()) for name, part in parts.items()}
     installs = [part.read(open_section(name)) for name, part in parts.items()]
     try:
         left = _install(state, installs)
         if state.props.head_block_id.hex() != head.block_id or state.props.head_block_number != head.number:
-            raise CorruptColumn("its state is that of another block")
-    except (ChainError, CorruptColumn, StopIteration, TypeError) as error:
+            raise CorruptData("its state is that of another block")
+    except (ChainError, CorruptData, StopIteration, TypeError) as error:
         # Clashing rows are only found when they are installed.
         for deferred in _install(state, [part.read(iter(before[name])) for name, part in parts.items()]):
             deferred.finish()
-        raise CorruptColumn(str(error)) from None
+        raise CorruptData(str(error)) from None
     state.hardfork_times[:] = head.hardfork_times
     chain.start_at(block, older, is_changed_by_hand=head.is_changed_by_hand, settled_edits=head.edits)
     return left
 
 
 def block_of(state: State, head: SnapshotHeader) -> SignedBlock | None:
-    """Return the block of a snapshot, None at genesis. Raises Unreadable."""
+    """Return the block of a snapshot, None at genesis. Raises CorruptData."""
     if not head.number and not head.block:
         return None
     try:
         block, end = state.wire.unpack_block(head.block)
     except ChainError as error:
-        raise CorruptColumn(f"its block can't be read: {error.message(state.spec.spell)}") from None
+        raise CorruptData(f"its block can't be read: {error.message(state.spec.spell)}") from None
     if end != len(head.block) or (block.id.hex(), block.number, block.timestamp) != (head.block_id, head.number, head.time):
-        raise CorruptColumn("its block doesn't match its header")
+        raise CorruptData("its block doesn't match its header")
     return block
 
 

@@ -25,14 +25,14 @@ Special = dict[str, Any]
 """Actual types of the fields that a class declares as Any, by field."""
 
 
-class CorruptColumn(ValueError):
+class CorruptData(ValueError):
     """Raised for bytes that can't be decoded as the expected values."""
 
 
 class Column:
     """Codec for a list of values of one type. The caller stores their number.
 
-    Decoding raises Unreadable or a MsgspecError.
+    Decoding raises CorruptData or a MsgspecError.
     """
 
     def __init__(self, kind: Any) -> None:
@@ -67,7 +67,7 @@ class Column:
     def _unpack(self, data: bytes | Raw, count: int) -> tuple[list[Any], bool]:
         """Return the values and False, or the single value of a constant column and True."""
         if not 0 <= count <= COUNT_MAX:
-            raise CorruptColumn(f"a column of {count} values")
+            raise CorruptData(f"a column of {count} values")
         kind, payload = _PAIR.decode(data)
         if kind == CONSTANT:
             return _counted(self._simple(*_PAIR.decode(payload)), 1), True
@@ -77,7 +77,7 @@ class Column:
             packed, places = _CHOSEN.decode(payload)
             choices = self._simple(*_PAIR.decode(packed))
             if places and not 0 <= min(places) <= max(places) < len(choices):
-                raise CorruptColumn("a column refers to a choice that doesn't exist")
+                raise CorruptData("a column refers to a choice that doesn't exist")
             values = [choices[place] for place in places]
         else:
             values = self._simple(kind, payload)
@@ -90,7 +90,7 @@ class Column:
         if kind == WIDE:
             values: list[Any] = convert(_WIDE.decode(payload), self._many)
             return values
-        raise CorruptColumn(f"a column of unknown kind {kind}")
+        raise CorruptData(f"a column of unknown kind {kind}")
 
 
 class Structs:
@@ -111,7 +111,7 @@ class Structs:
         """Decode the structs."""
         packed = msgpack.decode(data, type=list[Raw])
         if len(packed) != len(self._columns):
-            raise CorruptColumn(f"{len(packed)} columns instead of {len(self._columns)}")
+            raise CorruptData(f"{len(packed)} columns instead of {len(self._columns)}")
         columns = [column.iterate(part, count) for column, part in zip(self._columns, packed, strict=True)]
         return list(islice(map(self._make, *columns), count))
 
@@ -136,7 +136,7 @@ def schema(kind: Any, special: Special | None = None) -> str:
 # ------------------------------------------------------------------ values that MessagePack can't hold
 
 
-def widened(value: Any) -> Any:
+def to_msgpack_ext(value: Any) -> Any:
     """Convert a value to a form that MessagePack holds without loss."""
     if isinstance(value, str):
         try:
@@ -149,22 +149,22 @@ def widened(value: Any) -> Any:
     if isinstance(value, int):
         return value if -(2**63) <= value < 2**64 else msgpack.Ext(INTEGER, str(value).encode())
     if isinstance(value, tuple | list):
-        return [widened(part) for part in value]
+        return [to_msgpack_ext(part) for part in value]
     if isinstance(value, Struct):
-        return {field: widened(getattr(value, field)) for field in value.__struct_fields__}
+        return {field: to_msgpack_ext(getattr(value, field)) for field in value.__struct_fields__}
     return value
 
 
-def narrowed(code: int, data: memoryview) -> Any:
+def from_msgpack_ext(code: int, data: memoryview) -> Any:
     """Decode the value of an extension type."""
     if code == TEXT:
         return bytes(data).decode("utf-8", "surrogatepass")
     if code == INTEGER:
         return int(bytes(data))
-    raise CorruptColumn(f"unknown extension type {code}")
+    raise CorruptData(f"unknown extension type {code}")
 
 
-_WIDE: msgpack.Decoder[list[Any]] = msgpack.Decoder(list[Any], ext_hook=narrowed)
+_WIDE: msgpack.Decoder[list[Any]] = msgpack.Decoder(list[Any], ext_hook=from_msgpack_ext)
 _PAIR: msgpack.Decoder[tuple[int, Raw]] = msgpack.Decoder(tuple[int, Raw])
 _CHOSEN: msgpack.Decoder[tuple[Raw, list[int]]] = msgpack.Decoder(tuple[Raw, list[int]])
 
@@ -174,7 +174,7 @@ def _plain(values: list[Any]) -> bytes:
     try:
         return msgpack.encode([PLAIN, values])
     except (UnicodeEncodeError, OverflowError):
-        return msgpack.encode([WIDE, [widened(value) for value in values]])
+        return msgpack.encode([WIDE, [to_msgpack_ext(value) for value in values]])
 
 
 def _choices(values: list[Any]) -> dict[Any, int]:
@@ -188,5 +188,5 @@ def _choices(values: list[Any]) -> dict[Any, int]:
 
 def _counted(values: list[Any], count: int) -> list[Any]:
     if len(values) != count:
-        raise CorruptColumn(f"a column has {len(values)} values instead of {count}")
+        raise CorruptData(f"a column has {len(values)} values instead of {count}")
     return values

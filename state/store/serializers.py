@@ -12,7 +12,7 @@ from typing import Annotated, Any, Protocol
 
 from msgspec import Meta, MsgspecError, msgpack
 
-from state.store.columns import Column, CorruptColumn, Special, Structs, schema
+from state.store.columns import Column, CorruptData, Special, Structs, schema
 from state.store.lazy.background_load import BackgroundLoad
 from state.store.lists import AppendLists
 from state.store.rows import Copying
@@ -39,7 +39,7 @@ class SnapshotPart(Protocol):
         """Yield the encoded content in chunks."""
 
     def read(self, chunks: Iterator[bytes]) -> Install:
-        """Decode dumped chunks and return the function that installs them. Raises Unreadable."""
+        """Decode dumped chunks and return the function that installs them. Raises CorruptData."""
 
     def copying(self) -> Copying:
         """Copy the content in memory, in steps, and return a function that restores it in place, any number of times."""
@@ -92,21 +92,21 @@ class TablePart:
         return install
 
     def _rows(self, chunks: Iterator[bytes], next_id: int, count: int) -> Iterator[tuple[list[Any], list[int]]]:
-        """Yield the rows and ids of each chunk. Raises Unreadable."""
+        """Yield the rows and ids of each chunk. Raises CorruptData."""
         total, last = 0, -1
         for chunk in chunks:
             packed_ids, size, packed = decoded(tuple[bytes, int, bytes], chunk)
             if size > min(ROWS_PER_CHUNK_MAX, len(packed_ids)):  # Ids are distinct, so each takes at least a byte.
-                raise CorruptColumn(f"{size} rows in one chunk")
+                raise CorruptData(f"{size} rows in one chunk")
             ids, rows = checked_read(_IDS.unpack, packed_ids, size), checked_read(self._structs.unpack, packed, size)
             if [last, *ids] != sorted({last, *ids}) or max(ids, default=-1) >= next_id:
-                raise CorruptColumn("the ids of rows are out of order")
+                raise CorruptData("the ids of rows are out of order")
             for row, row_id in zip(rows, ids, strict=True):
                 row.id = row_id
             total, last = total + size, max(ids, default=last)
             yield rows, ids
         if total != count:
-            raise CorruptColumn(f"{total} rows instead of {count}")
+            raise CorruptData(f"{total} rows instead of {count}")
 
     def copying(self) -> Copying:
         """See Part."""
@@ -174,10 +174,10 @@ class DictPart:
         """See Part."""
         count, keys, values = decoded(tuple[int, bytes, bytes], next(chunks, b""))
         if count > len(keys):  # Keys are distinct, so each takes at least a byte.
-            raise CorruptColumn(f"{count} keys in {len(keys)} bytes")
+            raise CorruptData(f"{count} keys in {len(keys)} bytes")
         found = dict(zip(checked_read(self._keys.unpack, keys, count), checked_read(self._values.unpack, values, count), strict=True))
         if len(found) != count:
-            raise CorruptColumn("a duplicate key")
+            raise CorruptData("a duplicate key")
 
         def install() -> None:
             # In place: listeners and undo records hold the dictionary itself.
@@ -229,23 +229,23 @@ def dump_lists(lists: AppendLists[Any, Any], keys: Column, column: Column) -> It
 
 
 def read_lists(chunks: Iterator[bytes], keys: Column, unpack: Callable[[bytes, int], list[Any]]) -> Histories:
-    """Decode lists that `dump_lists` has written; `unpack` decodes a given number of values. Raises Unreadable."""
+    """Decode lists that `dump_lists` has written; `unpack` decodes a given number of values. Raises CorruptData."""
     found: Histories = {}
     total, room = decoded(int, next(chunks, b"")), VALUES_FREE
     for chunk in chunks:
         count, size, packed_keys, packed_firsts, packed_sizes, packed = decoded(tuple[int, int, bytes, bytes, bytes, bytes], chunk)
         room += len(chunk) - size
         if count > len(packed_keys) or room < 0:
-            raise CorruptColumn(f"{count} lists with {size} values in {len(chunk)} bytes")
+            raise CorruptData(f"{count} lists with {size} values in {len(chunk)} bytes")
         values = checked_read(unpack, packed, size)
         firsts, sizes = checked_read(_IDS.unpack, packed_firsts, count), checked_read(_IDS.unpack, packed_sizes, count)
         if any(number < 0 for number in (*firsts, *sizes)) or sum(sizes) != size:
-            raise CorruptColumn("the sizes of lists don't add up to the number of values")
+            raise CorruptData("the sizes of lists don't add up to the number of values")
         starts = accumulate(sizes, initial=0)
         for key, first, start, length in zip(checked_read(keys.unpack, packed_keys, count), firsts, starts, sizes, strict=False):
             found[key] = first, values[start : start + length]
     if len(found) != total or any(not first and not values for first, values in found.values()):
-        raise CorruptColumn("a list is missing, empty, or duplicated")
+        raise CorruptData("a list is missing, empty, or duplicated")
     return found
 
 
@@ -256,13 +256,13 @@ _ORDERS = Annotated[list[list[int]], Meta(max_length=ORDERS_MAX)]
 
 
 def decoded(kind: Any, data: bytes) -> Any:
-    """Decode a value of type `kind` from MessagePack. Raises Unreadable."""
+    """Decode a value of type `kind` from MessagePack. Raises CorruptData."""
     return checked_read(lambda: msgpack.decode(data, type=kind))
 
 
 def checked_read(read: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a decoding function and convert its errors to Unreadable."""
+    """Call a decoding function and convert its errors to CorruptData."""
     try:
         return read(*arguments)
     except (MsgspecError, TypeError, ValueError, OverflowError) as error:
-        raise CorruptColumn(str(error)) from None
+        raise CorruptData(str(error)) from None

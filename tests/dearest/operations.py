@@ -30,7 +30,7 @@ from state.protocol.codec.kinds import (
     Tagged,
     Variant,
 )
-from state.protocol.codec.kinds.containers import ordered, pair_key, sort_key
+from state.protocol.codec.kinds.containers import pair_key, sort_key, sorted_unique
 from state.protocol.errors import ChainError
 from state.protocol.keys.keys import public_key, secret_from_seed
 from state.protocol.operation import OPERATIONS, Operation
@@ -186,10 +186,10 @@ class Values:
             case Many():
                 count = draw.choice(LISTS[:8] if draw.random() < 0.8 else LISTS)
                 members = [self.value(kind.element, name) for _ in range(min(count, DRAWN_MAX))]
-                return ordered(members, sort_key) if kind.ascending else (tuple(members) * count)[:count]
+                return sorted_unique(members, sort_key) if kind.ascending else (tuple(members) * count)[:count]
             case Pairs():
                 pairs = [(self.value(kind.key, name), self.value(kind.value, name)) for _ in range(draw.choice((0, 1, DRAWN_MAX)))]
-                return ordered(pairs, pair_key)
+                return sorted_unique(pairs, pair_key)
             case Maybe():
                 return None if draw.random() < 0.3 else self.value(kind.element, name)
             case ChainVariant():

@@ -36,7 +36,7 @@ from state.protocol.codec.kinds import (
     Variant,
     Wide,
 )
-from state.protocol.codec.kinds.containers import ordered, pair_key, sort_key
+from state.protocol.codec.kinds.containers import pair_key, sort_key, sorted_unique
 from state.protocol.operation import OperationKind, by_wire_tag
 from state.protocol.transaction import HardforkVote, HardforkVoteKind
 from state.protocol.values import asset as assets
@@ -100,13 +100,13 @@ def _declared(kind: type, values: Values) -> st.SearchStrategy[Any]:
 @values_of.register
 def _many(kind: Many, values: Values) -> st.SearchStrategy[Any]:
     members = st.lists(values.of(kind.element), max_size=MEMBERS_MAX)
-    return members.map(lambda found: ordered(found, sort_key)) if kind.ascending else members.map(tuple)
+    return members.map(lambda found: sorted_unique(found, sort_key)) if kind.ascending else members.map(tuple)
 
 
 @values_of.register
 def _pairs(kind: Pairs, values: Values) -> st.SearchStrategy[Any]:
     entries = st.tuples(values.of(kind.key), values.of(kind.value))
-    return st.lists(entries, max_size=MEMBERS_MAX).map(lambda pairs: ordered(pairs, pair_key))
+    return st.lists(entries, max_size=MEMBERS_MAX).map(lambda pairs: sorted_unique(pairs, pair_key))
 
 
 @values_of.register

@@ -9,7 +9,7 @@ from node.runtime.output import write_pairs, write_table
 
 SLOTS = 128
 COIN_UNIT = 1000
-NULL_KEY_END = "1111111111111111111111111111111114T1Anm"
+NULL_KEY_SUFFIX = "1111111111111111111111111111111114T1Anm"
 
 
 def ask_chain(remote: Remote) -> Any:
@@ -83,7 +83,7 @@ def write_witnesses(remote: Remote, witnesses: Any) -> None:
 
 def is_on(witness: dict[str, Any]) -> bool:
     """Whether a witness has a signing key."""
-    return not str(witness["signing_key"]).endswith(NULL_KEY_END)
+    return not str(witness["signing_key"]).endswith(NULL_KEY_SUFFIX)
 
 
 def votes(witness: dict[str, Any], remote: Remote) -> str:

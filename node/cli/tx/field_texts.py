@@ -32,7 +32,7 @@ from state.protocol.codec.kinds import (
     Wide,
     asset_from_nai,
 )
-from state.protocol.codec.kinds.containers import ordered, sort_key
+from state.protocol.codec.kinds.containers import sort_key, sorted_unique
 from state.protocol.errors import ChainError
 from state.protocol.keys.keys import secret_from_wif
 from state.protocol.values import asset as assets
@@ -217,7 +217,7 @@ def read_listed(kind: Many, text: str, context: Context) -> Any:
 
 def collected(kind: Many, values: list[Any]) -> tuple[Any, ...]:
     """Return the values of a list. The values of a set are sorted in the chain's order, without duplicates."""
-    return ordered(values, sort_key) if kind.ascending or kind.strict else tuple(values)
+    return sorted_unique(values, sort_key) if kind.ascending or kind.strict else tuple(values)
 
 
 @read_kind.register

@@ -55,8 +55,8 @@ class Tags:
         self.counters = TagCounters(journal)
         self.counters.insert(TagCounter())
         self.stale = StaleRoots(journal)
-        self.notes = DirtyTags(journal, DirtyRows(journal.record, lambda: state.comments.next_id))
-        self.view = TagView(self.tagged, self.rests, self.notes, journal.read_mode)
+        self.dirty = DirtyTags(journal, DirtyRows(journal.record, lambda: state.comments.next_id))
+        self.view = TagView(self.tagged, self.rests, self.dirty, journal.read_mode)
 
 
 def install(state: State) -> Tags:
@@ -118,7 +118,7 @@ def on_reward(state: State, kept: Tags, operation: CommentReward) -> None:
     for tag in wanted_tags(state, comment):
         rest = rest_of(kept, stored(tag))
         kept.rests.modify(rest, total_payout=rest.total_payout + operation.payout.amount)
-        kept.notes.tag(rest.tag)
+        kept.dirty.tag(rest.tag)
 
 
 def promote(state: State, kept: Tags, operation: Transfer) -> None:
@@ -135,7 +135,7 @@ def promote(state: State, kept: Tags, operation: Transfer) -> None:
     if row is not None and row.cashout != TIME_MAX:
         places = [(tag, number, paid + operation.amount.amount) for tag, number, paid in row.places]
         kept.tagged.modify(row, **fields_of(places))
-        kept.notes.comment(comment.id)
+        kept.dirty.comment(comment.id)
 
 
 def on_hardfork(state: State, kept: Tags, operation: Hardfork) -> None:
@@ -212,7 +212,7 @@ def show(kept: Tags, row: Tagged, comment: CommentRow) -> None:
         changes["cashout"] = comment.cashout_time
     if changes:
         kept.tagged.modify(row, **changes)
-        kept.notes.comment(comment.id)
+        kept.dirty.comment(comment.id)
 
 
 def shown(comment: CommentRow) -> dict[str, Any]:
@@ -265,7 +265,7 @@ def retag(state: State, kept: Tags, comment: CommentRow) -> None:
         return
     if places != old:
         kept.tagged.modify(row, **fields_of(places))
-        kept.notes.comment(comment.id)
+        kept.dirty.comment(comment.id)
     show(kept, row, comment)
 
 
@@ -277,7 +277,7 @@ def tag_first(state: State, kept: Tags, comment: CommentRow, wanted: tuple[str, 
         first, tags = enter(kept, comment.author, [stored(tag) for tag in wanted])
         parent = parent_id(state, comment)
         kept.tagged.insert(Tagged(comment=comment.id, parent=parent, created=comment.created, tags=tags, first=first, **shown(comment)))
-        kept.notes.comment(comment.id)
+        kept.dirty.comment(comment.id)
 
 
 def enter(kept: Tags, author: str, wanted: list[str]) -> tuple[int, tuple[str, ...]]:
@@ -294,7 +294,7 @@ def enter(kept: Tags, author: str, wanted: list[str]) -> tuple[int, tuple[str, .
 
 def drop(kept: Tags, row: Tagged) -> None:
     """Remove all entries of a comment."""
-    kept.notes.comment(row.comment)
+    kept.dirty.comment(row.comment)
     kept.tagged.remove(row)
 
 
@@ -304,7 +304,7 @@ def count_beyond(kept: Tags, row: Tagged, places: Sequence[Place]) -> None:
     for tag, _, _ in places:
         rest = rest_of(kept, tag)
         kept.rests.modify(rest, beyond=added(rest.beyond, counted))
-        kept.notes.tag(tag)
+        kept.dirty.tag(tag)
 
 
 def rest_of(kept: Tags, tag: str) -> TagRest:
@@ -312,7 +312,7 @@ def rest_of(kept: Tags, tag: str) -> TagRest:
     row = kept.rests.by_tag.get(tag)
     if row is None:
         row = kept.rests.insert(TagRest(tag=tag))
-        kept.notes.tag(tag)
+        kept.dirty.tag(tag)
     return row
 
 
@@ -351,5 +351,5 @@ def first_of(table: Callable[[], Table[Any]], place: int) -> object:
 
 
 TAGS = Plugin(
-    "tags", Tags, install, serves=("tags_api",), parts=parts, unsaved=("notes", "view"), on_restored=restored, warm_up_reads=warm_up_reads
+    "tags", Tags, install, serves=("tags_api",), parts=parts, unsaved=("dirty", "view"), on_restored=restored, warm_up_reads=warm_up_reads
 )

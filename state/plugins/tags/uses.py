@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from msgspec import msgpack
 
 from state.store import Journal
-from state.store.columns import Column, CorruptColumn
+from state.store.columns import Column, CorruptData
 from state.store.lazy.background_load import BackgroundLoad, BackgroundLoadable
 from state.store.rows import COPY_CHUNK, Copying
 from state.store.serializers import Install, checked_read, decoded
@@ -95,23 +95,23 @@ class UsesPart:
         for chunk in chunks:
             size, every, *packed = decoded(tuple[int, int, bytes, bytes, bytes, bytes], chunk)
             if max(size, every) > len(chunk):  # authors are distinct, and the tags of an author are
-                raise CorruptColumn(f"{size} authors with {every} tags in {len(chunk)} bytes")
+                raise CorruptData(f"{size} authors with {every} tags in {len(chunk)} bytes")
             authors, sizes, tags, values = (
                 checked_read(column.unpack, data, many)
                 for column, data, many in zip((_TEXTS, _NUMBERS, _TEXTS, _NUMBERS), packed, (size, size, every, every), strict=True)
             )
             if min(sizes, default=1) < 1 or sum(sizes) != every:
-                raise CorruptColumn("authors have other numbers of tags than there are")
+                raise CorruptData("authors have other numbers of tags than there are")
             pairs = zip(tags, values, strict=True)
             for author, length in zip(authors, sizes, strict=True):
                 own = dict(islice(pairs, length))
                 if len(own) != length:
-                    raise CorruptColumn("a tag of an author is there twice")
+                    raise CorruptData("a tag of an author is there twice")
                 counts[author] = own
             read += size
             yield
         if not read == len(counts) == total:
-            raise CorruptColumn("an author is missing, or there twice")
+            raise CorruptData("an author is missing, or there twice")
 
     def copying(self) -> Copying:
         """See Part."""

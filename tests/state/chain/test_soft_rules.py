@@ -7,7 +7,7 @@ import pytest
 from msgspec import structs
 
 from state.chain.chain import Chain
-from state.chain.soft_rules import keys_in_memo
+from state.chain.soft_rules import public_keys_from_memo
 from state.operations.content import Beneficiary, Comment, CommentOptions, CommentPayoutBeneficiaries
 from state.operations.custom import Custom, CustomJson
 from state.operations.transfers import Transfer, TransferFromSavings, TransferToSavings
@@ -82,7 +82,7 @@ def test_an_extended_private_key_is_noticed_and_a_wif_is_not(chain: Chain) -> No
     assert "Detected private owner key" in refused(chain, Transfer("alice", "bob", ONE, extended(secret)), by=push)
     push(chain, Transfer("alice", "bob", ONE, wif_from_secret(secret)))
     push(chain, Transfer("bob", "alice", ONE, extended(secret)))
-    assert public_key(secret) in keys_in_memo("alice", extended(secret))
+    assert public_key(secret) in public_keys_from_memo("alice", extended(secret))
 
 
 def test_memos_of_unknown_senders_are_left_to_the_rules(chain: Chain) -> None:

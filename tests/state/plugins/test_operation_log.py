@@ -21,7 +21,7 @@ from state.plugins.operation_log import (
 )
 from state.protocol.values.asset import Asset
 from state.protocol.virtual import Interest
-from state.store.columns import CorruptColumn
+from state.store.columns import CorruptData
 from state.tables import State
 from tests.helpers.snapshots import snapshot
 from tests.state.plugins.test_account_history import fresh_state, transfer
@@ -133,5 +133,5 @@ def test_all_damages_are_tried() -> None:
 def test_what_does_not_fit_is_refused(which: int) -> None:
     state, kept = filled()
     records, entries = list(damaged(*chunks(state, kept)))[which]
-    with pytest.raises(CorruptColumn):
+    with pytest.raises(CorruptData):
         put(state, kept, records, entries)

@@ -6,7 +6,7 @@ import pytest
 from msgspec import msgpack
 
 from state.plugins.transaction_index import PIECES, RECORD_BYTES, TransactionIndex, TransactionIndexPart
-from state.store.columns import CorruptColumn
+from state.store.columns import CorruptData
 from state.store.rows import run_steps
 
 
@@ -64,5 +64,5 @@ def test_a_snapshot_holds_them_and_others_are_refused() -> None:
     put_back()
     assert not len(other)
     for sizes, data in (([RECORD_BYTES], b""), ([1], b"x"), ([-RECORD_BYTES, RECORD_BYTES], b""), ([0] * (PIECES + 1), b"")):
-        with pytest.raises(CorruptColumn):
+        with pytest.raises(CorruptData):
             part.read(iter([msgpack.encode((sizes, data))]))

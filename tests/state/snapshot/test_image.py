@@ -14,7 +14,7 @@ from state.protocol.errors import Refused
 from state.protocol.transaction import SignedBlock
 from state.snapshot.image import SPECIAL, parts_of, restore
 from state.store import Row, Table
-from state.store.columns import CorruptColumn
+from state.store.columns import CorruptData
 from state.store.serializers import TablePart
 from state.tables import State
 from tests.conformance.play import Player
@@ -165,7 +165,7 @@ def test_a_head_that_can_not_be_is_refused(changes: dict[str, Any]) -> None:
     image = image_of(player_at("posts", 50).chain)
     chain = Player(CASES / "posts").chain
     before = whole(chain.state)
-    with fails(CorruptColumn):
+    with fails(CorruptData):
         put(chain, spoiled(image, **changes), {})
     assert whole(chain.state) == before
 
@@ -178,7 +178,7 @@ def test_a_section_that_can_not_be_read_leaves_the_chain_at_genesis(name: str) -
     chain = Player(CASES / "posts").chain
     before = whole(chain.state)
     image[1][name] = [b"\xc1"]
-    with pytest.raises(CorruptColumn):
+    with pytest.raises(CorruptData):
         put(chain, image, {})
     assert whole(chain.state) == before
 
@@ -189,7 +189,7 @@ def test_rows_that_clash_leave_the_chain_at_genesis() -> None:
     before = whole(chain.state)
     # The tables of one block with the globals of another: each can be read, and together they are no state of this block.
     first[1]["state/global_properties"] = second[1]["state/global_properties"]
-    with fails(CorruptColumn):
+    with fails(CorruptData):
         put(chain, first, {})
     assert whole(chain.state) == before
     chain.push_block(blocks_of("posts")[0])  # it goes on as if nothing had been

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import MsgspecError, Struct, msgpack
 
-from state.store.columns import COUNT_MAX, Column, CorruptColumn, Structs, schema
+from state.store.columns import COUNT_MAX, Column, CorruptData, Structs, schema
 from tests.helpers.golden import fails
 
 TEXTS = st.text(st.characters(exclude_categories=()), max_size=3)
@@ -80,13 +80,13 @@ def test_chosen_values_come_back(values: list[str]) -> None:
     ],
 )
 def test_what_is_no_column_is_refused(data: bytes) -> None:
-    with pytest.raises((CorruptColumn, MsgspecError, ValueError)):
+    with pytest.raises((CorruptData, MsgspecError, ValueError)):
         Column(int).unpack(data, 1)
 
 
 @pytest.mark.parametrize("count", [-1, COUNT_MAX + 1, 10**12])
 def test_a_column_holds_no_more_than_memory_does(count: int) -> None:
-    with fails(CorruptColumn):
+    with fails(CorruptData):
         Column(int).unpack(msgpack.encode([0, [1, [7]]]), count)
 
 

@@ -11,7 +11,7 @@ from msgspec import Raw, msgpack
 from state.protocol.errors import NotUnique
 from state.store import AppendLists, Journal, Table
 from state.store import serializers as parts_module
-from state.store.columns import CorruptColumn
+from state.store.columns import CorruptData
 from state.store.serializers import VALUES_FREE, DictPart, ListsPart, SnapshotPart, TablePart
 from tests.state.store.test_store_model import Thing, Things
 
@@ -121,7 +121,7 @@ def test_rows_that_clash_are_refused() -> None:
 @pytest.mark.parametrize("chunk", [3, 10_000], indirect=True)  # the two rows have to be in one
 def test_what_is_no_table_is_unreadable(spoil: Any, chunk: int) -> None:
     chunks = list(TablePart(filled([{"name": "one"}, {"name": "two"}])).dump())
-    with pytest.raises(CorruptColumn):
+    with pytest.raises(CorruptData):
         TablePart(Things(Journal())).read(iter(spoil(chunks)))
 
 
@@ -170,7 +170,7 @@ def test_a_few_bytes_do_not_take_much_memory(part: SnapshotPart, chunks: list[An
     packed = [msgpack.encode(chunk) for chunk in chunks]
     tracemalloc.start()
     try:
-        with pytest.raises(CorruptColumn):
+        with pytest.raises(CorruptData):
             part.read(iter(packed))
         assert tracemalloc.get_traced_memory()[1] < 100_000
     finally:

@@ -46,7 +46,7 @@ class Many(Kind):
                 value, i = read(data, i)
                 values.append(value)
             if ascending:
-                return (in_order if canonical else ordered)(values, sort_key), i
+                return (require_canonical_order if canonical else sorted_unique)(values, sort_key), i
             return tuple(values), i
 
         return unpack
@@ -60,13 +60,13 @@ class Many(Kind):
 
         def parse(value: Any) -> tuple[Any, ...]:
             given = to_array(value)
-            values = list(rising(map(read, given))) if strict else [read(item) for item in given]
-            return ordered(values, sort_key) if ascending and len(values) > 1 else tuple(values)
+            values = list(require_ascending(map(read, given))) if strict else [read(item) for item in given]
+            return sorted_unique(values, sort_key) if ascending and len(values) > 1 else tuple(values)
 
         return parse
 
 
-def rising(values: Iterable[Any]) -> Iterator[Any]:
+def require_ascending(values: Iterable[Any]) -> Iterator[Any]:
     """Yield the values, and refuse the first one that isn't greater than its predecessor."""
     last = None
     for value in values:
@@ -75,7 +75,7 @@ def rising(values: Iterable[Any]) -> Iterator[Any]:
         last = value
 
 
-def ordered(values: list[Any], key_of: Callable[[Any], Any]) -> tuple[Any, ...]:
+def sorted_unique(values: list[Any], key_of: Callable[[Any], Any]) -> tuple[Any, ...]:
     """Sort the values by their keys. Of values with equal keys the first stays."""
     out: dict[Any, Any] = {}
     for value in values:
@@ -83,7 +83,7 @@ def ordered(values: list[Any], key_of: Callable[[Any], Any]) -> tuple[Any, ...]:
     return tuple([out[key] for key in sorted(out)])
 
 
-def in_order(values: list[Any], key_of: Callable[[Any], Any]) -> tuple[Any, ...]:
+def require_canonical_order(values: list[Any], key_of: Callable[[Any], Any]) -> tuple[Any, ...]:
     """Return the values unchanged. Raises NotCanonical unless their keys are strictly ascending."""
     keys = [key_of(value) for value in values]
     if any(a >= b for a, b in pairwise(keys)):
@@ -123,7 +123,7 @@ class Pairs(Kind):
                 v, i = value(data, i)
                 pairs.append((k, v))
             if n > 1:
-                return (in_order if canonical else ordered)(pairs, pair_key), i
+                return (require_canonical_order if canonical else sorted_unique)(pairs, pair_key), i
             return tuple(pairs), i
 
         return unpack
@@ -142,7 +142,7 @@ class Pairs(Kind):
             for item in to_array(value):
                 given = to_array(item)
                 pairs.append(tuple(readers[j](given[j]) if j < len(given) else defaults[j] for j in (0, 1)))
-            return ordered(pairs, pair_key)
+            return sorted_unique(pairs, pair_key)
 
         return parse
 

@@ -5,7 +5,7 @@ from msgspec import msgpack
 
 from state.plugins.tags.uses import Uses, UsesPart
 from state.store import Journal
-from state.store.columns import CorruptColumn
+from state.store.columns import CorruptData
 from state.store.rows import run_steps
 
 COUNTS = {"amy": {"art": 0, "fun": 2, "": 1}, "bob": {"fun": 3, "art": 3}}
@@ -59,7 +59,7 @@ def test_other_bytes_are_refused() -> None:
     for chunks in ([head], [head, chunk, chunk], [head, b"x"], [msgpack.encode(3), chunk]):
         deferred = UsesPart(Uses(Journal())).read(iter(chunks))()
         assert deferred is not None
-        with pytest.raises(CorruptColumn):
+        with pytest.raises(CorruptData):
             deferred.finish()
-    with pytest.raises(CorruptColumn):
+    with pytest.raises(CorruptData):
         UsesPart(Uses(Journal())).read(iter([]))
