@@ -25,15 +25,12 @@ ordered  Ordered: reads rows in order, from a prefix on; partial and lazy indice
 due      Due: finds the rows with the earliest time
 grouped  Grouped: finds all rows with a value
 entries  Entries: a SortedList with fast paths at both ends, for indices that are always sorted
-lazy     LazyOrder: an order that is sorted when it is read; for lazy indices and lists derived from tables
 keys     Part: computed sort keys; compiles declarations to functions of a row
 lists    Lists: append-only lists, one per key
 journal  Journal: one flat list of undo records for all tables; a session is a position in it
-noted    Noted: the rows that changed since a derived view last read them
-slices   Reads: whether a read does its preparatory sorting at once or in chunks
-deferred Deferred: loads tables in the background or at the first access
+lazy     orders and views that are refreshed when they are read, and tables that are loaded in the background
 columns  serializes values and rows, column by column
-parts    TablePart, ListsPart, DictPart: serializers for the parts of a snapshot
+serializers  TablePart, ListsPart, DictPart: serializers for the parts of a snapshot
 
 An index is declared as a `Unique`, `Ordered`, `Due` or `Grouped` class attribute of a table. The attribute of the same name on an
 instance is the index. Declarations are checked against the row type when the class is created. `Table.check()` verifies rows

@@ -1,21 +1,25 @@
-"""Where tests stand: the test of `x/y.py` is found in `tests/x/`, as `test_y.py` or `test_y_<subject>.py`; `test_x_<subject>.py` is
-about the whole folder. Folders of tests beside which there is no source are about no single module.
+"""The layout of the source and of its tests.
+
+The tests of `x/y.py` are `tests/x/test_y.py` and `tests/x/test_y_<subject>.py`; `test_x_<subject>.py` tests the whole folder.
 """
 
+import ast
+import re
 from pathlib import Path
 
 from tests.conftest import ROOT
+from tests.helpers.sources import sources
 
 MIRRORED = ("bench", "bin", "node", "rpc", "state")
 
 
 def names(folder: Path) -> set[str]:
-    """The names that tests of a source folder may begin with: those of its modules, packages and scripts, and its own."""
+    """Names that test files of a source folder can begin with: of its modules, packages and scripts, and of the folder."""
     found = {path.stem for path in folder.iterdir() if path.suffix in (".py", ".sh") or path.is_dir() or not path.suffix}
     return {*found, folder.name}
 
 
-def test_tests_stand_where_their_subject_stands() -> None:
+def test_tests_are_in_the_folder_of_their_subject() -> None:
     misplaced = []
     for test in (test for top in MIRRORED for test in sorted((ROOT / "tests" / top).rglob("test_*.py"))):
         folder = ROOT / test.parent.relative_to(ROOT / "tests")
@@ -23,3 +27,15 @@ def test_tests_stand_where_their_subject_stands() -> None:
         if not folder.is_dir() or not any(f"{subject}_".startswith(f"{name}_") for name in names(folder)):
             misplaced.append(str(test.relative_to(ROOT)))
     assert misplaced == []
+
+
+def test_package_docstrings_list_existing_modules() -> None:
+    """A list in a package's docstring has a line `name  description` per module."""
+    wrong = []
+    for package in (found for found in sources("bin", "node", "rpc", "state") if found.path.endswith("/__init__.py")):
+        listed = set(re.findall(r"^(\w+)  +\S", ast.get_docstring(package.tree) or "", re.MULTILINE))
+        if listed:
+            folder = ROOT / Path(package.path).parent
+            modules = {path.stem for path in folder.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()} - {"__init__"}
+            wrong += [f"{package.module}: {name}" for name in sorted(listed ^ modules)]
+    assert wrong == []

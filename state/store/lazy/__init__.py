@@ -1,10 +1,10 @@
-"""Work that waits until somebody reads. Rules need no order of all rows, so that a write only marks what is **dirty**; a read **refreshes**
-it, at most a **chunk** at a time where others wait.
+"""Work that is postponed until the next read. Rules don't need the order of all rows, so a write only marks rows as **dirty**. A read
+**refreshes** them, one **chunk** at a time if other requests wait.
 
 order            LazyOrder: entries that are sorted when they are read; changed ones are dirty until then
-dirty            DirtyRows: the rows of a table that have changed since something derived from them was read
+dirty            DirtyRows: the rows of a table that changed since a derived view last read them
 incremental      ReadMode: whether a read refreshes everything at once, or raises NotReady and is refreshed chunk by chunk
-background_load  BackgroundLoad: tables of a snapshot that are filled after the start, or at once when somebody looks
+background_load  BackgroundLoad: tables of a snapshot that are loaded after startup, or at the first access
 
-`Ordered(..., lazy=True)` and the views of plugins are made of these; `node/monitoring/warm_up.py` refreshes them before clients ask.
+`Ordered(..., lazy=True)` and the views of plugins use these; `node/monitoring/warm_up.py` refreshes them before clients read.
 """
