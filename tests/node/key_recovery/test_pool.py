@@ -72,9 +72,9 @@ def processes(of: Pool) -> list["subprocess.Popen[bytes]"]:
 @pytest.mark.parametrize("count", [1, 3])
 def test_every_batch_gets_its_own_keys(opened: Callable[..., Pool], count: int) -> None:
     made = opened(count)
+    assert not made.is_warm
     given = [records(n % 7 + 1, bytes((n,))) for n in range(20)]
     batches = [made.give(each) for each in given]
-    assert not made.is_warm
     for batch, each in reversed(list(zip(batches, given, strict=True))):
         assert batch is not None
         made.wait(batch, PATIENCE)
