@@ -45,8 +45,9 @@ BROKEN = {
 
 
 @pytest.fixture
-def opened() -> Iterator[Callable[..., Pool]]:
-    """Makes pools that are closed after the test."""
+def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Pool]]:
+    """Create pools that are closed after the test. A busy machine may start a process late."""
+    monkeypatch.setattr(pool, "HANGING_SECONDS", PATIENCE)
     made: list[Pool] = []
 
     def new(*arguments: object) -> Pool:
