@@ -1,4 +1,6 @@
-"""A small chain with the RPC service over it, for tests of methods: bytes in, bytes out, and every reply is of the declared shape."""
+"""A small chain behind the RPC service, for tests of methods. It takes and returns bytes, and every result is checked against its declared
+shape.
+"""
 
 import json
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -45,7 +47,7 @@ SHAPES = shapes()
 
 
 class Refusal(Exception):
-    """The error object of an answer."""
+    """The error object of a response."""
 
     def __init__(self, error: dict[str, Any]) -> None:
         super().__init__(error["message"])
@@ -54,7 +56,9 @@ class Refusal(Exception):
 
 
 class StubProcessor:
-    """Pushes at once. `wait_for` returns `inclusion`; files are not read but recorded in `files`."""
+    """A processor that pushes immediately. `wait_for` returns the block position in `inclusion`; `push_blocks_from` reads no file, it only
+    records its arguments in `files`.
+    """
 
     def __init__(self, chain: Chain) -> None:
         self.chain = chain
@@ -62,44 +66,44 @@ class StubProcessor:
         self.inclusion = Inclusion(bytes(20), 1, 0, False)
 
     async def push_transaction(self, trx: SignedTransaction, caller: Caller) -> None:
-        """Push; a refusal is one of the push."""
+        """Push the transaction; raises PushFailed if the chain refuses it."""
         try:
             self.chain.push_transaction(trx, units_max=LOCAL_UNITS_MAX if caller.is_local else UNITS_MAX)
         except ChainError as error:
             raise PushFailed(error, trx) from error
 
     async def push_block(self, block: SignedBlock, caller: Caller = LOCAL) -> None:
-        """Push; a refusal is one of the push."""
+        """Push the block; raises PushFailed if the chain refuses it."""
         try:
             self.chain.push_block(block)
         except ChainError as error:
             raise PushFailed(error) from error
 
     async def wait_for(self, trx: SignedTransaction, caller: Caller) -> Inclusion:
-        """Push, and return the prepared inclusion."""
+        """Push the transaction, then return its id with the prepared `inclusion`."""
         await self.push_transaction(trx, caller)
         return Inclusion(trx.id, self.inclusion.block_num, self.inclusion.trx_num, self.inclusion.expired)
 
     async def push_blocks_from(self, path: str, count: int, skip_flags: int) -> int:
-        """Record the request."""
+        """Record the arguments in `files` and return `count`."""
         self.files.append((path, count, skip_flags))
         return count
 
     async def run_steps(self, steps: Iterator[object]) -> int:
-        """Take them all at once."""
+        """Run all steps immediately and return their number."""
         return sum(1 for _ in steps)
 
     async def in_turn(self, work: Callable[[], Result]) -> Result:
-        """Do it at once."""
+        """Call `work` immediately."""
         return work()
 
     async def in_steps(self, work: Callable[[], Generator[None, None, Result]]) -> Result:
-        """Take all steps at once."""
+        """Run all steps of `work` immediately and return its result."""
         return run_steps(work())
 
 
 class ApiChain:
-    """A chain at genesis with the named plugins, and its service. Without any named, it serves all methods."""
+    """A chain at genesis with these plugins, and its service. Without plugins, it serves all methods."""
 
     def __init__(self, spec: str = "testnet", plugins: Sequence[str] | None = None) -> None:
         self.chain = Chain(new_state(load_spec(spec), prepare=lambda state: enable(state, plugins or ())))
@@ -123,7 +127,7 @@ class ApiChain:
         )
 
     def call(self, method: str, *params: Any, local: bool = True, **named: Any) -> Any:
-        """Return the result of a call from this machine, by position or by name; raises Refusal.
+        """Call a method as a local client, with positional or named parameters, and return its result; raises Refusal.
 
         On a `coin` chain the result is compared with its shape in methods.json, where the reference has the method.
         """
@@ -137,7 +141,7 @@ class ApiChain:
         return reply["result"]
 
     def answer(self, body: bytes, local: bool = True) -> bytes:
-        """The answer to a request."""
+        """Return the raw response to a raw request."""
         answer = self.service.answer(body, LOCAL if local else ANYBODY)
         if isinstance(answer, bytes):
             return answer
@@ -148,7 +152,7 @@ class ApiChain:
         return trio.run(wait)
 
     def refused(self, method: str, *params: Any, **named: Any) -> tuple[int, str]:
-        """Code and message of a refused call."""
+        """Return the error code and message of a call that must be refused."""
         try:
             result = self.call(method, *params, **named)
         except Refusal as error:
@@ -158,16 +162,16 @@ class ApiChain:
     # -------------------------------------------------------------- what is on the chain
 
     def start(self, blocks: int = 2) -> None:
-        """Make the first blocks; the very first is late enough for all hardforks."""
+        """Make the first blocks, the very first late enough for all hardforks to apply."""
         self.call("debug_node_api.debug_generate_blocks", debug_key=INIT_WIF, count=1, miss_blocks=(NOW - self.state.head_time) // 3)
         self.generate(blocks - 1)
 
     def generate(self, count: int = 1) -> None:
-        """Make blocks without gaps."""
+        """Make `count` blocks without missed slots."""
         assert self.call("debug_node_api.debug_generate_blocks", debug_key=INIT_WIF, count=count) == {"blocks": count}
 
     def account(self, name: str, authority: Authority | None = None, **fields: Any) -> Account:
-        """Insert an account; all its keys are derived from its name."""
+        """Insert an account directly into the state. All its authorities use the key derived from its name."""
         authority = authority or key_authority(public_key(secret(name)))
         row = self.state.accounts.insert(Account(name=name, memo_key=public_key(secret(name)), mined=False, **fields))
         self.state.account_authorities.insert(AccountAuthority(account=name, owner=authority, active=authority, posting=authority))
@@ -175,7 +179,7 @@ class ApiChain:
         return row
 
     def transaction(self, *operations: Operation, signers: tuple[bytes, ...] = (), **fields: Any) -> SignedTransaction:
-        """A transaction on the head block, signed with these secrets."""
+        """Return a transaction that refers to the head block, signed with these private keys."""
         props = self.state.props
         prefix = int.from_bytes(props.head_block_id[4:8], "little")
         head = {"ref_block_num": props.head_block_number % 2**16, "ref_block_prefix": prefix, "expiration": self.state.head_time + 60}
@@ -186,5 +190,5 @@ class ApiChain:
 
 
 def secret(name: str) -> bytes:
-    """The secret of all roles of a test account."""
+    """Return the private key that the test account uses for all its roles."""
     return secret_from_seed(name)

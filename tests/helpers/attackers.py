@@ -1,5 +1,6 @@
-"""Hostile clients over raw sockets: requests that must end only their own connection (ONE_SHOT), clients that hold scarce resources
-(HOLDING), and clients that keep the node busy (FLOODS).
+"""Hostile clients of a node, over raw sockets: requests that must end only their own connection (ONE_SHOT), clients that hold scarce
+resources of the node (HOLDING), and clients that keep the node busy (FLOODS). They depend on the protocols only, not on the node's
+defences.
 """
 
 import base64
@@ -24,7 +25,7 @@ CALL = b'{"jsonrpc":"2.0","method":"condenser_api.get_config","params":[],"id":1
 
 
 class Target(Struct, frozen=True):
-    """The node's address, and the source address of the attack, any of 127.0.0.0/8."""
+    """The node's address, and the address in 127.0.0.0/8 to attack it from. The node's limits apply to each such address separately."""
 
     port: int
     host: str = "127.0.0.1"
@@ -33,7 +34,7 @@ class Target(Struct, frozen=True):
     call: bytes = CALL
 
     def connect(self) -> socket.socket:
-        """Return a new connection."""
+        """Open a new connection."""
         return socket.create_connection((self.host, self.port), SECONDS_MAX, (self.source, 0))
 
 
@@ -42,7 +43,7 @@ Flood = Callable[[Target, Event], int]
 
 
 def head(*lines: str | bytes) -> bytes:
-    """Return the head of a request; texts are sent as UTF-8."""
+    """Return the head of a request; str lines are encoded as UTF-8."""
     return b"\r\n".join([line.encode() if isinstance(line, str) else line for line in lines]) + b"\r\n\r\n"
 
 
@@ -53,7 +54,7 @@ def upgrade(*extra: str | bytes, connection: str | bytes = "Connection: Upgrade"
 
 
 def ws_frame(payload: bytes, kind: int = 1, *, is_last: bool = True) -> bytes:
-    """Return a masked frame of a client; kinds are 0 continuation, 1 text, 2 bytes, 8 close, 9 ping."""
+    """Return a masked client frame. Kinds: 0 continuation, 1 text, 2 binary, 8 close, 9 ping."""
     size = len(payload)
     length = (
         bytes([0x80 | size]) if size < 126 else b"\xfe" + size.to_bytes(2, "big") if size < 65536 else b"\xff" + size.to_bytes(8, "big")
@@ -62,30 +63,30 @@ def ws_frame(payload: bytes, kind: int = 1, *, is_last: bool = True) -> bytes:
 
 
 def h2_frame(kind: int, stream: int = 0, payload: bytes = b"", flags: int = 0) -> bytes:
-    """Return a frame of HTTP/2."""
+    """Return an HTTP/2 frame."""
     return struct.pack(">I", len(payload))[1:] + bytes([kind, flags]) + struct.pack(">I", stream) + payload
 
 
 def h2_request(stream: int, *, is_whole: bool = True, **pseudo: bytes) -> bytes:
-    """Return the frame of a request's headers; `method` and `path` replace the usual pseudo headers, and an empty one is left out."""
+    """Return a HEADERS frame. `method` and `path` replace the usual pseudo-headers; an empty value leaves that one out."""
     given = {"method": b"POST", "scheme": b"http", "path": b"/", "authority": b"x", **pseudo}
-    # Without a table of its own every block of headers stands for itself.
+    # A new encoder for each frame makes the header block independent of earlier ones.
     block = Encoder().encode([(b":" + name.encode(), value) for name, value in given.items() if value], huffman=False)
     return h2_frame(HEADERS, stream, block, END_HEADERS | (END_STREAM if is_whole else 0))
 
 
 def h2_start(window: int | None = None) -> bytes:
-    """Return the first bytes of an HTTP/2 client; `window` is the number of bytes that it allows each stream."""
+    """Return the connection preface of an HTTP/2 client; `window` is the initial window size of its streams, in bytes."""
     return PREFACE + h2_frame(SETTINGS, 0, b"" if window is None else struct.pack(">HI", WINDOW_SIZE, window))
 
 
 def h2_call(stream: int, call: bytes) -> bytes:
-    """Return the frames of a whole call."""
+    """Return the frames of a complete HTTP/2 call."""
     return h2_request(stream, is_whole=False) + h2_frame(DATA, stream, call, END_STREAM)
 
 
 def h2c(settings: str, *extra: str) -> bytes:
-    """Return the request to upgrade to HTTP/2."""
+    """Return an upgrade request from HTTP/1.1 to HTTP/2."""
     return head("GET / HTTP/1.1", "Host: x", "Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", f"HTTP2-Settings: {settings}", *extra)
 
 
@@ -169,7 +170,7 @@ ONE_SHOT: dict[str, bytes] = {
 
 
 def shoot(target: Target, request: bytes, seconds: float = 0.5) -> bytes:
-    """Send bytes, and return the answer until the connection ends or is silent."""
+    """Send bytes regardless of the outcome. Return everything received until the node is silent for `seconds` or the connection ends."""
     answer = b""
     with contextlib.suppress(OSError), target.connect() as line:
         line.settimeout(seconds)
@@ -268,7 +269,7 @@ HOLDING: dict[str, Holder] = {
 
 
 def hold(holder: Holder, target: Target, count: int) -> list[socket.socket]:
-    """Return the connections of many such clients; ones that the node refuses are left out. Close them to end the attack."""
+    """Open `count` connections of this kind and return those that the node accepted. Close them to end the attack."""
     lines = []
     for _ in range(count):
         with contextlib.suppress(OSError):
@@ -280,7 +281,7 @@ def hold(holder: Holder, target: Target, count: int) -> list[socket.socket]:
 
 
 def _again(target: Target, stop: Event, start: bytes, piece: bytes) -> int:
-    """Send a piece again and again, over a new connection whenever one has ended; returns how many there were."""
+    """Send `piece` in a loop, reconnecting with `start` whenever the connection ends. Return the number of connections."""
     connections = 0
     while not stop.is_set():
         connections += 1
@@ -300,7 +301,7 @@ def _again(target: Target, stop: Event, start: bytes, piece: bytes) -> int:
 
 
 def _trickle(target: Target, stop: Event) -> int:
-    """Send bodies of 10,000 bytes, one byte every 20 ms on each of 50 connections."""
+    """Send bodies of 10,000 bytes, one byte every 20 ms, on each of 50 connections. Return the number of connections opened."""
     lines: list[socket.socket] = []
     connections = 0
     while not stop.wait(0.02):
@@ -321,7 +322,7 @@ def _trickle(target: Target, stop: Event) -> int:
 
 
 def _connects(target: Target, stop: Event) -> int:
-    """Open connections as fast as possible, and keep the last 500 open."""
+    """Open connections as fast as possible and keep the last 500 open. Return the number of connections opened."""
     lines: list[socket.socket] = []
     connections = 0
     while not stop.is_set():
@@ -369,7 +370,7 @@ FLOODS: dict[str, Flood] = {
 
 
 def ask_health(target: Target) -> float:
-    """Return the seconds that an ordinary client waits for GET /health over a new connection; an error when it gets none."""
+    """Return the seconds until an ordinary client gets GET /health over a new connection. Raises an error if there is no valid response."""
     begun = time.perf_counter()
     with target.connect() as line:
         line.sendall(head("GET /health HTTP/1.1", f"Host: localhost:{target.port}", "Connection: close"))

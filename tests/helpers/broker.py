@@ -1,4 +1,4 @@
-"""A broker in this process that speaks as much of NATS and JetStream as relays and readers need, and a node for them, both in asyncio."""
+"""An in-process broker with the subset of NATS and JetStream that relays and readers need, and a node for them, both in asyncio."""
 
 import asyncio
 import json
@@ -21,7 +21,7 @@ LONG_AGO = "2026-01-01T00:00:00Z"
 
 
 class Stored(Struct):
-    """A message of a stream."""
+    """A stored message of a stream."""
 
     subject: str
     data: bytes
@@ -29,7 +29,7 @@ class Stored(Struct):
 
 
 class Stream:
-    """A stream: its messages by their numbers."""
+    """A stream with its messages by sequence number."""
 
     def __init__(self, config: dict[str, Any]) -> None:
         self.config, self.first, self.last = config, 1, 0
@@ -37,16 +37,16 @@ class Stream:
         self.ids: dict[str, int] = {}
 
     def info(self) -> dict[str, Any]:
-        """The stream's state in JetStream's form."""
+        """Return the stream info of JetStream."""
         state = {"messages": len(self.messages), "bytes": 0, "first_seq": self.first, "last_seq": self.last, "consumer_count": 0}
         return {"config": self.config, "state": state, "created": LONG_AGO}
 
     def takes(self, subject: str) -> bool:
-        """Whether messages of a subject are its own."""
+        """Whether the stream stores messages of this subject."""
         return any(subject == own or (own.endswith("*") and subject.startswith(own[:-1])) for own in self.config["subjects"])
 
     def add(self, message: Stored) -> dict[str, Any]:
-        """Store a message, and return the acknowledgement."""
+        """Store a message and return the publish acknowledgement."""
         message_id = message.headers.get("Nats-Msg-Id", "")
         if message_id in self.ids:
             return {"seq": self.ids[message_id], "duplicate": True}
@@ -60,20 +60,20 @@ class Stream:
         return {"seq": self.last}
 
     def drop(self, before: int) -> None:
-        """Drop the messages before a number."""
+        """Drop the messages with sequence numbers below `before`."""
         for number in range(self.first, before):
             self.messages.pop(number, None)
         self.first = max(self.first, before)
 
     def whole(self) -> list[Any]:
-        """The decoded messages, with parts joined."""
+        """Return the decoded JSON messages, with split messages joined."""
         joiner = Joiner()
         joined = [joiner.add(each.data, each.headers) for each in self.messages.values()]
         return [json.loads(data) for data in joined if data is not None]
 
 
 class Broker:
-    """The broker. `before` is called with each message that is to be stored; where it returns False, all connections end before that."""
+    """A NATS broker. `before` is called before each message is stored; if it returns False, all connections end and the message is lost."""
 
     def __init__(self, max_payload: int = 1 << 20) -> None:
         self.streams: dict[str, Stream] = {}
@@ -85,12 +85,12 @@ class Broker:
         self.url = ""
 
     def end_connections(self) -> None:
-        """End all connections, like a stopping broker; stored messages stay."""
+        """End all connections, as a crash of the broker would. Stored messages stay."""
         for client in list(self.clients):
             client.writer.close()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Talk to a client."""
+        """Serve a client connection until it ends."""
         client = _Client(self, writer)
         self.clients.add(client)
         client.say(b"INFO " + json.dumps({"max_payload": self.max_payload, "headers": True, "proto": 1, "version": "2.12.0"}).encode())
@@ -101,7 +101,7 @@ class Broker:
         writer.close()
 
     def publish(self, subject: str, data: bytes, headers: Headers, reply: str) -> None:
-        """Handle a message: a JetStream request, a message for a stream, or one for subscribers."""
+        """Handle a published message: a JetStream request, a message for a stream, or one for plain subscribers."""
         if subject.startswith("$JS.API."):
             if (said := self.answer(subject.removeprefix("$JS.API."), data, reply)) is not None:
                 self.give(reply, json.dumps({"type": ""} | said).encode())
@@ -118,12 +118,12 @@ class Broker:
         self.give(subject, data)
 
     def give(self, subject: str, data: bytes, headers: Headers | None = None, reply: str = "") -> None:
-        """Deliver a message to all subscribers."""
+        """Send a message to all matching subscribers."""
         for client in list(self.clients):
             client.give(subject, data, headers, reply)
 
     def answer(self, subject: str, data: bytes, reply: str) -> dict[str, Any] | None:
-        """Answer a request; None if the answer comes later."""
+        """Return the response to a JetStream API request, or None if it is sent later."""
         what, _, name = subject.rpartition(".")
         asked = json.loads(data) if data else {}
         if what == "STREAM.CREATE":
@@ -143,7 +143,7 @@ class Broker:
         return stream.info()
 
     def answer_reader(self, words: list[str], asked: dict[str, Any], reply: str) -> dict[str, Any] | None:
-        """Answer a reader of a stream: a new one, or one that wants messages."""
+        """Handle a consumer request: create a consumer, describe it, or fetch its next messages."""
         if words[1] == "CREATE":
             name = words[3]
             stream = self.streams[words[2]]
@@ -160,7 +160,9 @@ class Broker:
         return {"name": name, "stream_name": "", "config": config, "created": LONG_AGO, "num_pending": waiting}
 
     async def hand_out(self, stream: Stream, place: list[int], asked: dict[str, Any], reply: str) -> None:
-        """Deliver the messages that a reader requested as they arrive; after a while without any, tell it so."""
+        """Send the next messages of a batch to a consumer. Wait until the request expires if there are none yet, then send a status 404 or
+        408.
+        """
         with suppress(TimeoutError):
             async with asyncio.timeout(0 if asked.get("no_wait") else asked.get("expires", 0) / 1e9):
                 while place[0] > stream.last:
@@ -175,19 +177,19 @@ class Broker:
 
 
 class _Client:
-    """The broker's end of a connection."""
+    """The broker's end of a client connection."""
 
     def __init__(self, broker: Broker, writer: asyncio.StreamWriter) -> None:
         self.broker, self.writer = broker, writer
         self.subjects: dict[str, str] = {}
 
     def say(self, line: bytes) -> None:
-        """Send something."""
+        """Write a line unless the connection is closing."""
         if not self.writer.is_closing():
             self.writer.write(line + b"\r\n")
 
     async def hear(self, words: list[str], reader: asyncio.StreamReader) -> None:
-        """Handle a line of the client and the payload after it."""
+        """Handle a line of the client, and read the payload that follows it."""
         match words:
             case ["PING"]:
                 self.say(b"PONG")
@@ -204,7 +206,7 @@ class _Client:
                 self.broker.publish(subject, body[head_size:], headers, before[0] if before else "")
 
     def give(self, subject: str, data: bytes, headers: Headers | None, reply: str) -> None:
-        """Give the client a message if it listens to its subject."""
+        """Send the message to the client if one of its subscriptions matches the subject."""
         for number, wanted in self.subjects.items():
             if subject == wanted or (wanted.endswith("*") and subject.startswith(wanted[:-1])):
                 head = b"" if headers is None else header_text(headers)
@@ -213,20 +215,20 @@ class _Client:
 
 
 def header_text(headers: Headers) -> bytes:
-    """Encoded headers; one without a name is a status."""
+    """Encode headers for the wire. The value of the empty name becomes the status."""
     lines = [f"{name}: {value}" for name, value in headers.items() if name]
     return "\r\n".join([f"NATS/1.0 {headers.get('', '')}".strip(), *lines, "", ""]).encode()
 
 
 def shown(number: int, message: Stored) -> dict[str, Any]:
-    """A stored message as JetStream shows it."""
+    """Return a stored message as in a response of STREAM.MSG.GET."""
     head = b64encode(header_text(message.headers)).decode()
     return {"subject": message.subject, "seq": number, "data": b64encode(message.data).decode(), "hdrs": head, "time": LONG_AGO}
 
 
 @asynccontextmanager
 async def broker_running(max_payload: int = 1 << 20) -> AsyncIterator[Broker]:
-    """Run a broker."""
+    """Run a broker for the duration of the context."""
     broker = Broker(max_payload)
     server = await asyncio.start_server(broker.serve, "127.0.0.1", 0)
     broker.url = f"nats://127.0.0.1:{server.sockets[0].getsockname()[1]}"
@@ -238,12 +240,12 @@ async def broker_running(max_payload: int = 1 << 20) -> AsyncIterator[Broker]:
 
 
 def node_world() -> PushClients:
-    """A chain that knows its operations."""
+    """A chain with the account history plugin, which records operations."""
     return PushClients("account_history")
 
 
 class NodeServer:
-    """A node that answers calls, which it counts, and streams its blocks; call `wake` after its chain has changed."""
+    """A node that answers calls and streams its blocks. `calls` lists the called methods. Call `wake` after its chain has changed."""
 
     def __init__(self) -> None:
         self.world = node_world()
@@ -253,17 +255,17 @@ class NodeServer:
         self._writers: set[asyncio.StreamWriter] = set()
 
     def wake(self) -> None:
-        """Have the streams look at the chain, and give a sign of life."""
+        """Wake the streams: each sends its new blocks and a heartbeat."""
         news, self._news = self._news, asyncio.Event()
         news.set()
 
     def end_streams(self) -> None:
-        """End all connections."""
+        """Close all connections."""
         for writer in list(self._writers):
             writer.close()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer on a connection, one request after another."""
+        """Serve a connection, one request after another."""
         self._writers.add(writer)
         with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             while line := await reader.readline():
@@ -297,7 +299,7 @@ class NodeServer:
 
 @asynccontextmanager
 async def node_running() -> AsyncIterator[NodeServer]:
-    """Run a node."""
+    """Run a node for the duration of the context."""
     node = NodeServer()
     server = await asyncio.start_server(node.serve, "127.0.0.1", 0)
     node.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"

@@ -1,4 +1,4 @@
-"""Chains for tests of rules: rows are put there directly, operations come without signatures, and a refusal must change nothing."""
+"""Chains for tests of rules. Tests insert rows directly and apply unsigned operations; a refusal must leave the state unchanged."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -35,12 +35,12 @@ UNSIGNED = Skip.TRANSACTION_SIGNATURES | Skip.AUTHORITY_CHECK | Skip.TAPOS_CHECK
 BLOCK = SignedBlock()
 
 TEST_SPEC = load_spec("testnet")
-# The rules of the main build; its treasury is there from the start, as hardfork 21 needs it.
+# The rules of the main build; its treasury account exists from genesis, as hardfork 21 needs it.
 MAIN_SPEC = structs.replace(TEST_SPEC, build="main", constants=structs.replace(MAIN_BUILD, TREASURY_AT_GENESIS=True))
 
 
 def chain_at(hardfork: int = NEWEST, spec: ChainSpec = TEST_SPEC, number: int = 1000, plugins: Iterable[str] = ()) -> Chain:
-    """A chain with the hardforks up to one applied, whose head block has this number and lies at `NOW`, with these plugins."""
+    """A chain with hardforks applied up to `hardfork`. Its head block has this number and the time `NOW`."""
     fresh = new_state(spec, prepare=lambda state: enable(state, plugins))
     set_hardfork(fresh, hardfork, apply_now=True)
     fresh.set_props(head_block_number=number, time=NOW)
@@ -48,12 +48,12 @@ def chain_at(hardfork: int = NEWEST, spec: ChainSpec = TEST_SPEC, number: int = 
 
 
 def key_of(name: str) -> bytes:
-    """The public key of all roles of a test account."""
+    """The public key that the test account uses for all its roles."""
     return public_key(secret_from_seed(name))
 
 
 def add_account(state: State, name: str, authority: Authority | None = None, **fields: Any) -> Account:
-    """An account with balances; the supplies and the vesting fund grow with them (1.000000 VESTS for 1.000 COIN)."""
+    """Add an account with balances. The supplies and the vesting fund grow with them (1.000000 VESTS for 1.000 COIN)."""
     authority = authority or key_authority(key_of(name))
     given: dict[str, Any] = {"memo_key": key_of(name), "mined": False} | fields
     account = state.accounts.insert(Account(name=name, **given))
@@ -73,13 +73,13 @@ def add_account(state: State, name: str, authority: Authority | None = None, **f
 
 
 def add_witness(state: State, name: str, **fields: Any) -> Witness:
-    """A witness that signs with the key of the account of its name."""
+    """Add a witness whose signing key is the key of its account."""
     given: dict[str, Any] = {"signing_key": key_of(name)} | fields
     return state.witnesses.insert(Witness(owner=name, **given))
 
 
 def add_comment(state: State, author: str, permlink: str, parent: Comment | None = None, **fields: Any) -> Comment:
-    """A comment created at the head time and due an hour later, which no counter includes."""
+    """Add a comment created at the head block's time with a payout an hour later. No counters of its author or parents change."""
     root = state.comments.next_id if parent is None else parent.root_comment
     given: dict[str, Any] = {
         "created": state.head_time,
@@ -95,7 +95,7 @@ def add_comment(state: State, author: str, permlink: str, parent: Comment | None
 
 
 def set_median(state: State, **changes: Any) -> None:
-    """The witnesses' median properties, for example the account_creation_fee."""
+    """Set median properties of the witness schedule, for example the account_creation_fee."""
     median: ChainProperties = structs.replace(state.schedule.median_props, **changes)
     state.witness_schedules.modify(state.schedule, median_props=median)
 
@@ -109,17 +109,17 @@ def move_to(state: State, time: int) -> None:
 
 
 def transaction(chain: Chain, *operations: Operation) -> SignedTransaction:
-    """An unsigned transaction that is in time."""
+    """Return an unsigned transaction that has not expired."""
     return chain.state.wire.seal(SignedTransaction(expiration=chain.state.head_time + 60, operations=operations))
 
 
 def push(chain: Chain, *operations: Operation) -> None:
-    """Let operations enter the node, soft rules included; they wait for a block."""
+    """Push operations into the pending transactions, with soft rules."""
     chain.push_transaction(transaction(chain, *operations), UNSIGNED)
 
 
 def apply(chain: Chain, *operations: Operation) -> None:
-    """Apply operations as those of a block: no soft rules."""
+    """Apply operations as part of a block, without soft rules."""
     journal = chain.state.journal
     mark = journal.position()
     try:
@@ -130,7 +130,7 @@ def apply(chain: Chain, *operations: Operation) -> None:
 
 
 def refused(chain: Chain, *operations: Operation, by: Callable[..., None] = apply) -> str:
-    """The text with which operations are refused, in a block or (`by=push`) when pushed; nothing must have changed."""
+    """Return the text with which operations are refused, in a block or (`by=push`) when they are pushed. The state must be unchanged."""
     before = state_digest(chain.state)
     try:
         by(chain, *operations)
@@ -143,7 +143,7 @@ def refused(chain: Chain, *operations: Operation, by: Callable[..., None] = appl
 
 
 def told(state: State, *classes: type[Operation]) -> list[Operation]:
-    """A list that notes each operation of these classes as it is completed, virtual ones too."""
+    """Return a list that collects the completed operations of these classes, including virtual ones."""
     heard: list[Operation] = []
     state.listeners.on_operation(lambda _, operation: heard.append(operation), *classes)
     return heard

@@ -1,4 +1,4 @@
-"""The command line in this process: its words in, status, stdout and stderr out."""
+"""Runs the command line in this process and captures its status, stdout and stderr."""
 
 import sys
 import warnings
@@ -11,7 +11,7 @@ from node.cli.app import main
 
 @dataclass(frozen=True)
 class CommandResult:
-    """How a command has ended."""
+    """The exit status and output of a command."""
 
     status: int
     out: str
@@ -19,23 +19,23 @@ class CommandResult:
 
     @property
     def lines(self) -> list[str]:
-        """The lines on stdout."""
+        """The lines of stdout."""
         return self.out.splitlines()
 
     @property
     def pairs(self) -> dict[str, str]:
-        """Names and values, where it has printed pairs."""
+        """The name-value pairs that the command printed."""
         found = (line.partition("  ") for line in self.lines)
         return {name.strip(): value.strip() for name, _, value in found}
 
 
 def coind(capsys: pytest.CaptureFixture[str], *words: str) -> CommandResult:
-    """Run a command to its end."""
+    """Run a command until it ends."""
     capsys.readouterr()
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(sys, "argv", ["coind", *words])
         with warnings.catch_warnings():
-            # Cyclopts suspects that a test has forgotten to give it words.
+            # Cyclopts warns in tests that call an app without arguments.
             warnings.simplefilter("ignore", UserWarning)
             status = main()
     captured = capsys.readouterr()

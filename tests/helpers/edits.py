@@ -1,4 +1,4 @@
-"""State edits by arbitrary functions, which can't be written to files."""
+"""State edits by an arbitrary function, for tests. They can't be serialised."""
 
 from collections.abc import Callable
 
@@ -7,10 +7,9 @@ from state.tables import State
 
 
 class ByFunction(StateEdit, frozen=True):
-    """A change of the state by a function."""
+    """A state edit that calls a function."""
 
     change: Callable[[State], object]
 
     def make(self, state: State) -> None:
-        """Call the function."""
         self.change(state)

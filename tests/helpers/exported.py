@@ -1,4 +1,4 @@
-"""The exported workload of the repository, and the queries of docs/questions."""
+"""The repository's recorded workload, exported for the worked questions, and the questions in docs/questions."""
 
 import gc
 from pathlib import Path
@@ -14,7 +14,7 @@ from tests.conftest import ROOT
 WORKLOAD = ROOT / "tests" / "conformance" / "workload" / "block_log.gz"
 CHAIN = "steem-testnet"
 QUESTIONS = ROOT / "docs" / "questions"
-# Blocks between two exports of a table's rows; 0: at the end only.
+# Number of blocks between two exports of a table's rows (0: only at the end).
 TABLES = {
     "global_properties": 50,
     "accounts": 50,
@@ -29,7 +29,7 @@ TABLES = {
 
 
 class Question(Struct, frozen=True):
-    """A query of the cookbook: a file of docs/questions, whose first comment lines are its title, its answer, and a note."""
+    """A worked question: a SQL file in docs/questions, whose first comment lines are its title, the meaning of its result, and a note."""
 
     name: str
     title: str
@@ -39,7 +39,7 @@ class Question(Struct, frozen=True):
 
 
 def questions() -> list[Question]:
-    """The queries by name."""
+    """Return all questions, sorted by name."""
     found = []
     for path in sorted(QUESTIONS.glob("*.sql")):
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -50,9 +50,9 @@ def questions() -> list[Question]:
 
 
 def exported(to: Path, source: Path = WORKLOAD) -> Export:
-    """Export a block log into a folder, and return the finished export."""
+    """Export a block log into a folder. The returned export holds the chain at its final block."""
     done = Export(ExportOptions(spec=load_spec(CHAIN), source=source, to=to, tables=TABLES, skip=TRUSTED))
     trio.run(done.run)
-    # What a run has frozen, duckdb would report as leaked at the end of the process.
+    # Objects that the export froze would make duckdb report leaks when the process ends.
     gc.unfreeze()
     return done

@@ -1,4 +1,4 @@
-"""The node's end of a connection to a fake client, usable as socket and stream."""
+"""The node's end of a connection whose client is a list of byte chunks. A Connection uses it as its socket and stream."""
 
 import socket
 from typing import Any
@@ -10,8 +10,10 @@ from rpc.http.connection import Connection
 
 
 class FakeConnection:
-    """A connection whose client sends its pieces one by one, and receives everything into `sent`. Then it leaves, or, if `patient`, stays
-    until `leave`. If `is_slow`, it sends each piece when the node is idle.
+    """A connection whose client sends chunks one at a time and reads everything. It closes after the last chunk, or, if `is_patient`, when
+    `leave` is called. If `is_slow`, it sends a chunk only when the node is idle.
+
+    `sent` is what the client received.
     """
 
     def __init__(self, pieces: list[bytes], server: tuple[str, int], *, is_patient: bool = False, is_slow: bool = False) -> None:
@@ -25,11 +27,11 @@ class FakeConnection:
         self._server = server
 
     def leave(self) -> None:
-        """Send nothing more."""
+        """Close the client's side after the last chunk."""
         self._left.set()
 
     def plug(self, connection: Connection) -> None:
-        """Replace a connection's socket."""
+        """Replace the socket of a connection with this one."""
         connection._stream.socket.close()
         patched: Any = connection
         patched._stream = patched._socket = self
@@ -37,19 +39,18 @@ class FakeConnection:
 
     @property
     def socket(self) -> "FakeConnection":
-        """The stream's socket is the stream."""
+        """Return this object, which serves as both stream and socket."""
         return self
 
     def fileno(self) -> int:
-        """Return that there is no descriptor."""
+        """Return -1, since there is no descriptor."""
         return -1
 
     def getsockname(self) -> tuple[str, int]:
-        """Return the node's address."""
         return self._server
 
     async def wait_readable(self) -> None:
-        """Wait until there is a piece, or nothing will come."""
+        """Wait until there is a chunk or the client has closed."""
         if self._is_slow:
             await trio.testing.wait_all_tasks_blocked()
         await self._turn()
@@ -58,7 +59,7 @@ class FakeConnection:
             await self._turn()
 
     def recv(self, size: int, flags: int = 0) -> bytes:
-        """Return the next piece, or look at it."""
+        """Return the next chunk; with MSG_PEEK, leave it in the buffer."""
         if not self._pieces:
             if not self._left.is_set():
                 raise BlockingIOError
@@ -71,26 +72,24 @@ class FakeConnection:
         return piece[:size]
 
     def send(self, data: bytes, flags: int) -> int:
-        """Receive data sent without waiting."""
+        """Accept all data immediately."""
         if self.is_closed:
             raise OSError("it is closed")
         self.sent += data
         return len(data)
 
     async def send_all(self, data: bytes) -> None:
-        """Take it."""
+        """Accept all data."""
         await self._turn()
         self.sent += data
 
     async def send_eof(self) -> None:
-        """Take note that nothing more comes."""
+        """Ignore the end of the node's output."""
 
     async def aclose(self) -> None:
-        """Close."""
         self.close()
 
     def close(self) -> None:
-        """Close."""
         self.is_closed = True
         self.leave()
 

@@ -1,4 +1,4 @@
-"""A fake chain, and methods with the reference's parameters that return given results."""
+"""A chain, and methods with the reference's parameters but without a state. They return results that the test prepares."""
 
 import enum
 import json
@@ -18,7 +18,7 @@ FAKES: dict[str, Method] = {}
 
 
 def fake_wire(brand: str = "steem") -> Wire:
-    """The wire format of a chain like the one that the cases were recorded on."""
+    """The wire format of the chain that the cases were recorded on, for a brand."""
     spec = ChainSpec(
         name=f"{brand}-testnet",
         brand=brand,
@@ -36,41 +36,41 @@ def fake_wire(brand: str = "steem") -> Wire:
 
 
 class Results:
-    """The results that the next calls return, in order."""
+    """Prepared results that the next calls return, in order."""
 
     def __init__(self, *results: Any) -> None:
         self.waiting = list(results)
 
     def next(self) -> Any:
-        """The next one; after the last an empty object."""
+        """Return the next result, or an empty object after the last."""
         return self.waiting.pop(0) if self.waiting else {}
 
 
 def fake_service(results: Results, wire: Wire | None = None) -> Service:
-    """A service of the fakes and of jsonrpc."""
+    """A service with the fake methods and jsonrpc."""
     own = [declared for declared in METHODS.values() if declared.group == "jsonrpc"]
     return Service([*FAKES.values(), *own], wire=wire or fake_wire(), results=results)
 
 
 async def ask(service: Service, body: bytes | str, local: bool = True) -> Any:
-    """Return the decoded answer to a body."""
+    """Return the decoded response to a request body."""
     reply = service.answer(body if isinstance(body, bytes) else body.encode("utf-8", "surrogatepass"), LOCAL if local else ANYBODY)
     return json.loads(reply if isinstance(reply, bytes) else await reply)
 
 
 async def call(service: Service, name: str, params: Any = None, local: bool = True) -> Any:
-    """Return the reply to a method; without params if they are None."""
+    """Return the response to a call of a method. If `params` is None, the request has no params."""
     request = {"jsonrpc": "2.0", "id": 1, "method": name} | ({} if params is None else {"params": params})
     return await ask(service, json.dumps(request), local)
 
 
 def serving(registry: dict[str, Method], brand: str = "steem", plugins: tuple[str, ...] | None = None, **context: Any) -> Service:
-    """Return a service of these methods."""
+    """Return a service with these methods."""
     return Service(registry.values(), wire=fake_wire(brand), plugins=plugins, state="the state", **context)
 
 
 class Order(enum.Enum):
-    """Some of the orders of lists, and as many others as there are before and after them."""
+    """Some of the reference's list orders, with placeholders that keep their numeric values."""
 
     by_name = 0
     by_proxy = 1
@@ -96,20 +96,20 @@ HistoryLimit = Annotated[UInt32, MaxValue(10000, "limit of ${l} is greater than 
 @method("condenser_api.get_version", registry=FAKES)
 @method("condenser_api.get_dynamic_global_properties", registry=FAKES)
 def nothing(results: Results) -> dict[str, Any]:
-    """No arguments."""
+    """A method without arguments."""
     return dict(results.next())
 
 
 @method("database_api.find_accounts", registry=FAKES)
 def find_accounts(results: Results, accounts: list[AccountName]) -> Any:
-    """A list of names."""
+    """A method whose argument is a list of names."""
     require(len(accounts) <= 1000, condition="args.accounts.size() <= DATABASE_API_SINGLE_QUERY_LIMIT")
     return results.next()
 
 
 @method("database_api.list_accounts", registry=FAKES)
 def list_accounts(results: Results, wire: Wire, /, start: Any, limit: ListLimit, order: SortOrder) -> Any:
-    """A start whose shape depends on the order."""
+    """A method whose `start` has a shape that depends on `order`."""
     require(order.value < 3, "Unknown or unsupported sort order", condition="false")
     shapes: list[Any] = [AccountName, tuple[AccountName, AccountName], tuple[Timestamp, AccountName]]
     argument(shapes[order.value], wire).read(start)
@@ -118,7 +118,7 @@ def list_accounts(results: Results, wire: Wire, /, start: Any, limit: ListLimit,
 
 @method("market_history_api.get_trade_history", registry=FAKES)
 def get_trade_history(results: Results, start: Timestamp, end: Timestamp, limit: Annotated[UInt32, MaxValue(1000)]) -> Any:
-    """Times."""
+    """A method with time arguments."""
     assert max(start, end) < 2**32
     assert limit <= 1000
     return results.next()
@@ -127,7 +127,7 @@ def get_trade_history(results: Results, start: Timestamp, end: Timestamp, limit:
 @method("account_history_api.get_account_history", registry=FAKES)
 @method("condenser_api.get_account_history", registry=FAKES)
 def get_account_history(results: Results, account: AccountName, start: UInt64, limit: HistoryLimit) -> Any:
-    """A limit that is named in its refusal."""
+    """A method whose refusal names the limit."""
     assert len(account) <= 16
     require(start >= limit, "start must be greater than limit", condition="args.start >= args.limit")
     return results.next()
@@ -136,14 +136,14 @@ def get_account_history(results: Results, account: AccountName, start: UInt64, l
 @method("tags_api.get_discussion", registry=FAKES)
 @method("condenser_api.get_content", registry=FAKES)
 def get_content(results: Results, author: AccountName, permlink: Text) -> Any:
-    """Two texts."""
+    """A method with two text arguments."""
     assert isinstance(author + permlink, str)
     return results.next()
 
 
 @method("condenser_api.get_accounts", registry=FAKES)
 def get_accounts(results: Results, accounts: list[AccountName]) -> list[dict[str, Any]]:
-    """A list of names."""
+    """A method whose argument is a list of names."""
     assert isinstance(accounts, list)
     return list(results.next())
 
@@ -151,14 +151,14 @@ def get_accounts(results: Results, accounts: list[AccountName]) -> list[dict[str
 @method("block_api.get_block", registry=FAKES)
 @method("condenser_api.get_block", registry=FAKES)
 def get_block(results: Results, block_num: UInt32) -> Any:
-    """A number."""
+    """A method with a number argument."""
     assert 0 <= block_num < 2**32
     return results.next()
 
 
 @method("condenser_api.lookup_accounts", registry=FAKES)
 def lookup_accounts(results: Results, lower: AccountName, limit: Annotated[UInt32, MaxValue(1000, condition="limit <= 1000")]) -> Any:
-    """A limit of another wording."""
+    """A method whose limit is refused with another text."""
     assert len(lower) <= 16
     assert limit <= 1000
     return results.next()
@@ -166,14 +166,14 @@ def lookup_accounts(results: Results, lower: AccountName, limit: Annotated[UInt3
 
 @method("condenser_api.get_order_book", registry=FAKES)
 def get_order_book(results: Results, limit: Annotated[UInt32, MaxValue(500)] = 50) -> Any:
-    """An optional argument."""
+    """A method with an optional number."""
     assert 0 <= limit <= 500
     return results.next()
 
 
 @method("condenser_api.get_ops_in_block", registry=FAKES)
 def get_ops_in_block(results: Results, block_num: UInt32, only_virtual: Bool = False) -> Any:
-    """An optional flag."""
+    """A method with an optional boolean."""
     assert block_num >= 0
     assert isinstance(only_virtual, bool)
     return results.next()
@@ -181,21 +181,21 @@ def get_ops_in_block(results: Results, block_num: UInt32, only_virtual: Bool = F
 
 @method("condenser_api.broadcast_transaction", registry=FAKES)
 async def broadcast(results: Results, trx: SignedTransaction) -> dict[str, Any]:
-    """A transaction to push, and the maximum age of the head."""
+    """A method that pushes a transaction."""
     push(trx)
     return dict(results.next())
 
 
 @method("network_broadcast_api.broadcast_transaction", registry=FAKES)
 async def broadcast_named(results: Results, trx: SignedTransaction, max_block_age: Int32 = -1) -> dict[str, Any]:
-    """Something to push, and how old the head may be."""
+    """A method that pushes a transaction and refuses every `max_block_age` of 0 or more."""
     require(max_block_age < 0, condition="!check_max_block_age( args.max_block_age )")
     push(trx)
     return dict(results.next())
 
 
 def push(trx: SignedTransaction) -> None:
-    """Refuse as the chain does."""
+    """Refuse a transaction without operations, as a chain does."""
     assert trx.id
     if not trx.operations:
         raise PushFailed(Refused("A transaction must have at least one operation", condition="operations.size() > 0"))

@@ -1,4 +1,4 @@
-"""Replicas in this process, and servers that answer like other nodes or other programs."""
+"""In-process replicas, and servers that imitate other nodes or misbehave, for tests of nodes that follow others."""
 
 import json
 from collections.abc import AsyncIterator, Callable
@@ -24,13 +24,13 @@ Answer = Callable[[str, bytes], bytes]
 
 
 def new_site(spec: ChainSpec = DEV, *, is_producing: bool = False) -> NodeContext:
-    """A node without its tasks and with a fixed clock."""
+    """A node context without running tasks. Its clock doesn't move, so nothing is skipped for lack of time."""
     mode = BlockMode("manual")
     return NodeContext(Settings(spec=spec, plugins=(), is_producing=is_producing, blocks=mode, clock=lambda: NOW, stopwatch=lambda: 0.0))
 
 
 class Replica:
-    """A node's parts that follow an address."""
+    """The components of a node that follows an address."""
 
     def __init__(self, url: str, spec: ChainSpec = DEV) -> None:
         self.context = new_site(spec)
@@ -48,18 +48,18 @@ class Replica:
 
     @property
     def head(self) -> int:
-        """The number of its head."""
+        """The number of its head block."""
         return self.chain.state.props.head_block_number
 
     def is_like(self, other: Chain) -> bool:
-        """Whether it has the state of another chain."""
+        """Whether the replica has the same state as another chain."""
         mine, theirs = self.chain.state, other.state
         return mine.props.head_block_id == theirs.props.head_block_id and state_digest(mine) == state_digest(theirs)
 
 
 @asynccontextmanager
 async def replica_of(url: str, spec: ChainSpec = DEV) -> AsyncIterator[Replica]:
-    """A replica that follows for a while."""
+    """Run a replica for the duration of the context."""
     replica = Replica(url, spec)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(replica.processor.run)
@@ -70,7 +70,7 @@ async def replica_of(url: str, spec: ChainSpec = DEV) -> AsyncIterator[Replica]:
 
 
 async def until(is_true: Callable[[], bool]) -> None:
-    """Wait until something is true."""
+    """Wait until `is_true` returns True."""
     with trio.fail_after(20):
         while not is_true():
             await trio.sleep(0.005)
@@ -78,7 +78,7 @@ async def until(is_true: Callable[[], bool]) -> None:
 
 @asynccontextmanager
 async def answering(answer: Answer) -> AsyncIterator[str]:
-    """Run a server that answers by a function of the request's first line and body; yields its address."""
+    """Run a server that replies with `answer(request line, body)`; yields its address."""
 
     async def talk(stream: trio.SocketStream) -> None:
         received = b""
@@ -101,12 +101,12 @@ async def answering(answer: Answer) -> AsyncIterator[str]:
 
 
 def reply(body: bytes, status: str = "200 OK") -> bytes:
-    """A reply of HTTP that ends with the connection."""
+    """Return an HTTP response with `Connection: close`."""
     return b"HTTP/1.1 " + status.encode() + b"\r\nconnection: close\r\n\r\n" + body
 
 
 def answers(methods: dict[str, Callable[[Any], Any]]) -> Answer:
-    """Answers to calls of these methods as an older node gives them; other methods and pages are unknown to it."""
+    """Return an `Answer` that imitates an older node with only these methods. Other methods and pages are unknown to it."""
 
     def answer(line: str, body: bytes) -> bytes:
         if line.startswith("GET"):

@@ -1,5 +1,7 @@
-"""Steps of a user with an installed coind, in a folder whose modules have the same names as the node's. Each step is a method that returns
-a short result, and raises InstallError on failure.
+"""The steps of a user with an installed coind, in a folder whose modules have the same names as the node's own. The tests of the wheel and
+`bin/test wheel` run them.
+
+Each step is a method that returns a short description of its result, or raises InstallError.
 """
 
 import contextlib
@@ -19,7 +21,7 @@ from tests.conftest import ROOT
 WORKLOAD = ROOT / "tests" / "conformance" / "workload" / "block_log.gz"
 CASE = ROOT / "tests" / "conformance" / "cases" / "transfer_rules" / "block_log"
 CHAIN = "steem-testnet"
-# The user's modules; those of the checkout have the same names.
+# Modules of the user that have the same names as modules of the checkout.
 MODULES = ("node", "state", "rpc", "bin", "tests", "genesis", "docs")
 SECONDS_MAX = 120
 POLL_SECONDS = 0.01
@@ -75,11 +77,11 @@ def test_two(coin_chain):
 
 
 class InstallError(AssertionError):
-    """A step failed; the text has the output."""
+    """A step failed; the text contains the printed output."""
 
 
 class InstallScenario:
-    """A user's folder, the Python that coind is installed for, and the command that it has there."""
+    """A user's folder, the Python that coind is installed for, and its `coind` command."""
 
     def __init__(self, folder: Path, python: Path, command: Path, environment: Mapping[str, str], version: str) -> None:
         self.folder, self.version = folder, version
@@ -89,20 +91,20 @@ class InstallScenario:
             (folder / name / "__init__.py").write_text(f"MINE = {name!r}\n")
 
     def take(self, step: str) -> str:
-        """Run a step, and return its result."""
+        """Run a step by name and return its description."""
         seen: str = getattr(self, step)()
         return seen
 
     # ------------------------------------------------------------------ steps
 
     def version_shown(self) -> str:
-        """The version, in each form of the command."""
+        """Print the version with each command that does so."""
         shown, (first, second, *_) = self.coind("--version"), self.python("-m", "coind", "version").splitlines()
         expect(shown.strip() == first == f"coind {self.version}", "another version", f"{shown}\n{first}")
         return second
 
     def node(self) -> str:
-        """A node with all of its processes: a transfer, an account, the explorer's page, a restart from the folder."""
+        """Run a node with all of its processes: a transfer, an account, an explorer page, a restart from the data folder."""
         with self.running("--data", "data", "--readers", "1", "--snapshot-every", "1") as (url, process):
             begun = time.monotonic()
             while not all(each["status"] == "ok" for each in health(url)["readers"]):
@@ -122,14 +124,14 @@ class InstallScenario:
         return f"{len(children)} children, {len(files)} files of the explorer, {len(methods)} methods"
 
     def snapshots(self) -> str:
-        """The blocks and snapshots that the node has left."""
+        """Verify the blocks and snapshots of the stopped node."""
         shown = self.coind("snapshot", "list", "--data", "data")
         expect("made by coind" in shown, "no snapshot", shown)
         self.coind("blocks", "check", "data")
         return f"{len(shown.splitlines())} lines of snapshots, blocks checked"
 
     def replay(self) -> str:
-        """A whole replay with processes that recover keys, and one by ranges, which leads to the same state."""
+        """Replay with key-recovery processes, then by ranges. Both reach the same state."""
         options = (str(WORKLOAD), "--chain", CHAIN, "--snapshots", "states")
         single, seen = self.watched("replay", *options, "--workers", "2", "--snapshot-every", "50")
         expect(any("coind.node.key_recovery.worker" in each for each in seen), "no process recovers keys", f"{seen}\n{single}")
@@ -140,59 +142,59 @@ class InstallScenario:
         return digest(single)[:16]
 
     def library(self) -> str:
-        """coind.data in a program in the user's folder."""
+        """Use coind.data in a program next to the user's modules."""
         operations, moment = self.program("reading.py", LIBRARY, str(CASE), CHAIN).splitlines()
         return f"{operations} operations, block {moment[:19]}"
 
     def testing(self) -> str:
-        """coind.testing in a program in the user's folder."""
+        """Use coind.testing in a program next to the user's modules."""
         seen = self.program("local.py", TESTING).split("\n")
         expect(seen[:2] == ["100001.000 COIN", "insufficient_funds"], "another balance or rule", str(seen))
         return seen[0]
 
     def plugin(self) -> str:
-        """The plugin of pytest, found by its entry point."""
+        """Use the pytest plugin, which pytest finds by its entry point."""
         (self.folder / "test_wallet.py").write_text(PLUGIN)
         options = ("-q", "-p", "no:cacheprovider", "-p", "no:trio")
         seen = self.python("-m", "pytest", *options, "test_wallet.py")
         expect("2 passed" in seen, "not two passed", seen)
-        # Who names it as well gets it once.
+        # Naming the plugin explicitly does not load it a second time.
         seen = self.python("-m", "pytest", *options, "-p", "coind.pytest_plugin", "--co", "test_wallet.py")
         expect("2 tests collected" in seen, "the plugin can't be named", seen)
         return "2 passed"
 
     def help_texts(self) -> str:
-        """Help and shell completion use the name of the installed command."""
+        """Print help and shell completion, which must contain the installed command's name."""
         texts = [self.coind(*words) for words in (["--help"], ["completion", "bash"])]
         expect("bin/coind" not in "".join(texts), "a text names the launcher of a checkout", "".join(texts))
         return f"{len(texts[1].splitlines())} lines of completion"
 
     def export(self) -> str:
-        """An export in Parquet."""
+        """Export to Parquet."""
         self.coind("export", str(CASE), "--chain", CHAIN, "--to", "exported", "--tables", "accounts")
         files = [path for path in (self.folder / "exported").rglob("*") if path.is_file()]
         expect(any(path.suffix == ".parquet" for path in files), "no file is in Parquet", str(files))
         return f"{len(files)} files"
 
     def sql(self) -> str:
-        """A query in SQL."""
+        """Query the export with SQL."""
         seen = self.coind("sql", "exported", "SELECT count(*) AS transfers FROM transfer", "--csv")
         expect(re.search(r"transfers\s+\d+", seen) is not None, "no count", seen)
         return seen.split()[-1] + " transfers"
 
     def report(self) -> str:
-        """A report of the export."""
+        """Draw a report of the export."""
         self.coind("report", "exported", "--to", "report.html")
         text = (self.folder / "report.html").read_text(encoding="utf-8")
         expect("<title>steem-testnet" in text and "bin/coind" not in text, "no report", text[:500])
         return f"{len(text):,} characters"
 
     def frames(self) -> str:
-        """Tables as frames of pandas."""
+        """Read tables as pandas frames."""
         return self.program("frames.py", FRAMES, str(CASE), CHAIN).strip() + " rows"
 
     def missing(self) -> str:
-        """The error if the extra `data` isn't installed."""
+        """Check the error messages when the extra `data` is not installed."""
         seen = self.coind("export", str(CASE), "--chain", CHAIN, "--to", "refused", status=None)
         expect("install it: coind install data" in seen, "no way to get the extra", seen)
         return "named"
@@ -200,15 +202,15 @@ class InstallScenario:
     # ------------------------------------------------------------------ means
 
     def coind(self, *words: str, status: int | None = 0) -> str:
-        """Run a command of coind, and return its output. With `status` None any status except 0 is expected."""
+        """Run a coind command until it ends and return its stdout. `status` is the required exit status (None: any except 0)."""
         return self._ended([self.command, *words], status)
 
     def python(self, *words: str) -> str:
-        """Run Python in the user's folder, and return its output."""
+        """Run Python in the user's folder until it ends and return its stdout."""
         return self._ended([self._python, *words], 0)
 
     def program(self, name: str, text: str, *words: str) -> str:
-        """Write a program into the user's folder, and run it there."""
+        """Write a program into the user's folder and run it there."""
         (self.folder / name).write_text(text)
         return self.python(name, *words)
 
@@ -221,7 +223,7 @@ class InstallScenario:
         return done.stdout + (done.stderr if status != 0 else "")
 
     def watched(self, *words: str) -> tuple[str, set[str]]:
-        """Run a command of coind, and return its output, log included, and the commands of its child processes."""
+        """Run a coind command. Return its output, with its log, and the command lines of its child processes."""
         seen: set[str] = set()
         with tempfile.TemporaryFile("w+") as output:
             process = subprocess.Popen([self.command, *words], cwd=self.folder, env=self._environment, stdout=output, stderr=output)
@@ -235,7 +237,7 @@ class InstallScenario:
 
     @contextlib.contextmanager
     def running(self, *options: str) -> Iterator[tuple[str, "subprocess.Popen[str]"]]:
-        """Run a node until the block is left; yields its address and process. It has to end without an error."""
+        """Run a node for the duration of the context; yields its address and process. The node must end without an error."""
         ready, log = self.folder / "node.json", self.folder / "node.log"
         command = [self.command, "run", "--port", "0", "--blocks", "instant", "--ready-file", str(ready), *options]
         with log.open("w") as output:
@@ -255,13 +257,13 @@ class InstallScenario:
 
 
 def expect(condition: bool, problem: str, printed: str = "") -> None:
-    """Raise InstallError unless something is so."""
+    """Raise InstallError unless the condition is true."""
     if not condition:
         raise InstallError(f"{problem}\n{printed[-4000:]}")
 
 
 def digest(text: str) -> str:
-    """The digest of the state that a replay has printed."""
+    """Return the state digest in the output of a replay."""
     found = re.search(r"state digest: (\w{64})", text)
     expect(found is not None, "no digest of the state", text)
     assert found
@@ -269,7 +271,7 @@ def digest(text: str) -> str:
 
 
 def commands_of_children(process: int) -> set[str]:
-    """The command lines of the children of a process."""
+    """Return the command lines of a process's children."""
     seen = set()
     with contextlib.suppress(OSError):
         for task in Path(f"/proc/{process}/task").iterdir():
@@ -280,18 +282,18 @@ def commands_of_children(process: int) -> set[str]:
 
 
 def read(url: str, *, accept: str = "*/*") -> str:
-    """The answer of an address."""
+    """Return the body of a GET response."""
     with urllib.request.urlopen(urllib.request.Request(url, headers={"Accept": accept}), timeout=30) as answer:
         return str(answer.read().decode())
 
 
 def health(url: str) -> Any:
-    """The overview of a node."""
+    """Return the node's /health response."""
     return json.loads(read(url + "/health"))
 
 
 def call(url: str, method: str, params: Any) -> Any:
-    """The result of a method of a node."""
+    """Call a method of a node and return its result."""
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
     with urllib.request.urlopen(url, body, timeout=30) as answer:
         found = json.load(answer)

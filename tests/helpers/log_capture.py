@@ -1,4 +1,4 @@
-"""The lines of the log as a test sees them: each a dict with its event, its level and its values."""
+"""Captures log lines for tests, each as a dict with its event, level and values."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -11,21 +11,20 @@ Event = dict[str, Any]
 
 
 class LogCapture(logging.Handler):
-    """Hands each line to a function."""
+    """A logging handler that passes each event to a function."""
 
     def __init__(self, catch: Callable[[Event], None]) -> None:
         super().__init__()
         self._catch = catch
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Hand over a line."""
         error = {"exc_info": record.exc_info[1]} if record.exc_info else {}
         self._catch({"event": record.msg, "log_level": record.levelname.lower(), **getattr(record, "values", {}), **error})
 
 
 @contextmanager
 def log_caught(catch: Callable[[Event], None], level: int = logging.DEBUG) -> Iterator[None]:
-    """Hand each line of at least a level to `catch`, and write none."""
+    """Pass each log event of at least `level` to `catch` instead of writing it."""
     logger, handler = logging.getLogger(ROOT), LogCapture(catch)
     before = logger.level, logger.propagate
     logger.addHandler(handler)
@@ -41,7 +40,7 @@ def log_caught(catch: Callable[[Event], None], level: int = logging.DEBUG) -> It
 
 @contextmanager
 def capture_logs() -> Iterator[list[Event]]:
-    """A list that receives all log lines instead of the log."""
+    """Collect all log events into the list that is yielded, instead of writing them."""
     lines: list[Event] = []
     with log_caught(lines.append):
         yield lines

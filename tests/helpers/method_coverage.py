@@ -1,4 +1,4 @@
-"""Records which methods the tests call: services of tests are made of watched methods, and a whole run lists uncalled ones."""
+"""Records the RPC methods that tests call. The services of tests use wrapped methods, and a whole run reports those never called."""
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, wraps
@@ -16,13 +16,13 @@ CALLED: set[str] = set()
 
 
 def watched(methods: Iterable[Method]) -> Iterator[Method]:
-    """The same methods; calls are recorded once their arguments are converted."""
+    """Wrap methods so that each call is recorded once its arguments have been parsed."""
     return map(watched_method, methods)
 
 
 @cache
 def watched_method(method: Method) -> Method:
-    """The same method with recorded calls."""
+    """Wrap a method so that its calls are recorded."""
     return msgspec.structs.replace(method, function=recorded(method.name, method.function))
 
 
@@ -38,7 +38,7 @@ def recorded(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def never_called() -> list[str]:
-    """The methods that no test has called so far."""
+    """Return the methods that no test has called so far."""
     return sorted(METHODS.keys() - CALLED)
 
 
@@ -46,13 +46,13 @@ def never_called() -> list[str]:
 
 
 def is_whole_run(config: pytest.Config) -> bool:
-    """Whether all tests run."""
+    """Whether the run includes all tests."""
     chosen = config.option.keyword or config.option.markexpr or getattr(config.option, "lf", False)
     return config.args_source is pytest.Config.ArgsSource.TESTPATHS and not chosen
 
 
 def finish(session: pytest.Session) -> None:
-    """Pass recorded calls on at the end of a worker; at the end of a whole run, fail for uncalled methods."""
+    """In a worker process, send the called methods to the main process. At the end of a whole run, fail if a method was never called."""
     output = getattr(session.config, "workeroutput", None)
     if output is not None:
         output["called"] = sorted(CALLED)
@@ -61,6 +61,6 @@ def finish(session: pytest.Session) -> None:
 
 
 def summary(reporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Print the methods that a whole run did not call."""
+    """Report the methods that a whole run never called."""
     if is_whole_run(config):
         reporter.write_line(f"methods that no test called: {', '.join(never_called()) or 'none'} (of {len(METHODS)})")

@@ -1,5 +1,6 @@
-"""A hypothesis state machine of random operations, blocks and undone blocks on the chain of a recorded case. After each sequence the chain
-is undone to its start, and its digest compared.
+"""A hypothesis state machine: random sequences of operations, blocks and undone blocks on the chain of a recorded case.
+
+After each sequence all blocks are undone, so that the next sequence starts from the same state. The state digest verifies this.
 """
 
 import struct
@@ -38,7 +39,7 @@ EDITS = st.lists(st.tuples(st.integers(0, 11), st.integers(0, 2**16)), max_size=
 
 
 class ModelState:
-    """The chain, the values for operations, and counters."""
+    """The chain, a pool of recorded operations, and counters of what the sequences did."""
 
     def __init__(self) -> None:
         player = Player(CASES / CASE)
@@ -47,7 +48,7 @@ class ModelState:
             for trx in block.transactions:
                 for operation in trx.operations:
                     found.setdefault(type(operation), []).append(operation)
-        # A few of each class, in the order of their appearance, so that all classes are as likely.
+        # A few of each class, in order of appearance, so that all classes are equally likely.
         self.pool = [each for operations in found.values() for each in operations[:: max(1, len(operations) // 4)][:4]]
         player.advance(HEIGHT)
         self.chain: Chain = player.chain
@@ -61,7 +62,7 @@ class ModelState:
         assert len(self.names) > 5
 
 
-# The world that the next sequence takes, at most one; a sequence that fails doesn't give it back.
+# At most one state for the next sequence to reuse. A failed sequence doesn't return its state.
 FREE: list[ModelState] = []
 
 
@@ -77,7 +78,7 @@ class Sequences(RuleBasedStateMachine):
 
     @rule(indices=st.lists(st.integers(0, 2**16), min_size=1, max_size=OPERATIONS_MAX), edits=EDITS)
     def push(self, indices: list[int], edits: Edits) -> None:
-        """Push a transaction of recorded operations with some changes; a refused one changes nothing."""
+        """Push a transaction of recorded operations with mutated fields. A refused transaction must change nothing."""
         pool = self.world.pool
         operations = [edited(pool[index % len(pool)], edits, self.world.names) for index in indices]
         state = self.chain.state
@@ -96,11 +97,11 @@ class Sequences(RuleBasedStateMachine):
 
     @rule(missed=st.integers(0, MISSED_MAX))
     def make_block(self, missed: int) -> None:
-        """Make a block of pending transactions."""
+        """Make a block of the pending transactions."""
         if self._height() >= BLOCKS_MAX:
             return
         state = self.chain.state
-        # As if none had been applied: what the block takes without trying it must be what a trial of all finds.
+        # The block accepts pending transactions without applying them again. It must choose the same ones as a full trial.
         waiting = self.chain._undo_pending()
         witness, when = scheduled_witness(state, missed + 1), slot_time(state, missed + 1)
         found = select_transactions(state, waiting, when, witness, 100, SKIP)
@@ -114,7 +115,7 @@ class Sequences(RuleBasedStateMachine):
 
     @rule()
     def pop_block(self) -> None:
-        """Undo the head block: everything is as before it."""
+        """Undo the head block, which must restore the earlier state."""
         head = self.chain.head
         if self._height() == 0 or head is None:
             return
@@ -125,7 +126,7 @@ class Sequences(RuleBasedStateMachine):
 
     @rule()
     def apply_again(self) -> None:
-        """Apply a block that was undone as one from outside, with all checks: the state is the same as the first time."""
+        """Apply an undone block as an external one, with all checks. The state must equal that of the first time."""
         if self.popped:
             self.chain.push_block(self.popped.pop(), SKIP)
             self.chain.clear_pending()
@@ -133,13 +134,13 @@ class Sequences(RuleBasedStateMachine):
 
     @rule()
     def check(self) -> None:
-        """See whether everything adds up."""
+        """Check the supplies and the tables of the chain."""
         validate_invariants(self.chain.state)
         for _, table in self.chain.state.tables():
             table.check()
 
     def teardown(self) -> None:
-        """Go back to where the sequence began."""
+        """Undo all blocks of the sequence."""
         self.check()
         while self._height():
             self.chain.pop_block()
@@ -151,13 +152,13 @@ class Sequences(RuleBasedStateMachine):
         return self.chain.state.props.head_block_number - self.world.base
 
     def _note_head(self) -> None:
-        """Record the digest of the head without pending transactions."""
+        """Record the state digest of the head, without pending transactions."""
         self.chain.clear_pending()
         self.digests[self.chain.state.props.head_block_id] = state_digest(self.chain.state)
 
 
 def as_sent(wire: Wire, trx: SignedTransaction) -> SignedTransaction | None:
-    """A transaction decoded from its bytes; None for values that can't be packed."""
+    """Encode and decode a transaction; None if its values can't be encoded."""
     try:
         return wire.unpack_transaction(wire.pack_transaction(wire.seal(trx)))
     except (ChainError, struct.error, ValueError, OverflowError, KeyError, AttributeError):
@@ -165,7 +166,7 @@ def as_sent(wire: Wire, trx: SignedTransaction) -> SignedTransaction | None:
 
 
 def edited(operation: Operation, edits: Edits, names: list[str]) -> Operation:
-    """An operation with some fields changed."""
+    """Return an operation with some fields changed."""
     fields = operation.__struct_fields__
     for place, number in edits:
         if fields:
@@ -175,7 +176,7 @@ def edited(operation: Operation, edits: Edits, names: list[str]) -> Operation:
 
 
 def other_value(value: Any, number: int, names: list[str]) -> Any:
-    """Another value of the same kind."""
+    """Return a different value of the same type."""
     if isinstance(value, bool):
         return not value
     if isinstance(value, int):

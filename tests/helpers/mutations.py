@@ -1,4 +1,4 @@
-"""Random damage to valid requests: values of other kinds, missing and repeated members, broken text."""
+"""Random damage to valid requests: values of other types, missing and repeated members, invalid text."""
 
 import json
 from copy import deepcopy
@@ -36,7 +36,7 @@ JUNK: tuple[Any, ...] = (
 
 
 def places(value: Any, found: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
-    """Every (container, key) inside a JSON value."""
+    """Append every (container, key) in a JSON value to `found`, and return it."""
     if isinstance(value, dict):
         for key, inner in value.items():
             found.append((value, key))
@@ -49,7 +49,7 @@ def places(value: Any, found: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
 
 
 def damaged_value(random: Random, value: Any) -> Any:
-    """A different value, often a similar one."""
+    """Return a replacement for a value, often similar to it."""
     choice = random.randrange(6)
     if choice == 0 and isinstance(value, str) and value:
         i = random.randrange(len(value))
@@ -66,7 +66,7 @@ def damaged_value(random: Random, value: Any) -> Any:
 
 
 def damaged(random: Random, request: Any) -> bytes:
-    """The bytes of a request with one to three things wrong with it."""
+    """Return the bytes of a request with one to three defects."""
     request = json.loads(json.dumps(request))
     for _ in range(random.choice((1, 1, 1, 2, 3))):
         found = places(request, [])

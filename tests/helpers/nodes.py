@@ -1,4 +1,4 @@
-"""Chains with their own blocks, block files in every format, and a clock that follows trio."""
+"""Shared helpers of the node's tests: small chains with blocks, block files in every format, and a clock driven by trio."""
 
 import gzip
 import json
@@ -26,24 +26,24 @@ START = 1_800_000_000  # some time after the genesis of dev, on a slot
 
 
 def dev_chain(*plugins: str) -> Chain:
-    """A chain dev at genesis."""
+    """A dev chain at genesis."""
     return Chain(new_state(DEV, lambda fresh: enable(fresh, plugins)))
 
 
 def make_block(chain: Chain, missed: int = 0) -> SignedBlock:
-    """Let a chain make the block of its next slot, or of a later one."""
+    """Make the chain's next block after `missed` missed slots."""
     state = chain.state
     return chain.generate_block(slot_time(state, missed + 1), scheduled_witness(state, missed + 1), SECRET)
 
 
 def empty_blocks(count: int) -> tuple[Wire, list[SignedBlock]]:
-    """The first blocks of a chain dev on which nothing happens."""
+    """Return the first blocks of a dev chain without transactions, and its wire format."""
     chain = dev_chain()
     return chain.state.wire, [make_block(chain) for _ in range(count)]
 
 
 def transfer(chain: Chain, memo: str = "", seconds: int = 60) -> SignedTransaction:
-    """A transfer of 0.001 from alice to bob, signed, that expires so long after the head."""
+    """Return a signed transfer of 0.001 from alice to bob that expires `seconds` after the head block."""
     props = chain.state.props
     trx = chain.state.wire.transaction_from_json(
         {
@@ -62,7 +62,7 @@ def transfer(chain: Chain, memo: str = "", seconds: int = 60) -> SignedTransacti
 
 
 def time_text(seconds: int) -> str:
-    """A time as JSON has it."""
+    """Format a time as in JSON."""
     from state.protocol.values import text
 
     return text.time_text(seconds)
@@ -79,12 +79,12 @@ def case_wire() -> Wire:
 
 
 def json_lines(wire: Wire, blocks: Iterator[SignedBlock] | list[SignedBlock], legacy: bool = False) -> bytes:
-    """Blocks as JSON lines."""
+    """Encode blocks as JSON lines."""
     return b"".join(json.dumps(wire.block_to_json(block, legacy)).encode() + b"\n" for block in blocks)
 
 
 def write_as(path: Path, data: bytes) -> Path:
-    """Write a file, compressed according to its name."""
+    """Write a file, compressed according to its suffix."""
     if path.suffix == ".gz":
         data = gzip.compress(data)
     elif path.suffix == ".zst":
@@ -94,12 +94,12 @@ def write_as(path: Path, data: bytes) -> Path:
 
 
 def trio_clock() -> int:
-    """Milliseconds since 1970 of a world that began at START when trio's clock was 0."""
+    """Milliseconds since 1970, with trio's time 0 at START."""
     return START * 1000 + round(trio.current_time() * 1000)
 
 
 class Watch:
-    """A stopwatch that advances by some seconds at each reading."""
+    """A stopwatch that advances by a fixed number of seconds at each call."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds, self.now = seconds, 0.0

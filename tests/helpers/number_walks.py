@@ -1,4 +1,4 @@
-"""Walks over the limits of stored numbers: each sets a number to a limit, and lets its rule change it further."""
+"""Tests of the limits of numbers in rows. Each test, called a walk, sets a number to a limit and applies the rule that changes it."""
 
 from collections.abc import Callable
 from typing import Any
@@ -52,7 +52,7 @@ Step = Callable[[State, int], object]
 
 
 def world(hardfork: int = NEWEST) -> State:
-    """A state with `alice`, `bob` and the witness `wit` without balances, and VESTS of no account."""
+    """A state with `alice`, `bob` and the witness `wit`, who have no balances, and 1,000 units of VESTS that belong to nobody."""
     state = chain_at(hardfork).state
     for name in ("alice", "bob", "wit"):
         add_account(state, name)
@@ -62,7 +62,9 @@ def world(hardfork: int = NEWEST) -> State:
 
 
 def checked(step: Step, hardfork: int = NEWEST, below: bool = False) -> Walk:
-    """A walk of an amount: `step` starts with a value and adds 1 (`below`: subtracts 1), up to the limit and beyond."""
+    """A walk of a checked amount: `step` sets the start value and adds 1 (`below`: subtracts 1). It reaches the limit, and one step past it
+    is refused.
+    """
 
     def walk() -> None:
         step(world(hardfork), LEAST + 1 if below else MOST - 1)
@@ -73,7 +75,7 @@ def checked(step: Step, hardfork: int = NEWEST, below: bool = False) -> Walk:
 
 
 def wrapping(step: Step, start: int, end: int, hardfork: int = NEWEST) -> Walk:
-    """A walk of a number that wraps: `step` starts with a value at one edge and returns the one that it has come to."""
+    """A walk of a number that wraps: `step` sets `start` and returns the value after the change, which must be `end`."""
 
     def walk() -> None:
         assert step(world(hardfork), start) == end
@@ -82,7 +84,7 @@ def wrapping(step: Step, start: int, end: int, hardfork: int = NEWEST) -> Walk:
 
 
 def both(*walks: Walk) -> Walk:
-    """Several walks."""
+    """A walk that consists of several walks."""
 
     def walk() -> None:
         for one in walks:
@@ -92,19 +94,19 @@ def both(*walks: Walk) -> Walk:
 
 
 def alice(state: State, **fields: Any) -> Account:
-    """Alice, with some of her numbers set."""
+    """Return Alice's account after changing these fields."""
     account = state.account("alice")
     state.accounts.modify(account, **fields)
     return account
 
 
 def of_account(field: str, add: Callable[[State, Account, int], object], hardfork: int = NEWEST, below: bool = False) -> Walk:
-    """A walk of an amount of Alice's."""
+    """A walk of a field of Alice's account."""
     return checked(lambda state, start: add(state, alice(state, **{field: start}), -1 if below else 1), hardfork, below)
 
 
 def of_props(field: str, add: Callable[[State, int], object], below: bool = False, **others: int) -> Walk:
-    """A walk of an amount in the global properties."""
+    """A walk of a field of the global properties."""
 
     def step(state: State, start: int) -> None:
         state.set_props(**others | {field: start})
@@ -114,13 +116,13 @@ def of_props(field: str, add: Callable[[State, int], object], below: bool = Fals
 
 
 def mana_of(state: State, account: Account, change: int) -> None:
-    """Delegate one of Bob's VESTS to an account; only its received VESTS are near a limit."""
+    """Lend `change` of Bob's VESTS to an account. Only the account's received VESTS are near a limit."""
     bob = state.account("bob")
     lend(state, bob, account, change)
 
 
 def of_witness_votes(approve: bool) -> Step:
-    """Vote for a witness, or withdraw the vote, with a given vote count of the account."""
+    """Approve a witness, or withdraw the approval, and return the account's count of approvals."""
 
     def step(state: State, start: int) -> int:
         voter = alice(state, witnesses_voted_for=start)
@@ -133,12 +135,12 @@ def of_witness_votes(approve: bool) -> Step:
 
 
 def comment_of(state: State, **fields: Any) -> Comment:
-    """A post of Bob's with some of its numbers set."""
+    """Add a post of Bob's with these fields."""
     return add_comment(state, "bob", "post", **fields)
 
 
 def of_comment(field: str, rshares: int, below: bool = False) -> Walk:
-    """A walk of the change that a vote of Alice with ±1 rshare makes to a post, or to the root of its discussion."""
+    """A walk of a field of a post, or of its root post, that Alice's vote with ±1 rshare changes."""
 
     def step(state: State, start: int) -> None:
         comment = comment_of(state, **{field: start})
@@ -148,14 +150,14 @@ def of_comment(field: str, rshares: int, below: bool = False) -> Walk:
 
 
 def changed_rshares(state: State, start: int) -> None:
-    """A vote of 2 rshares becomes one of -1, in two steps."""
+    """Change a vote from 2 rshares to -1. The rule subtracts 2, then one more."""
     comment = comment_of(state, net_rshares=start + 2)
     vote = state.comment_votes.insert(CommentVote(voter=state.account("alice").id, comment=comment.id, rshares=2))
     change_vote(state, comment, vote, -1, -1)
 
 
 def paid(field: str, on_author: bool = False, **fields: Any) -> Walk:
-    """A walk of a number that a payout increases: 1 COIN (or its SBD) of a comment that was paid before."""
+    """A walk of a field that a payout increases. The payout is 1 COIN (an equal amount in SBD) of a comment that was paid before."""
 
     def step(state: State, start: int) -> None:
         state.set_props(virtual_supply=1000)
@@ -170,7 +172,7 @@ def paid(field: str, on_author: bool = False, **fields: Any) -> Walk:
 
 
 def vote_weight(state: State, start: int) -> int:
-    """A changed vote subtracts its weight from the comment's, which can have been paid since."""
+    """Change a vote: its weight is subtracted from the comment's total weight, which may have been paid in the meantime."""
     comment = comment_of(state, total_vote_weight=start)
     vote = state.comment_votes.insert(CommentVote(voter=state.account("alice").id, comment=comment.id, weight=1, rshares=0))
     change_vote(state, comment, vote, 1, 1)
@@ -178,7 +180,7 @@ def vote_weight(state: State, start: int) -> int:
 
 
 def added_weight(state: State, start: int) -> int:
-    """A first vote adds its weight."""
+    """Cast a first vote and return the comment's total weight."""
     comment = comment_of(state, total_vote_weight=start)
     state.reward_funds.modify(post_fund(state), curation_reward_curve=2)  # linear: as much weight as rshares
     add_vote(state, state.account("alice"), comment, 1, 1)
@@ -186,7 +188,9 @@ def added_weight(state: State, start: int) -> int:
 
 
 def early_weight(state: State, start: int) -> int:
-    """Before hardfork 1 rshares count a million times, and that wraps: 2^63 and more are taken for large unsigned numbers."""
+    """Cast a vote under the rules before hardfork 1, which multiply rshares by a million and wrap: 2^63 and above become large unsigned
+    numbers.
+    """
     voter = alice(state, vesting_shares=start, voting_mana=10_000, voting_mana_time=NOW - 3)
     state.set_props(total_vesting_shares=start)
     comment = comment_of(state, created=NOW - 3)
@@ -195,35 +199,35 @@ def early_weight(state: State, start: int) -> int:
 
 
 def claims(state: State, start: int) -> int:
-    """All claims of comments, when the only one loses its own."""
+    """Return the sum of all claims after the only comment with a claim loses it."""
     state.set_props(total_reward_shares2=start)
     adjust_claims(state, 1, 0)
     return state.props.total_reward_shares2
 
 
 def proxied(state: State, start: int) -> None:
-    """VESTS of Alice are added to those that Bob votes with for her."""
+    """Add or remove one unit of the VESTS that Bob votes with as Alice's proxy."""
     bob = state.account("bob")
     state.accounts.modify(bob, proxied_vsf_votes=(start, 0, 0, 0))
     propagate(state, alice(state, proxy="bob"), 1 if start > 0 else -1)
 
 
 def witness_votes(state: State, start: int) -> None:
-    """A witness gets one more vote, or one less."""
+    """Add or remove one vote of a witness."""
     state.set_props(total_vesting_shares=MOST)
     state.witnesses.modify(state.witness("wit"), votes=start)
     adjust_witness_vote(state, state.witness("wit"), 1 if start > 0 else -1)
 
 
 def early_witness_votes(state: State, start: int) -> None:
-    """Before hardfork 2 the votes alone are changed."""
+    """Vote for a witness under the rules before hardfork 2, which change only the vote total."""
     alice(state, vesting_shares=1)
     state.witnesses.modify(state.witness("wit"), votes=start)
     AccountWitnessVote("alice", "wit", approve=True).apply(state)
 
 
 def missed(state: State, start: int) -> int:
-    """A slot of a witness passes."""
+    """Miss a slot of a witness and return its count of missed blocks."""
     state.witness_schedules.modify(state.schedule, current_shuffled_witnesses=("wit", *[""] * 20))
     state.witnesses.modify(state.witness("wit"), total_missed=start)
     count_missed(state, 1, "alice")
@@ -231,21 +235,21 @@ def missed(state: State, start: int) -> int:
 
 
 def worked(state: State, start: int) -> int:
-    """A proof of work comes in."""
+    """Count a proof of work and return the total."""
     state.set_props(total_pow=start)
     count_work(state)
     return state.props.total_pow
 
 
 def queued(state: State, start: int) -> int:
-    """The queue of miners grows."""
+    """Count a proof of work and return the length of the miner queue."""
     state.set_props(num_pow_witnesses=start)
     count_work(state)
     return state.props.num_pow_witnesses
 
 
 def volume(sells_sbd: bool) -> Step:
-    """A market maker's volume grows, or shrinks at its lower edge."""
+    """Increase the volume of a market maker, or decrease it at the lower limit."""
 
     def step(state: State, start: int) -> int:
         field = "coin_volume" if sells_sbd else "sbd_volume"
@@ -258,14 +262,14 @@ def volume(sells_sbd: bool) -> Step:
 
 
 def volume_weight(state: State, start: int) -> int:
-    """The weight of two volumes before hardfork 10: their product in 64 bits, sign-extended to 128."""
+    """Return a market maker's weight before hardfork 10: the 64-bit product of both volumes, sign-extended to 128 bits."""
     row = state.liquidity_rewards.insert(LiquidityReward(owner=state.account("alice").id, last_update=NOW, coin_volume=start, sbd_volume=2))
     adjust_liquidity(state, "alice", 0, sells_sbd=True)
     return row.weight
 
 
 def converted(field: str) -> Walk:
-    """A conversion of 2 SBD at 1 COIN for 2."""
+    """A walk of a supply that changes when 2 SBD convert to 1 COIN."""
 
     def step(state: State, start: int) -> None:
         state.feed_histories.modify(state.feed, current_median_history=HALF)
@@ -280,7 +284,7 @@ HALF = structs.replace(chain_at().state.feed.current_median_history, base=Asset(
 
 
 def funds(field: str) -> Walk:
-    """A block's inflation; the amounts that it makes are known from a run far from any edge."""
+    """A walk of a field that a block's inflation increases. A run far from any limit measures the increase."""
 
     def walk() -> None:
         before = inflated(field, 0)
@@ -293,7 +297,7 @@ def funds(field: str) -> Walk:
 
 
 def inflated(field: str, start: int) -> int:
-    """The inflation that a block adds to an amount, with 10^13 COIN in total."""
+    """Return the amount that a block's inflation adds to a field, with a virtual supply of 10^13 COIN units."""
     state = world(21)
     state.set_props(**{"virtual_supply": 10**13, field: start} if field != "virtual_supply" else {})
     process_funds(state, BLOCK)
@@ -302,12 +306,12 @@ def inflated(field: str, start: int) -> int:
 
 
 def rewarded(state: State, start: int) -> None:
-    """A reward in VESTS that waits: 1 COIN and 1 VESTS."""
+    """Add a pending reward of 1 COIN in VESTS to Bob."""
     add_vesting_reward(state, state.account("bob"), 1, 1)
 
 
 def token(state: State, **fields: Any) -> SmtToken:
-    """A token with some of its numbers set."""
+    """Insert a token with these fields."""
     return state.smt_tokens.insert(SmtToken(liquid_symbol=TOKEN, **fields))
 
 
@@ -322,7 +326,7 @@ def of_token(field: str, add: Callable[[State], object], **others: Any) -> Walk:
 
 
 def of_token_balance(field: str, symbol: int) -> Walk:
-    """A walk of Alice's token balance."""
+    """A walk of Alice's balance of a token."""
 
     def step(state: State, start: int) -> None:
         state.regular_balances.insert(RegularBalance(owner="alice", liquid_symbol=TOKEN, **{field: start}))
@@ -332,7 +336,7 @@ def of_token_balance(field: str, symbol: int) -> Walk:
 
 
 def of_token_rewards(field: str, vests: int) -> Walk:
-    """A walk of Alice's token rewards."""
+    """A walk of Alice's pending rewards of a token."""
 
     def step(state: State, start: int) -> None:
         state.rewards_balances.insert(RewardsBalance(owner="alice", liquid_symbol=TOKEN, **{field: start}))
@@ -342,7 +346,9 @@ def of_token_rewards(field: str, vests: int) -> Walk:
 
 
 def too_much_contributed() -> None:
-    """The hard cap is at most 10^15, so an amount beyond the limit is refused as such."""
+    """A contribution that would overflow together with earlier ones is refused with an integer overflow, since the hard cap is at most
+    10^15.
+    """
     state = world()
     state.hardfork_properties.modify(state.hardforks, last_hardfork=24)
     token(state, phase=CONTRIBUTION_BEGIN)
@@ -352,7 +358,7 @@ def too_much_contributed() -> None:
 
 
 def claimed_accounts() -> None:
-    """A claim at the edge."""
+    """Claiming an account at the limit is refused."""
     chain = chain_at()
     set_median(chain.state, account_creation_fee=1)
     account = add_account(chain.state, "alice", balance=10, pending_claimed_accounts=MOST - 1)
@@ -362,27 +368,27 @@ def claimed_accounts() -> None:
 
 
 def reward_balance(state: State, start: int) -> None:
-    """Content's part of a block's inflation goes to the fund."""
+    """Pay the content share of a block's inflation into the reward fund."""
     state.reward_funds.modify(post_fund(state), reward_balance=start)
     pay_reward_fund(state, 1)
 
 
 def numbered(state: State, start: int) -> int:
-    """A virtual operation takes the next number."""
+    """Emit a virtual operation and return its number."""
     state.position.virtual_op = start
     announce(state, Interest("alice"))
     return state.position.virtual_op
 
 
 def sbd_seconds(state: State, start: int) -> int:
-    """SBD that was held for a second, and earns nothing yet: twice 30 days are needed."""
+    """Add the SBD seconds of one second. No interest is paid, since that takes 30 days."""
     account = alice(state, sbd_balance=1, sbd_seconds=start, sbd_seconds_last_update=NOW - 1, sbd_last_interest_payment=NOW)
     balances.adjust_balance(state, account, 0, SBD)
     return account.sbd_seconds
 
 
 def savings_seconds(state: State, start: int) -> int:
-    """The same for savings."""
+    """Add the SBD seconds of one second to savings."""
     times = {"savings_sbd_seconds_last_update": NOW - 1, "savings_sbd_last_interest_payment": NOW}
     account = alice(state, savings_sbd_balance=1, savings_sbd_seconds=start, **times)
     balances.adjust_savings_balance(state, account, 0, SBD)
@@ -390,7 +396,7 @@ def savings_seconds(state: State, start: int) -> int:
 
 
 def position(state: State, start: int) -> int:
-    """A witness has come a lap further since it was last looked at."""
+    """Update the virtual position of a witness one lap after its last update."""
     witness = state.witness("wit")
     state.set_props(total_vesting_shares=MOST)
     state.witness_schedules.modify(state.schedule, current_virtual_time=1)
@@ -400,7 +406,7 @@ def position(state: State, start: int) -> int:
 
 
 def judged(state: State, start: int) -> None:
-    """A vote of 64 rshares moves the author's reputation by one."""
+    """A vote of 64 rshares changes the author's reputation by one."""
     table = reputation.install(state)
     vote, row = reputation_of(state, table, start, 64)
     reputation.count(state, table, vote)
@@ -408,7 +414,7 @@ def judged(state: State, start: int) -> None:
 
 
 def reputation_of(state: State, table: reputation.Reputations, start: int, rshares: int) -> tuple[Vote, reputation.Reputation]:
-    """Bob's reputation, and an existing vote of Alice on his post."""
+    """Return a vote of Alice's on Bob's post, already in the state, and Bob's reputation."""
     comment = comment_of(state)
     state.comment_votes.insert(CommentVote(voter=state.account("alice").id, comment=comment.id, rshares=rshares))
     row = table.insert(reputation.Reputation(account="bob", reputation=start))
@@ -416,7 +422,7 @@ def reputation_of(state: State, table: reputation.Reputations, start: int, rshar
 
 
 def judged_anew() -> None:
-    """An irreversible action stays, silently."""
+    """An undo of a vote that would overflow the reputation leaves it unchanged, without an error."""
     state = world()
     table = reputation.install(state)
     table.insert(reputation.Reputation(account="alice", reputation=1))
@@ -426,7 +432,7 @@ def judged_anew() -> None:
 
 
 def traded(side: str) -> Walk:
-    """A trade of 1 for 1 comes to a bucket."""
+    """A walk of the volume of a market bucket: record trades of 1 for 1."""
 
     def walk() -> None:
         state = world()
@@ -441,7 +447,7 @@ def traded(side: str) -> Walk:
 
 
 def regained(state: State, start: int) -> int:
-    """An account gains credits with its VESTS; a bar above its maximum can wrap."""
+    """Update an account's credits after its VESTS changed. Credits above the maximum may wrap."""
     credits = Rc(state)
     row = credits.accounts.insert(RcAccount(account="alice", mana=start, last_max=-1))
     update_maximum(state, credits, "alice")
@@ -449,17 +455,17 @@ def regained(state: State, start: int) -> int:
 
 
 def largest_bar(state: State, start: int) -> int:
-    """The size of a bar with one VESTS more than a number holds."""
+    """Return the maximum credits of an account with `start` VESTS and a creation adjustment of 1."""
     return maximum_rc(alice(state, vesting_shares=start), 1)
 
 
 def spent(mana: int) -> Step:
-    """A manabar that so much is taken from; less than nothing adds."""
+    """Use `mana` of a manabar that holds `start` (a negative `mana` adds)."""
     return lambda state, start: used(start, mana, floor=LEAST)
 
 
 def deepest() -> None:
-    """A comment at the edge can't be answered."""
+    """A reply to a comment at the maximum depth is refused."""
     state = world()
     require_depth(state, comment_of(state, depth=2**16 - 2))
     with pytest.raises(Refused, match="Comment is nested 65535 posts deep, maximum depth is 65535"):
@@ -467,12 +473,12 @@ def deepest() -> None:
 
 
 def next_lap(state: State, start: int) -> int:
-    """A witness without votes finishes a round: where virtual time would wrap, all restart."""
+    """Start a new lap for a witness without votes. If virtual time would wrap, all witnesses restart at 0."""
     return new_laps(state, start, [state.witness("wit")])
 
 
 def lap_end(state: State, start: int) -> int:
-    """The end of the lap of a witness without votes; since hardfork 4 it is not before the start."""
+    """Return the end of the lap of a witness without votes. Since hardfork 4 it is not before the current virtual time."""
     witness = state.witness("wit")
     state.witness_schedules.modify(state.schedule, current_virtual_time=start)
     adjust_witness_vote(state, witness, 0)
@@ -480,7 +486,7 @@ def lap_end(state: State, start: int) -> int:
 
 
 def decayed_claims(state: State, start: int) -> int:
-    """After twice the time in which claims vanish they are below zero."""
+    """Decay claims for twice the decay period, which makes them negative."""
     fund = post_fund(state)
     state.reward_funds.modify(fund, recent_claims=start, last_update=NOW - 2 * COIN_RECENT_RSHARES_DECAY_TIME_HF19)
     return decayed(state, fund)

@@ -1,4 +1,4 @@
-"""The operations of the vectors `op.*` as objects, on the vectors' chain."""
+"""The operations of the `op.*` vectors as objects, on the vectors' chain, for the tests of operations."""
 
 from types import ModuleType
 
@@ -10,7 +10,7 @@ from state.protocol.codec.codecs import ChainCodecs
 from state.protocol.operation import OPERATIONS, Operation, OperationKind
 from tests.conftest import VECTORS, read_json
 
-# The vectors' chain: the product's symbols with the prefix of the public chain.
+# The vectors' chain: the product's symbols with the key prefix of the public chain.
 CODECS = ChainCodecs(replace(load_spec("testnet"), key_prefix="STM"))
 KIND = OperationKind()
 SAMPLES = {vector["id"].split(".")[2]: vector for vector in read_json(VECTORS / "wire.json")["vectors"] if vector["group"] == "op"}
@@ -18,11 +18,11 @@ KEY = bytes.fromhex("0375a6dfff7649647cc074d86386862087a154088d952da64af9dac4295
 
 
 def sample(name: str) -> Operation:
-    """The vector's operation of that name."""
+    """Return the operation of the vector with this name."""
     parsed: Operation = CODECS.parser(KIND)(SAMPLES[name]["input"]["json"])
     return parsed
 
 
 def names_of(module: ModuleType) -> list[str]:
-    """The names of the operations that a module declares, by tag."""
+    """Return the names of the operations that a module declares, ordered by tag."""
     return [cls.NAME for _, cls in sorted(OPERATIONS.items()) if cls.__module__ == module.__name__]

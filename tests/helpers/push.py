@@ -1,4 +1,4 @@
-"""A chain `dev` behind real sockets, with notices and streams, and the clients that listen there."""
+"""A dev chain behind real sockets with notices and streams, and clients that subscribe to it."""
 
 import json
 from collections.abc import AsyncIterator
@@ -30,7 +30,7 @@ START_MILLISECONDS = START * 1000
 
 
 class PushClients:
-    """A chain with its hub and its service."""
+    """A chain with its push hub and RPC service."""
 
     def __init__(self, *plugins: str) -> None:
         self.seconds = 0.0  # what limits of work are measured with
@@ -59,7 +59,7 @@ class PushClients:
         return [make_block(self.chain) for _ in range(count)]
 
     def switch(self, behind: int) -> list[SignedBlock]:
-        """Switch to a branch that replaces the last `behind` blocks by one more; returns its blocks."""
+        """Switch to a branch that replaces the last `behind` blocks with one block more. Return its blocks."""
         other = dev_chain()
         head = self.chain.state.props.head_block_number
         for number in range(1, head - behind + 1):
@@ -73,18 +73,18 @@ class PushClients:
         return branch
 
     def session(self) -> Session:
-        """A session without a socket."""
+        """Return a session without a socket."""
         return self.hub.session(lambda: True, lambda: None)
 
     def call(self, session: Session | None, method: str, params: Any) -> Any:
-        """The reply to a call in a session."""
+        """Return the response to a call in a session."""
         request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         reply = self.service.answer(json.dumps(request).encode(), Caller(session=session))
         assert isinstance(reply, bytes)
         return json.loads(reply)
 
     async def call_and_wait(self, method: str, params: Any) -> Any:
-        """The reply to a waiting call without a session."""
+        """Return the response to an asynchronous call without a session."""
         reply = self.service.answer(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode(), LOCAL)
         assert not isinstance(reply, bytes)
         return json.loads(await reply)
@@ -92,7 +92,7 @@ class PushClients:
 
 @asynccontextmanager
 async def pushing(**options: Any) -> AsyncIterator[PushClients]:
-    """A chain behind a real server."""
+    """Serve a chain over real sockets for the duration of the context."""
     world = PushClients()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(world.processor.run)
@@ -106,7 +106,7 @@ async def pushing(**options: Any) -> AsyncIterator[PushClients]:
 
 
 async def notices(session: Session, count: int) -> list[dict[str, Any]]:
-    """The params of the next notices of a session without a socket."""
+    """Return the params of the next `count` notices of a session without a socket."""
     out = []
     for _ in range(count):
         with trio.fail_after(20):
@@ -130,12 +130,12 @@ class Client:
         await self.stream.send_all(self.protocol.send(TextMessage(json.dumps(request))))
 
     async def call(self, method: str, params: Any) -> Any:
-        """Send a request, and return the next message."""
+        """Send a request and return the next message."""
         await self.send(method, params)
         return await self.receive()
 
     async def receive(self) -> Any:
-        """The next message as JSON, or the event that came instead."""
+        """Return the next message as decoded JSON, or the event received instead."""
         while True:
             for event in self.protocol.events():
                 if not isinstance(event, TextMessage):
@@ -148,7 +148,7 @@ class Client:
             self.protocol.receive_data(bytes(data) or None)
 
     async def until_closed(self) -> CloseConnection:
-        """Read everything up to the end, and return how it ended."""
+        """Read until the WebSocket closes and return the closing event."""
         while not isinstance(message := await self.receive(), CloseConnection):
             pass
         return message
@@ -156,7 +156,7 @@ class Client:
 
 @asynccontextmanager
 async def websocket(port: int, *headers: tuple[bytes, bytes]) -> AsyncIterator[Client]:
-    """An open WebSocket."""
+    """Open a WebSocket for the duration of the context."""
     async with await trio.open_tcp_stream("127.0.0.1", port) as stream:
         client = Client(stream)
         await stream.send_all(client.protocol.send(Request(host=f"127.0.0.1:{port}", target="/", extra_headers=list(headers))))
@@ -165,7 +165,7 @@ async def websocket(port: int, *headers: tuple[bytes, bytes]) -> AsyncIterator[C
 
 
 class Lines:
-    """The lines of a stream, over HTTP/1.1."""
+    """The lines of a block stream over HTTP/1.1."""
 
     def __init__(self, stream: trio.SocketStream) -> None:
         self.stream = stream
@@ -173,14 +173,14 @@ class Lines:
         self.head = b""
 
     async def begin(self, query: str) -> None:
-        """Send the request, and receive the head of the response."""
+        """Send the request and receive the response head."""
         await self.stream.send_all(f"GET /stream/blocks{query} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
         while b"\r\n\r\n" not in self._data:
             self._data += await self._more()
         self.head, _, self._data = self._data.partition(b"\r\n\r\n")
 
     async def next(self) -> Any:
-        """The next line as JSON, or None at the end. Each chunk holds whole lines."""
+        """Return the next line as decoded JSON, or None at the end. Each HTTP chunk must contain whole lines."""
         while True:
             line, is_whole, rest = self._data.partition(b"\n")
             if is_whole:
@@ -193,7 +193,7 @@ class Lines:
                 self._data += await self._more()
 
     async def some(self, count: int) -> list[Any]:
-        """The next lines."""
+        """Return the next `count` lines."""
         return [await self.next() for _ in range(count)]
 
     async def _more(self) -> bytes:
@@ -204,7 +204,7 @@ class Lines:
 
 @asynccontextmanager
 async def lines(port: int, query: str = "") -> AsyncIterator[Lines]:
-    """An open stream of blocks."""
+    """Open a block stream for the duration of the context."""
     async with await trio.open_tcp_stream("127.0.0.1", port) as stream:
         opened = Lines(stream)
         await opened.begin(query)

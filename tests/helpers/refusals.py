@@ -1,5 +1,8 @@
-"""The refusals of the rules, read from their source: each `require` and raised refusal with its possible texts. A text that comes from
-callers, names or expressions is traced to its literals; values known only at run time are gaps.
+"""Finds every place where the rules refuse an operation, in their source code: each `require` and each raised refusal with its possible
+texts.
+
+A text that comes from a caller's argument, a variable or an expression is traced to its literals. Values known only at run time become
+gaps.
 """
 
 import ast
@@ -22,7 +25,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 @dataclass(frozen=True)
 class RefusalSite:
-    """One refusal: its function, its text with a gap for each value, and its `line`."""
+    """A place that refuses: the function and its text, with a gap for each value. `line` is the line in the source."""
 
     place: str
     said: str
@@ -30,13 +33,13 @@ class RefusalSite:
 
     @property
     def name(self) -> str:
-        """How a reader finds it: the function and the text."""
+        """The function and the text, as a reader searches for them."""
         return f"{self.place}: {self.said.replace(GAP, '…')}"
 
 
 @dataclass(frozen=True)
 class Scope:
-    """A module, and the function in it that is being read; None at its top level."""
+    """A module and the function being read in it; None at module level."""
 
     source: Source
     function: Function | None
@@ -44,17 +47,17 @@ class Scope:
 
 @cache
 def sites() -> tuple[RefusalSite, ...]:
-    """Every refusal of operations, effects and chain."""
+    """All refusals of operations, effects and the chain."""
     return tuple(site for source in rules() for site in sites_of(source))
 
 
 def rules() -> tuple[Source, ...]:
-    """The modules that refuse."""
+    """The modules that can refuse."""
     return tuple(source for source in sources("state") if source.path.startswith(RULES))
 
 
 def sites_of(source: Source) -> Iterator[RefusalSite]:
-    """The refusals of one module."""
+    """Yield the refusals of a module."""
     for function, node in walk(source):
         call = refusal(node)
         if call is None:
@@ -66,7 +69,7 @@ def sites_of(source: Source) -> Iterator[RefusalSite]:
 
 
 def walk(source: Source) -> Iterator[tuple[Function | None, ast.AST]]:
-    """Every node with the innermost function around it."""
+    """Yield every node with its innermost enclosing function."""
     waiting: list[tuple[Function | None, ast.AST]] = [(None, source.tree)]
     while waiting:
         function, node = waiting.pop()
@@ -76,7 +79,9 @@ def walk(source: Source) -> Iterator[tuple[Function | None, ast.AST]]:
 
 
 def refusal(node: ast.AST) -> ast.Call | None:
-    """The call of a `require` or of a raised refusal; a class raised without a call counts too."""
+    """Return the call that holds the refusal's text, of a `require` or of a refusal's constructor. A class raised without a call also
+    counts.
+    """
     if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Name) and node.exc.id in REFUSALS:
         return ast.Call(node.exc, [], [])
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and (node.func.id == "require" or node.func.id in REFUSALS):
@@ -85,7 +90,7 @@ def refusal(node: ast.AST) -> ast.Call | None:
 
 
 def texts_of(call: ast.Call, scope: Scope) -> set[str]:
-    """The text of a refusal, else its condition, else its class."""
+    """Return the possible texts of a refusal. Without a text its condition is used, and without either its class."""
     assert isinstance(call.func, ast.Name)
     name, position = call.func.id, 1 if call.func.id == "require" else 0
     said = literals(call.args[position], scope) if len(call.args) > position else {""}
@@ -103,7 +108,7 @@ def texts_of(call: ast.Call, scope: Scope) -> set[str]:
 
 
 def literals(node: ast.expr, scope: Scope, depth: int = 0) -> set[str]:
-    """The possible texts of an expression, with gaps for values."""
+    """Return the literal texts that an expression can evaluate to, with gaps for values."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return {PLACEHOLDER.sub(GAP, node.value)}
     if isinstance(node, ast.JoinedStr):
@@ -122,7 +127,7 @@ def literals(node: ast.expr, scope: Scope, depth: int = 0) -> set[str]:
 
 
 def followed(name: str, scope: Scope, depth: int) -> set[str]:
-    """The possible texts of a name: assigned in the function, passed by callers, or assigned in the module."""
+    """Return the possible texts of a name: those assigned in the function, passed by callers, or assigned in the module."""
     found: set[str] = set()
     if depth >= DEPTH_MAX:
         return found
@@ -141,7 +146,7 @@ def followed(name: str, scope: Scope, depth: int) -> set[str]:
 
 
 def values_of(node: ast.AST, name: str) -> Iterator[ast.expr]:
-    """The values that a statement assigns to a name; of a loop over a literal tuple, all."""
+    """Yield the expressions that a statement assigns to a name. A loop over a literal tuple yields all its elements."""
     if isinstance(node, ast.Assign):
         for target in node.targets:
             yield from paired(target, node.value, name)
@@ -151,7 +156,7 @@ def values_of(node: ast.AST, name: str) -> Iterator[ast.expr]:
 
 
 def paired(target: ast.expr, value: ast.expr, name: str) -> Iterator[ast.expr]:
-    """The part of a value that belongs to a name of the target."""
+    """Yield the part of a value that an assignment target binds to a name."""
     if isinstance(target, ast.Name) and target.id == name:
         yield value
     elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
@@ -160,12 +165,12 @@ def paired(target: ast.expr, value: ast.expr, name: str) -> Iterator[ast.expr]:
 
 
 def arguments(function: Function) -> list[ast.arg]:
-    """The positional and the keyword arguments of a function."""
+    """Return the positional and keyword-only parameters of a function."""
     return [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
 
 
 def given_to(function: Function, name: str, home: Source) -> Iterator[tuple[Scope, ast.expr]]:
-    """The values that callers in the module pass for an argument, and its default."""
+    """Yield the expressions that callers pass for a parameter, and its default."""
     names = [argument.arg for argument in arguments(function)]
     place = names.index(name) - (names[0] == "self")
     for scope, call in calls().get(function.name, []):
@@ -182,13 +187,13 @@ def given_to(function: Function, name: str, home: Source) -> Iterator[tuple[Scop
 
 @cache
 def sees(source: Source, home: Source, name: str) -> bool:
-    """Whether a name of one module is this name in another: the same module, or one that imports it or its module."""
+    """Whether a name in one module refers to this name in another: the same module, or one that imports the name or its module."""
     return source == home or any(dotted in (f"{home.module}.{name}", home.module) for _, dotted in imports(source))
 
 
 @cache
 def calls() -> dict[str, list[tuple[Scope, ast.Call]]]:
-    """Every call in the rules by the name of the called function."""
+    """Return every call in the rules by the called name."""
     found: dict[str, list[tuple[Scope, ast.Call]]] = {}
     for source in rules():
         for function, node in walk(source):

@@ -1,5 +1,6 @@
-"""Tables of stateless refusals: each row changes fields of an accepted operation, and has the text of its refusal; see
-tests/state/operations/test_*_refusals.py.
+"""Shared helpers of the tests of stateless refusals: tables of field changes with the expected text, and a function that applies a row.
+
+A row changes fields of a valid operation; see tests/state/operations/test_*_refusals.py.
 """
 
 from collections.abc import Callable, Sequence
@@ -34,7 +35,7 @@ GENESIS = TESTNET.constants.COIN_GENESIS_TIME
 
 
 def smt_symbol(digits: int, precision: int) -> int:
-    """The symbol of a token by its NAI's data digits: even ones are liquid."""
+    """Return the symbol of a token from the data digits of its NAI. Even digits give the liquid symbol."""
     return digits << 5 | 16 | precision
 
 
@@ -43,7 +44,7 @@ NOT_UTF8 = "caf\udce9"
 
 
 def invalid(name: str) -> str:
-    """The refusal of an account name."""
+    """Return the refusal text of an invalid account name."""
     return f"Account name {name} is invalid"
 
 
@@ -51,15 +52,16 @@ BAD_JSON = "JSON Metadata not valid JSON"
 
 
 def full_refusal(operation: Operation, codecs: ChainCodecs = CODECS) -> str:
-    """The condition and the text with which an operation is refused, in product spelling, without the name of its class."""
+    """Return the condition and text of an operation's refusal, in product spelling, without the class name."""
     with pytest.raises(Refused) as caught:
         operation.validate(codecs)
     return caught.value.message().removeprefix("Assert Exception:")
 
 
 def rows(module: ModuleType, names: dict[str, str], refusals: dict[str, Rows]) -> list[Any]:
-    """All rows of a module's operations: name, changes of the sample, and text. Each operation must have entries. `names` are the fields
-    with an account's name; those marked `?` can be empty.
+    """Return all rows of a module's operations: name, changed fields, text. Each operation must have an entry in `refusals`.
+
+    `names` are the fields that hold account names; `?` marks those that can be empty.
     """
     found = []
     for operation in names_of(module):
@@ -75,7 +77,7 @@ def rows(module: ModuleType, names: dict[str, str], refusals: dict[str, Rows]) -
 def refusal_tests(
     module: ModuleType, names: dict[str, str], refusals: dict[str, Rows], accepted: list[tuple[str, Change]]
 ) -> tuple[Callable[..., None], Callable[..., None]]:
-    """Return the tests of a module's operations: their rows are refused, and accepted values keep their bytes."""
+    """Return two tests of a module's operations: its rows are refused, and accepted values survive encoding and decoding."""
 
     @pytest.mark.parametrize(("name", "changes", "text"), rows(module, names, refusals))
     def test_refusal(name: str, changes: Change, text: str) -> None:
@@ -92,5 +94,5 @@ def refusal_tests(
 
 
 def table_ids(table: Sequence[tuple[Any, ...]]) -> list[str]:
-    """Names of the rows of a table that begins with an operation and a change."""
+    """Return test ids for a table whose rows begin with an operation and a change."""
     return [f"{row[0].NAME}-{'+'.join(row[1])}" for row in table]

@@ -1,4 +1,4 @@
-"""Chains that are put where another one is by a snapshot, in memory, for tests."""
+"""Snapshots in memory, and chains restored from them, for tests."""
 
 from collections.abc import Iterator
 
@@ -9,13 +9,13 @@ Image = tuple[SnapshotHeader, dict[str, list[bytes]]]
 
 
 def image_of(chain: Chain) -> Image:
-    """A snapshot of a chain at its last irreversible block; the chain is rewound to it."""
+    """Take a snapshot of a chain at its last irreversible block. This rewinds the chain to that block."""
     chain.rewind()
     return head_of(chain), {name: list(part.dump()) for name, part in parts_of(chain.state).items()}
 
 
 def put(chain: Chain, image: Image, older: dict[int, bytes]) -> None:
-    """Put a chain at genesis where a snapshot was taken, and leave nothing for later."""
+    """Restore a snapshot into a chain at genesis, with nothing left to load in the background."""
     head, sections = image
 
     def opened(name: str) -> Iterator[bytes]:

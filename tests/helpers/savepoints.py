@@ -1,4 +1,4 @@
-"""The whole content of a chain, for tests that restore savepoints."""
+"""The complete contents of a chain, for tests that restore an earlier state."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from state.store.serializers import TablePart
 
 
 def all_of(chain: Chain) -> dict[str, Any]:
-    """The whole content of a chain in a comparable form; also verifies its tables."""
+    """Return the complete contents of a chain in comparable form. This also verifies its tables."""
     state, forks = chain.state, chain.forks
     found: dict[str, Any] = {}
     for name, part in parts_of(state).items():
@@ -37,7 +37,7 @@ def all_of(chain: Chain) -> dict[str, Any]:
 
 
 def deep(chain: Chain) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The content of a chain, and its content after undoing all that can be undone; the chain is restored."""
+    """Return the contents of a chain as it is, and after undoing everything reversible. The chain is restored afterwards."""
     now = chain.savepoint()
     found = all_of(chain)
     chain.rewind()

@@ -1,4 +1,4 @@
-"""Third-party programs in their own environments, nodes for them, and sessions that print a line per step."""
+"""Third-party programs in separate environments, nodes for them, and sessions that print one line per step."""
 
 import os
 import shutil
@@ -19,7 +19,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 
 
 class SetupError(Exception):
-    """An environment or a node could not be set up."""
+    """An environment or a node could not be set up; the text gives the reason."""
 
 
 def report(line: str) -> str:
@@ -29,7 +29,7 @@ def report(line: str) -> str:
 
 
 def say(line: str) -> None:
-    """A line on stdout."""
+    """Write a line to stdout."""
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
 
@@ -38,7 +38,7 @@ def say(line: str) -> None:
 
 
 def python_with(pins: Path, place: Path, name: str) -> str:
-    """Install the pins of a file into a Python environment, and return its Python."""
+    """Install the pinned packages of a file into a virtual environment and return its Python."""
     python = str(place / "bin" / "python")
     pip = [python, "-I", "-m", "pip", "install", "-qq", "--no-input", "--disable-pip-version-check", "--no-deps", "-r", str(pins)]
     make_once(name, pins, place, [[sys.executable, "-I", "-m", "venv", "--clear", str(place)], pip])
@@ -46,7 +46,7 @@ def python_with(pins: Path, place: Path, name: str) -> str:
 
 
 def make_once(name: str, pins: Path, place: Path, commands: list[list[str]]) -> None:
-    """Create an environment by commands, unless it exists for the same pins."""
+    """Create an environment with these commands, unless it exists for the same pins."""
     note = place / "made-for"
     if not note.exists() or note.read_bytes() != pins.read_bytes():
         say(f"installing {name}, this once")
@@ -56,7 +56,7 @@ def make_once(name: str, pins: Path, place: Path, commands: list[list[str]]) -> 
 
 
 def succeed(command: list[str]) -> None:
-    """Run a command that must succeed; its output is shown only on failure."""
+    """Run a command; raises SetupError with its last line of output if it fails."""
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, cwd=ROOT)
     if done.returncode:
         last = (done.stderr or done.stdout).strip().splitlines()[-1:]
@@ -68,7 +68,7 @@ def succeed(command: list[str]) -> None:
 
 @contextmanager
 def running_node(chain: str, *options: str) -> Iterator[str]:
-    """A node of a chain with these options on a free port, for as long as the context lasts; gives its address."""
+    """Run a node of a chain on a free port for the duration of the context; yields its address."""
     command = [str(ROOT / "bin" / "coind"), "run", "--chain", chain, "--http", "127.0.0.1:0", *options]
     node = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     assert node.stdout is not None
@@ -81,7 +81,7 @@ def running_node(chain: str, *options: str) -> Iterator[str]:
                 raise SetupError(f"the node ended: {''.join(lines[-1:]).strip()}")
             lines.append(line)
             address = line.removeprefix("address: ").strip() if line.startswith("address: ") else None
-    # What it logs from here on must not fill the pipe.
+    # Drain the pipe, since a full pipe would block the node's log output.
     threading.Thread(target=node.stdout.read, daemon=True).start()
     try:
         yield address
@@ -91,7 +91,7 @@ def running_node(chain: str, *options: str) -> Iterator[str]:
 
 
 def steps(command: list[str], seconds_max: int = SESSION_SECONDS_MAX) -> Iterator[str]:
-    """Run a session, and yield the result of each step, and a failure if it ends badly without one."""
+    """Run a session and yield the result of each step. Yield one more failure if the session ends with an error that no step reported."""
     session = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT)
     assert session.stdout is not None
     last, has_failed = "", False
@@ -123,7 +123,7 @@ def chromium() -> str | None:
 
 @contextmanager
 def limited(process: subprocess.Popen[str], seconds: int) -> Iterator[None]:
-    """Kill a process that takes too long."""
+    """Kill the process if the context takes longer than `seconds`."""
     timer = threading.Timer(seconds, process.kill)
     timer.start()
     try:

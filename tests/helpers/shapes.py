@@ -1,4 +1,4 @@
-"""Whether a JSON value has the shape that methods.json gives for a result; tests ask it of every reply that they get."""
+"""Compares JSON values with the result shapes in methods.json. Tests apply it to every reply."""
 
 import re
 from collections.abc import Iterator
@@ -27,12 +27,12 @@ MAP = re.compile(r"object<name,\{(\w+):(\w+)\}>")
 ARRAY = re.compile(r"array<(.+)>(?:\[(\d+)\])?")
 
 
-# What recorded replies have beyond the descriptions: the other symbol of a bucket, on chains with tokens.
+# Members of recorded replies that the descriptions lack: the other symbol of a bucket, on chains with tokens.
 BUCKET_SYMBOL = {"symbol": {"nai": "string", "decimals": "int"}}
 
 
 def shapes() -> dict[str, Any]:
-    """The shape of each method's result."""
+    """Return the shape of each method's result."""
     described = {name: entry["result"] for name, entry in described_methods().items()}
     described["condenser_api.get_market_history"][0] |= BUCKET_SYMBOL
     described["market_history_api.get_market_history"]["buckets"][0] |= BUCKET_SYMBOL
@@ -40,7 +40,7 @@ def shapes() -> dict[str, Any]:
 
 
 def mismatches(shape: Any, value: Any, path: str = "$") -> Iterator[str]:
-    """The differences of a value from a shape: missing or additional members, other types, other texts."""
+    """Yield the differences between a value and a shape: missing or extra members, other types, other texts."""
     if isinstance(shape, dict) and "$or_null" in shape:
         if value is not None:
             yield from mismatches(shape["$or_null"], value, path)
@@ -78,7 +78,7 @@ def _object(shape: dict[str, Any], value: Any, path: str) -> Iterator[str]:
 
 
 def _row(shape: list[Any], value: Any, path: str) -> Iterator[str]:
-    """An array whose members have a shape each."""
+    """Yield the differences of an array whose elements have individual shapes."""
     if not isinstance(value, list) or len(value) != len(shape):
         yield f"{path}: {value!r} is no array of {len(shape)}"
         return
@@ -99,7 +99,7 @@ def _array(element: Any, size: str | None, value: Any, path: str) -> Iterator[st
 
 
 def _is_plain(shape: str, value: Any) -> bool:
-    """Whether a value has one of the plain types."""
+    """Whether a value has the named primitive type."""
     if shape in TEXTS:
         return isinstance(value, str) and TEXTS[shape].fullmatch(value) is not None
     match shape:

@@ -1,8 +1,9 @@
-"""A disk in memory that can lose its power or its process at any operation, run full or fail, all from a seed: for what the node stores.
+"""A disk in memory for the tests of the node's storage. It can crash, lose its process, fill up or fail at any operation, all from a seed.
 
-It has the methods of `node.storage.disk.Disk`, and keeps no more than that promises. What `File.sync` and `Disk.sync_folder` have not
-covered is in doubt until `crash`: each write may then be kept, dropped, torn at any byte, kept in some of its sectors or be there as
-zeros, later ones without earlier ones; each name may be the old or the new one. Only what was synced stays untouched, also beside it.
+It has the methods of `node.storage.disk.Disk`, and keeps only the guarantees of that class. In a crash, a write that `File.sync` has not
+covered can be kept, dropped, torn at any byte, kept in some of its sectors, or replaced by zeros, independently of the order of writes. A
+change of names that `Disk.sync_folder` has not covered can be kept or dropped. Synced content is never damaged, not even next to a torn
+write.
 """
 
 import errno
@@ -16,11 +17,11 @@ SIZE_MAX = 1 << 30  # bytes; what `free` counts from
 
 
 class Stopped(BaseException):
-    """Ends the process at the operation of `stop_after`; error handlers must not catch it."""
+    """Raised by the operation at which `stop_after` ends the process. It is a BaseException so that no error handler catches it."""
 
 
 class _Node:
-    """The content of a file: now, at its last sync, and the changes since."""
+    """The content of a file: current, as of the last sync, and the changes since."""
 
     def __init__(self, synced: bytes = b"") -> None:
         self.synced = bytearray(synced)
@@ -33,30 +34,28 @@ class _Node:
         apply(self.data, place, data)
 
     def sync(self, count: int) -> None:
-        """Let the first changes survive."""
+        """Make the first `count` changes durable."""
         for place, data in self.changes[:count]:
             apply(self.synced, place, data)
         del self.changes[:count]
 
 
 class SimulatedFile:
-    """An open file of a simulated disk; see `node.storage.disk.File`."""
+    """An open file of a simulated disk, with the methods of `node.storage.disk.File`."""
 
     def __init__(self, disk: "SimulatedDisk", node: _Node, *, is_writable: bool) -> None:
         self._disk, self._node, self._is_writable = disk, node, is_writable
 
     def size(self) -> int:
-        """See File."""
         self._disk.require_power()
         return len(self._node.data)
 
     def read(self, size: int, start: int) -> bytes:
-        """See File."""
         self._disk.require_power()
         return bytes(self._node.data[start : start + size])
 
     def write(self, data: bytes, start: int) -> None:
-        """See File. If the disk fails or the process ends, a part of the data can have been written."""
+        """Write data. If the disk fails or the process ends during the write, only part of the data may be written."""
         assert self._is_writable
         self._disk.writes += 1
         data = bytes(data)
@@ -69,13 +68,11 @@ class SimulatedFile:
             raise failure
 
     def truncate(self, size: int) -> None:
-        """See File."""
         assert self._is_writable
         self._disk.begin_whole()
         self._node.change(size, None)
 
     def sync(self) -> None:
-        """See File."""
         self._disk.syncs += 1
         self._disk.begin_whole()
         covered = len(self._node.changes)
@@ -84,7 +81,6 @@ class SimulatedFile:
         self._node.sync(covered)
 
     def lock(self) -> bool:
-        """See File."""
         self._disk.require_power()
         if self._node.owner not in (None, self):
             return False
@@ -92,21 +88,19 @@ class SimulatedFile:
         return True
 
     def is_at(self, path: Path) -> bool:
-        """See File."""
         self._disk.require_power()
         return self._disk.nodes.get(path) is self._node
 
     def close(self) -> None:
-        """See File."""
         if self._node.owner is self:
             self._node.owner = None
 
 
 class SimulatedDisk:
-    """A disk whose paths are plain keys: a folder is a set of names, and no folder has to be above it.
+    """A simulated disk. Paths are plain keys: a folder is a set of names, and a file needs no parent folders above its own.
 
-    `writes` and `syncs` count operations, `operations` all that change something. `during_sync` is called in each sync of a file, which
-    covers what was written before: what other tasks may do meanwhile.
+    `writes` and `syncs` count those operations, `operations` all operations that change the disk. `during_sync` is called during each file
+    sync, to simulate other tasks. The sync covers only earlier writes.
     """
 
     def __init__(self, seed: int) -> None:
@@ -116,7 +110,8 @@ class SimulatedDisk:
         self.during_sync: Callable[[], None] | None = None
         self._folders: set[Path] = set()
         self._names: dict[Path, _Node] = {}  # the names that survive a loss of power
-        # Changes of names since their folder was synced: a name and its file, or a name and the name that takes its place (None: removed).
+        # Changes of names since the last sync of their folder: a name and its file, or a name and the old name that replaces it (None:
+        # removed).
         self._changes: list[tuple[Path, _Node | Path | None]] = []
         self._fails_at = self._stops_at = -1
         self._is_failing_once = False
@@ -127,7 +122,6 @@ class SimulatedDisk:
     # -------------------------------------------------------------- the disk's methods
 
     def open(self, path: Path, *, create: bool = False) -> SimulatedFile:
-        """See Disk."""
         self.require_power()
         self._require_no_folder(path)
         node = self.nodes.get(path)
@@ -140,7 +134,6 @@ class SimulatedDisk:
         return SimulatedFile(self, node, is_writable=True)
 
     def open_to_read(self, path: Path) -> SimulatedFile:
-        """See Disk."""
         self.require_power()
         self._require_no_folder(path)
         if path not in self.nodes:
@@ -148,38 +141,33 @@ class SimulatedDisk:
         return SimulatedFile(self, self.nodes[path], is_writable=False)
 
     def exists(self, path: Path) -> bool:
-        """See Disk."""
         self.require_power()
         return path in self.nodes or path in self._folders
 
     def names(self, folder: Path) -> list[str]:
-        """See Disk."""
         self.require_power()
         if folder not in self._folders:
             raise FileNotFoundError(errno.ENOENT, "No such file or directory", str(folder))
         return sorted(path.name for path in {*self.nodes, *self._folders} if path.parent == folder and path != folder)
 
     def make_folder(self, path: Path) -> None:
-        """See Disk; folders themselves always survive."""
+        """Create a folder, which always survives a crash."""
         self.require_power()
         self._folders.update((path, *path.parents))
 
     def replace(self, old: Path, new: Path) -> None:
-        """See Disk."""
         self.begin_whole()
         if old not in self.nodes:
             raise FileNotFoundError(errno.ENOENT, "No such file or directory", str(old))
         self._change(new, old)
 
     def remove(self, path: Path) -> None:
-        """See Disk."""
         self.begin_whole()
         if path not in self.nodes:
             raise FileNotFoundError(errno.ENOENT, "No such file or directory", str(path))
         self._change(path, None)
 
     def sync_folder(self, path: Path) -> None:
-        """See Disk."""
         self.syncs += 1
         self.begin_whole()
         for name, target in self._changes:
@@ -188,40 +176,38 @@ class SimulatedDisk:
         self._changes = [change for change in self._changes if change[0].parent != path]
 
     def free(self, path: Path) -> int:
-        """See Disk."""
         self.require_power()
         return SIZE_MAX - sum(len(node.data) for node in self.nodes.values())
 
     def boot(self) -> str:
-        """See Disk."""
         return self._boot
 
     # -------------------------------------------------------------- what can happen to it
 
     def crash(self) -> "SimulatedDisk":
-        """Return the disk after a power loss; this one can't be used any more."""
+        """Return the disk after a power loss. This one then refuses all operations."""
         after = self._successor(self.random.getrandbits(64))
-        # Two of three journals keep the order of names, so that a beginning of the changes survives; others keep any of them.
+        # Two of three crashes keep the order of name changes, so that the first changes survive. The others keep any of them.
         some = self.random.randrange(len(self._changes) + 1)
         in_order = self.random.random() < 2 / 3
         names = dict(self._names)
         for place, (name, target) in enumerate(self._changes):
             if place < some if in_order else self.random.random() < 0.5:
                 rename(names, name, target)
-        # One node may have two names, and stays one.
+        # A file with two names remains a single file.
         survivors = {id(node): _Node(survived(node, self.random)) for node in names.values()}
         after.nodes = {path: survivors[id(node)] for path, node in names.items()}
         after._names = dict(after.nodes)
         return after
 
     def kill(self) -> "SimulatedDisk":
-        """Return the disk after a kill: all writes are there, locks are free. This one can't be used any more."""
+        """Return the disk after a kill of the process: all writes survive, no lock does. This one then refuses all operations."""
         after = self._successor(self.random.getrandbits(64))
         after._boot = self._boot
         twins: dict[int, _Node] = {}
 
         def twin(node: _Node) -> _Node:
-            """A copy of a node, the same one for each of its names."""
+            """Return a copy of a file, the same one for each of its names."""
             if id(node) not in twins:
                 copy = twins[id(node)] = _Node(bytes(node.synced))
                 copy.data, copy.changes = bytearray(node.data), list(node.changes)
@@ -233,33 +219,36 @@ class SimulatedDisk:
         return after
 
     def fail_after(self, operations: int, error: int = errno.ENOSPC, *, is_once: bool = False) -> None:
-        """After `count` more changing operations, fail every one with an errno, or only the next one. A negative count ends failures."""
+        """Make every changing operation fail with `error` after the next `operations`, or only one if `is_once`.
+
+        A negative count ends the failures.
+        """
         self._fails_at = self.operations + operations if operations >= 0 else -1
         self._is_failing_once = is_once
         self._error = error
 
     def set_boot(self, boot: str) -> None:
-        """Let it be the disk of a machine in the boot of that name."""
+        """Set the boot id of the machine."""
         self._boot = boot
 
     def stop_after(self, operations: int) -> None:
-        """Raise Stopped after `count` more changing operations; then call `crash` or `kill`."""
+        """Raise Stopped at the changing operation after the next `operations`. Then call `crash` or `kill` for the surviving disk."""
         self._stops_at = self.operations + operations
 
     # -------------------------------------------------------------- for its files
 
     def require_power(self) -> None:
-        """Raise OSError on a disk that has crashed or whose process was killed."""
+        """Raise OSError after a crash or kill of this disk."""
         if not self._is_on:
             raise OSError(errno.EIO, "the power is off")
 
     @property
     def is_failing(self) -> bool:
-        """Whether an operation that is done now fails by `fail_after`."""
+        """Whether `fail_after` makes the current operation fail."""
         return 0 <= self._fails_at < self.operations and not (self._is_failing_once and self.operations > self._fails_at + 1)
 
     def begin(self) -> BaseException | None:
-        """Count a changing operation; returns the error that it must raise after a part of its work, or None."""
+        """Count a changing operation. Return the exception to raise after doing part of its work, or None."""
         self.require_power()
         self.operations += 1
         if 0 <= self._stops_at < self.operations:
@@ -271,7 +260,7 @@ class SimulatedDisk:
         return None
 
     def begin_whole(self) -> None:
-        """Count an atomic operation. Raises the error that ends or fails it."""
+        """Count an atomic operation; raises the exception that ends or fails it."""
         failure = self.begin()
         if failure is not None:
             raise failure
@@ -296,7 +285,7 @@ class SimulatedDisk:
 
 
 def apply(data: bytearray, place: int, written: bytes | None) -> None:
-    """Truncate a file's content, or write at an offset."""
+    """Apply a change of a file's content: truncate at a position, or write there."""
     if written is None:
         del data[place:]
     size = place if written is None else place + len(written)
@@ -306,7 +295,7 @@ def apply(data: bytearray, place: int, written: bytes | None) -> None:
 
 
 def rename(names: dict[Path, _Node], name: Path, target: "_Node | Path | None") -> None:
-    """Make a change of names; one whose file is not there by that name (any more) changes nothing."""
+    """Apply a change of names. A rename whose old name no longer exists changes nothing."""
     if target is None:
         names.pop(name, None)
     elif isinstance(target, _Node):
@@ -316,7 +305,7 @@ def rename(names: dict[Path, _Node], name: Path, target: "_Node | Path | None") 
 
 
 def survived(node: _Node, dice: random.Random) -> bytes:
-    """Return a file's content after a power loss: the last synced content with any part of the later changes."""
+    """Return a file's content after a power loss: its last synced content plus a random part of the later changes."""
     data = bytearray(node.synced)
     if dice.random() < 0.2:
         return bytes(data)
@@ -340,7 +329,7 @@ def survived(node: _Node, dice: random.Random) -> bytes:
 
 
 def sectors(place: int, data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield the parts of a write by sector, with their offsets."""
+    """Yield a write split at sector boundaries, each chunk with its position."""
     at = 0
     while at < len(data):
         size = SECTOR_SIZE - (place + at) % SECTOR_SIZE

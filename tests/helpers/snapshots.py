@@ -1,4 +1,4 @@
-"""The data of a plugin in a comparable form, for tests of undo."""
+"""Plugin data in comparable form, for tests of undo."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,8 +10,9 @@ from tests.conformance.play import Player
 
 
 def snapshot(plugin: Any) -> dict[str, Any]:
-    """Return the tables, lists and dicts of a plugin's data as texts; also verifies them. The data can be a table itself, whose rows are
-    live objects and so are written out too.
+    """Return the tables, lists and dicts of a plugin's data in comparable form. This also verifies them.
+
+    `plugin` can also be a table. Its rows are live objects, so they are stored as text.
     """
     found: dict[str, Any] = {}
     parts = {"rows": plugin} if isinstance(plugin, Table) else vars(plugin)
@@ -34,12 +35,14 @@ def snapshot(plugin: Any) -> dict[str, Any]:
 
 
 def pieces(shot: dict[str, Any]) -> int:
-    """The number of non-empty tables, lists and dicts of a snapshot."""
+    """Return the number of non-empty tables, lists and dicts."""
     return sum(bool(value[1] if isinstance(value, tuple) else value) for value in shot.values())
 
 
 def blocks_that_change(player: Player, seen: Callable[[], Any]) -> int:
-    """Count the recorded blocks that change the data; check that undoing and repeating a block restores it."""
+    """Return the number of recorded blocks that change the value of `seen()`. Popping a block must restore the old value, and pushing it
+    again the new one.
+    """
     chain, changes = player.chain, 0
     for block in player.blocks():
         before = seen()

@@ -1,4 +1,4 @@
-"""A chain with posts, votes and followers, made of operations, under the RPC service."""
+"""A chain with posts, votes and followers, made by operations, behind the RPC service, for tests of the methods that websites call."""
 
 import json
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ FIVE_MINUTES = 303
 
 
 def social_site(plugins: Sequence[str] = PLUGINS) -> ApiChain:
-    """Four accounts with stakes on a chain with all hardforks, whose fund holds 1,000 COIN for 10^15 claims at 0.25 SBD."""
+    """A chain with all hardforks and four accounts with stakes. Its reward fund holds 1,000 COIN for 10^15 claims; 1 COIN is 0.25 SBD."""
     api = ApiChain(plugins=plugins)
     state = api.state
     set_hardfork(state, NEWEST, apply_now=True)
@@ -33,7 +33,7 @@ def social_site(plugins: Sequence[str] = PLUGINS) -> ApiChain:
 def post(
     api: ApiChain, author: str, permlink: str, *tags: str, parent: tuple[str, str] = ("", "life"), title: str = "", body: str = "text"
 ) -> content.Comment:
-    """Publish a post, or a reply to `parent`, five minutes after the last one."""
+    """Write a post, or a reply to `parent`, five minutes after the head block's time."""
     move_to(api.state, api.state.head_time + FIVE_MINUTES)
     metadata = json.dumps({"tags": tags}) if tags else ""
     fields = {"title": title or permlink, "body": body, "json_metadata": metadata}
@@ -42,7 +42,7 @@ def post(
 
 
 def vote(api: ApiChain, voter: str, author: str, permlink: str, weight: int = 10_000) -> content.CommentVote:
-    """A vote, a block later."""
+    """Cast a vote one block after the head block's time."""
     move_to(api.state, api.state.head_time + 3)
     apply(api.chain, Vote(voter=voter, author=author, permlink=permlink, weight=weight))
     state = api.state
@@ -51,7 +51,7 @@ def vote(api: ApiChain, voter: str, author: str, permlink: str, weight: int = 10
 
 
 def tell_follow(api: ApiChain, actor: str, *operation: object) -> None:
-    """Apply a custom operation of the plugin follow."""
+    """Apply a custom operation of the follow plugin, one block after the head block's time."""
     move_to(api.state, api.state.head_time + 3)
     apply(api.chain, CustomJson(required_posting_auths=(actor,), id="follow", json=json.dumps(operation)))
 

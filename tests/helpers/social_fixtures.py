@@ -1,4 +1,4 @@
-"""Small worlds with a community, or with two accounts and a post, for the vectors of the social index."""
+"""Small states for the vectors of the social index: one with a community, and one with two accounts and a post."""
 
 from typing import Any
 
@@ -11,12 +11,12 @@ NOW = "2020-01-10T00:00:00"
 
 
 def cases(name: str) -> Any:
-    """The recorded cases of a rule."""
+    """Return the recorded cases of a rule."""
     return SOCIAL[name]["cases"]
 
 
 def last_error(world: SocialScenario, actor: str) -> str | None:
-    """The text of the newest notification if it is an error; checks its recipients."""
+    """Return the text of the newest notification if it is an error, else None. The error must be addressed to `actor`."""
     rows = list(world.social.notifications)
     if not rows or rows[-1].type != Type.error:
         return None
@@ -26,7 +26,7 @@ def last_error(world: SocialScenario, actor: str) -> str | None:
 
 
 def community_world() -> SocialScenario:
-    """The world that each payload of the vectors comes into."""
+    """The state to which each payload of the vectors is applied."""
     world = SocialScenario()
     world.at(NOW)
     roles = {"adam": "admin", "adam2": "admin", "mona": "mod", "mona2": "mod", "mike": "member", "mute1": "muted", "gina": "guest"}
@@ -49,7 +49,7 @@ def community_world() -> SocialScenario:
 
 
 def small_world() -> SocialScenario:
-    """Ann and Bob, and Bob's post with a reply."""
+    """Ann, Bob, and a post of Bob's with a reply."""
     world = SocialScenario()
     world.at(NOW)
     for name in ("ann", "bob"):
@@ -60,11 +60,11 @@ def small_world() -> SocialScenario:
 
 
 def follow_state(world: SocialScenario) -> int | None:
-    """Ann's relation to Bob: 1 follows, 2 ignores."""
+    """Return how Ann follows Bob: 1 follows, 2 ignores."""
     row = FOLLOW.of(world.state).follows.by_pair.get("ann", "bob")
     return None if row is None else row.what >> 1
 
 
 def notified(world: SocialScenario, kind: Type) -> int:
-    """How many notifications of a type there are."""
+    """Return the number of notifications of a type."""
     return sum(row.type == kind for row in world.social.notifications)

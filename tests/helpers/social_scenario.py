@@ -1,5 +1,5 @@
-"""The scenario of tests/vectors/social.json: its steps are applied as facts and events of the social index, its calls go through the
-JSON-RPC service, and every reply must have the declared shape.
+"""The scenario of tests/vectors/social.json. Its steps set state directly and call the social index. Its calls go through the RPC service,
+and every result must have the declared shape.
 """
 
 import json
@@ -47,37 +47,37 @@ NEWEST = 23
 
 
 def seconds(text: str) -> int:
-    """A point of time."""
+    """Parse a time."""
     return timegm(strptime(text, "%Y-%m-%dT%H:%M:%S"))
 
 
 def thousandths(text: str) -> int:
-    """An amount of SBD."""
+    """Parse an SBD amount into thousandths."""
     return int(text.split()[0].replace(".", ""))
 
 
 class GivenChain(ChainReader):
-    """Ranks, reputations and pending payouts as a test gives them."""
+    """Ranks, reputations and pending payouts that the test provides."""
 
     def __init__(self) -> None:
         self.ranks: dict[str, int | None] = {}
         self.pending: dict[int, int] = {}
 
     def rank(self, state: State, account: Account) -> int | None:
-        """The given rank."""
+        """Return the rank that the test provided."""
         return self.ranks.get(account.name)
 
     def earning(self, state: State, comment: CommentRow) -> int:
-        """The given payout."""
+        """Return the payout that the test provided."""
         return self.pending.get(comment.id, 0)
 
     def worth(self, state: State) -> Worth:
-        """Payouts are given as such."""
+        """Return the identity function, since the test provides payouts directly."""
         return lambda earning: earning
 
 
 class SocialScenario:
-    """A state with the index, and its service. Time is the head block's."""
+    """A state with the social index, and its RPC service."""
 
     def __init__(self, spec: str = "testnet") -> None:
         self.state = new_state(load_spec(spec), prepare=lambda state: enable(state, (FOLLOW.name, COMMUNITIES.name)))
@@ -90,11 +90,11 @@ class SocialScenario:
     # -------------------------------------------------------------- facts and events
 
     def at(self, time: str) -> None:
-        """The time of the head block."""
+        """Set the head block's time."""
         self.state.set_props(time=seconds(time))
 
     def account(self, name: str, rank: int | None = None, reputation: int = 0, vote_weight: float = 0, metadata: str = "") -> Account:
-        """An account that has just been created."""
+        """Create an account."""
         state = self.state
         shares = round(vote_weight * 10**6)
         row = state.accounts.by_name.get(name)
@@ -110,7 +110,7 @@ class SocialScenario:
         return row
 
     def comment(self, **fields: str) -> CommentRow:
-        """Write or edit a post or reply; the fields are those of the operation."""
+        """Write or edit a post or reply. The fields are those of the operation."""
         state, operation = self.state, Comment(**fields)
         row = state.comments.by_permlink.get(operation.author, operation.permlink)
         texts: dict[str, Any] = {"title": operation.title, "body": operation.body, "json_metadata": operation.json_metadata}
@@ -132,14 +132,14 @@ class SocialScenario:
         return row
 
     def count(self, parent: CommentRow | None, change: int) -> None:
-        """One descendant more or less for a comment and all above it."""
+        """Add `change` to the descendant counts of a comment and its ancestors."""
         comments = self.state.comments
         while parent is not None:
             comments.modify(parent, children=parent.children + change)
             parent = comments.by_permlink.get(parent.parent_author, parent.parent_permlink)
 
     def delete(self, author: str, permlink: str) -> None:
-        """A comment that has just been deleted."""
+        """Delete a comment."""
         comments = self.state.comments
         row = comments.by_permlink.find(author, permlink)
         self.count(comments.by_permlink.get(row.parent_author, row.parent_permlink), -1)
@@ -149,7 +149,7 @@ class SocialScenario:
         social_posts.mark_deleted(self.state, self.social, operation)
 
     def vote(self, voter: str, author: str, permlink: str, rshares: int, net_rshares: int, pending: int) -> None:
-        """Cast a vote, with its effects on the chain."""
+        """Cast a vote with the results that the chain would compute."""
         state = self.state
         row = state.comments.by_permlink.find(author, permlink)
         account = state.accounts.by_name.find(voter)
@@ -159,7 +159,7 @@ class SocialScenario:
         social_posts.on_vote(state, self.social, Vote(voter=voter, author=author, permlink=permlink))
 
     def pay(self, author: str, permlink: str, total: int, curators: int) -> None:
-        """Pay a post out."""
+        """Pay out a comment."""
         state = self.state
         row = state.comments.by_permlink.find(author, permlink)
         paid = {"net_rshares": 0, "cashout_time": TIME_MAX, "last_payout": state.head_time}
@@ -168,13 +168,13 @@ class SocialScenario:
         social_posts.on_payout(state, self.social, CommentPayoutUpdate(author=author, permlink=permlink))
 
     def custom(self, **fields: Any) -> None:
-        """Apply a custom operation: the chain's readers first, then the index."""
+        """Apply a custom operation, first to the chain's own plugins, then to the social index."""
         operation = CustomJson(**fields)
         interpret(self.state, operation)
         on_custom_json(self.state, self.social, operation)
 
     def act(self, actor: str, value: Any, custom_id: str = "community") -> None:
-        """A custom operation of an account."""
+        """Apply a custom operation of an account."""
         self.custom(id=custom_id, json=json.dumps(value), required_posting_auths=(actor,))
 
     def transfer(self, sender: str, to: str, amount: Asset, memo: str) -> None:
@@ -182,7 +182,7 @@ class SocialScenario:
         social_posts.promote(self.state, self.social, Transfer(from_=sender, to=to, amount=amount, memo=memo))
 
     def step(self, step: dict[str, Any]) -> None:
-        """One step of the scenario."""
+        """Apply a step of the scenario."""
         self.at(step["block_time"])
         after, op = step.get("after", {}), step.get("op", {})
         match step["type"]:
@@ -211,7 +211,7 @@ class SocialScenario:
     # -------------------------------------------------------------- questions
 
     def ask(self, method: str, params: Any) -> dict[str, Any]:
-        """The reply to a call; a result must have its shape."""
+        """Return the response to a call. A result must have its declared shape."""
         request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         answer = self.service.answer(json.dumps(request).encode())
         assert isinstance(answer, bytes)
@@ -221,20 +221,20 @@ class SocialScenario:
         return reply
 
     def call(self, method: str, **params: Any) -> Any:
-        """The result of a call of the group."""
+        """Call a method of the `bridge` group and return its result."""
         reply = self.ask(f"bridge.{method}", params)
         assert "result" in reply, reply
         return reply["result"]
 
     def refused(self, method: str, params: Any) -> str:
-        """The text of a refused call."""
+        """Return the error text of a refused call."""
         error = self.ask(f"bridge.{method}", params)["error"]
         assert (error["code"], error["message"]) == (-32602, "Invalid parameters")
         return str(error["data"])
 
 
 def scenario() -> SocialScenario:
-    """The world after all steps of the scenario, at the time of its calls."""
+    """The state after all steps, at the time of the scenario's calls."""
     world, given = SocialScenario(), SOCIAL["scenario"]
     for step in given["steps"]:
         world.step(step)

@@ -1,4 +1,6 @@
-"""Random bytes of WebSocket clients: handshakes and frames, valid, unusual and mutated, cut into random pieces."""
+"""Random input of WebSocket clients from a seed: handshakes and streams of frames, valid and invalid, some mutated and split at random. It
+contains no expected replies.
+"""
 
 import random
 from itertools import cycle
@@ -15,7 +17,7 @@ BYTE_BY_BYTE_SIZE_MAX = 400
 
 
 def masked_frame(random: random.Random, payload: bytes, first: int, *, form: int = 0, is_masked: bool = True) -> bytes:
-    """Return a frame; `form` asks for a longer form of its length than it needs: 126 or 127."""
+    """Return a frame. `form` 126 or 127 forces a longer length encoding than necessary."""
     size = len(payload)
     form = max(form, 0 if size < 126 else 126 if size < 65536 else 127)
     head = bytes([first, (0x80 if is_masked else 0) | (form or size)])
@@ -27,14 +29,14 @@ def masked_frame(random: random.Random, payload: bytes, first: int, *, form: int
 
 
 def _usual(random: random.Random) -> bytes:
-    """Return a whole message, or a control frame."""
+    """Return a complete message or a control frame."""
     kind = random.choice((TEXT, TEXT, TEXT, TEXT, BYTES, PING, PONG))
     text = random.choice(TEXTS).encode()
     return masked_frame(random, text[:125] if kind > BYTES else text, LAST | kind)
 
 
 def _fragments(random: random.Random) -> bytes:
-    """Return a fragmented message, sometimes with control frames or a mistake in between."""
+    """Return a fragmented message, occasionally with control frames or an error between fragments."""
     payload = random.choice(TEXTS).encode() * random.choice((1, 1, 2))
     cuts = sorted(random.randrange(len(payload) + 1) for _ in range(random.randrange(1, 4)))
     parts = [payload[start:end] for start, end in zip([0, *cuts], [*cuts, len(payload)], strict=True)]
@@ -51,14 +53,14 @@ def _fragments(random: random.Random) -> bytes:
 
 
 def _closing(random: random.Random) -> bytes:
-    """Return a frame that closes, with a good reason or a bad one."""
+    """Return a close frame with a valid or invalid reason."""
     reason = random.choice((b"", b"bye", "tschüß".encode(), b"\xff", b"x" * 123, b"x" * 124))
     payload = random.choice((b"", b"\x03", random.choice(CODES).to_bytes(2, "big") + reason))
     return masked_frame(random, payload, LAST | CLOSE)
 
 
 def _broken(random: random.Random) -> bytes:
-    """Return a frame that breaks a rule."""
+    """Return a frame that violates a rule."""
     text = random.choice(TEXTS).encode()
     return random.choice((
         lambda: masked_frame(random, random.choice(NO_UTF8), LAST | TEXT),
@@ -75,14 +77,13 @@ def _broken(random: random.Random) -> bytes:
 
 
 def frames(random: random.Random) -> bytes:
-    """Return a stream of frames."""
     kinds = random.choices((_usual, _fragments, _closing, _broken), (12, 6, 1, 2), k=random.randrange(1, 9))
     stream = b"".join(kind(random) for kind in kinds)
     return mutated(random, stream) if random.random() < 0.3 else stream
 
 
 def handshake(random: random.Random) -> bytes:
-    """Return the head of a request for a WebSocket, or of something like it."""
+    """Return the head of a WebSocket upgrade request, sometimes invalid."""
     head = upgrade(*random.choices(_EXTRA, k=random.randrange(3)) if random.random() < 0.7 else ())
     for _ in range(random.choice((0, 0, 1, 1, 2))):
         found, instead = random.choice(_CHANGES)
@@ -133,7 +134,7 @@ _CHANGES = (
 
 
 def mutated(random: random.Random, data: bytes) -> bytes:
-    """Return bytes with a few of them changed, lost, doubled or added."""
+    """Return the data with a few bytes changed, removed, repeated or inserted."""
     out = bytearray(data)
     for _ in range(random.choice((1, 1, 2, 5))):
         at = random.randrange(len(out) + 1)
@@ -151,7 +152,7 @@ def mutated(random: random.Random, data: bytes) -> bytes:
 
 
 def pieces(random: random.Random, data: bytes) -> list[bytes]:
-    """Return bytes as they can arrive: at once, in a few pieces, or byte by byte."""
+    """Split data as a network could: whole, in a few chunks, or byte by byte."""
     match random.randrange(4):
         case 0:
             return [data]

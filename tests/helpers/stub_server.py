@@ -1,4 +1,4 @@
-"""A server in a thread that answers JSON-RPC from a table, or sends given bytes."""
+"""A JSON-RPC server in a thread, for tests of programs that call a node. It replies from a table, or with arbitrary bytes."""
 
 import contextlib
 import json
@@ -9,8 +9,10 @@ from typing import Any
 
 
 class StubServer(HTTPServer):
-    """The server. `results` are results by method, or functions of the parameters; `errors` are error objects by method. With `raw` every
-    request is answered with these bytes. `calls` records the requests.
+    """The stub server. `results` are results by method, where functions are called with the parameters; `errors` are error objects by
+    method.
+
+    With `raw`, these bytes are the response to every request. `calls` records the requests.
     """
 
     def __init__(self) -> None:
@@ -22,7 +24,7 @@ class StubServer(HTTPServer):
 
     @property
     def url(self) -> str:
-        """Its address."""
+        """The server's address."""
         return f"http://127.0.0.1:{self.server_port}"
 
     def reply(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -53,7 +55,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextlib.contextmanager
 def answering() -> Iterator[StubServer]:
-    """A server that runs meanwhile."""
+    """Run a server for the duration of the context."""
     server = StubServer()
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()

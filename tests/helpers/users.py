@@ -1,4 +1,4 @@
-"""Actions of users over a connection, whichever process serves it; `owner` is the block-producing node."""
+"""What users of a chain do over a connection to any process of a node. `owner` is the node that makes the blocks."""
 
 from contextlib import AsyncExitStack
 from typing import Any
@@ -11,12 +11,12 @@ ASYNC, SYNC = "broadcast_transaction", "broadcast_transaction_synchronous"
 
 
 def request(method: str, params: Any, request_id: int = 1) -> dict[str, Any]:
-    """A request of JSON-RPC."""
+    """Return a JSON-RPC request."""
     return {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
 
 
 async def uses_each_way(owner: InProcessNode, port: int, processes: int) -> None:
-    """Do everything below over each protocol, and receive block notices; the processes behind a port get connections in turn."""
+    """Run all checks below over each transport, and receive a block notice. Connections to `port` go to its `processes` in turn."""
     async with AsyncExitStack() as stack:
         ways = [await stack.enter_async_context(open_(port)) for open_ in WAYS for _ in range(processes)]
         subscribed = [way for way in ways if isinstance(way, Socket)]
@@ -31,7 +31,7 @@ async def uses_each_way(owner: InProcessNode, port: int, processes: int) -> None
 
 
 async def broadcasts(owner: InProcessNode, way: Transport) -> None:
-    """A transaction is forwarded, and the owner's reply returned with its explanation."""
+    """A broadcast is forwarded to the owner, and a refusal returns the owner's explanation."""
     trx_id, trx = owner.transfer()
     assert await result(way, f"condenser_api.{ASYNC}", [trx]) == {}
     await owner.pending(trx_id)
@@ -40,13 +40,13 @@ async def broadcasts(owner: InProcessNode, way: Transport) -> None:
 
 
 def trx_of(owner: InProcessNode, trx_id: str) -> Any:
-    """A transaction that waits, in the other form."""
+    """Return a pending transaction in the JSON format of network_broadcast_api."""
     [trx] = [trx for trx in owner.chain.pending if trx.id.hex() == trx_id]
     return owner.chain.state.wire.transaction_to_json(trx)
 
 
 async def waits(owner: InProcessNode, way: Transport) -> None:
-    """A client that has waited for a block reads its own write."""
+    """A client that has waited for a block then reads the block's changes."""
     already = len(owner.chain.pending)
     trx_id, trx = owner.transfer()
     async with trio.open_nursery() as nursery:
@@ -60,25 +60,25 @@ async def waits(owner: InProcessNode, way: Transport) -> None:
 
 
 async def mine(owner: InProcessNode, trx_id: str) -> None:
-    """Make a block once a transaction waits for it."""
+    """Make a block once a transaction is pending."""
     await owner.pending(trx_id)
     async with http1(owner.port) as way:
         await result(way, "dev_api.mine", {})
 
 
 async def balance(way: Transport) -> int:
-    """Bob's balance in thousandths."""
+    """Return bob's balance in thousandths."""
     [bob] = await result(way, "condenser_api.get_accounts", [["bob"]])
     return thousandths(bob["balance"])
 
 
 def thousandths(amount: str) -> int:
-    """An amount as a number."""
+    """Return an amount in thousandths."""
     return int(amount.split()[0].replace(".", ""))
 
 
 async def sends_a_batch(owner: InProcessNode, way: Transport) -> None:
-    """The members of a batch are answered in order, waiting ones included."""
+    """A batch is answered in order, even when some of its calls wait for a block."""
     (_, first), (two, second) = owner.transfer(), owner.transfer()
     batch = [
         request(f"condenser_api.{ASYNC}", [first], 1),

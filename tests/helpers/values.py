@@ -1,5 +1,6 @@
-"""Random values of declared types, derived from the kinds of their fields, for hypothesis. Some values have no JSON form: negative assets
-and historic symbols, and SMTs in the condenser's.
+"""Hypothesis strategies for random values of declared types, derived from the kinds of their fields.
+
+Not every format can represent every value: JSON has no negative assets and no historic symbols, condenser JSON no SMTs.
 """
 
 from __future__ import annotations
@@ -50,20 +51,20 @@ HISTORIC_SYMBOLS = (b"\x030.001\0\0", b"\x036.000\0\0")
 
 
 class Values:
-    """Strategies for the types of one chain, as far as a form can carry them."""
+    """Strategies for the types of a chain, limited to values that a format can represent."""
 
     def __init__(self, codecs: ChainCodecs, form: Form) -> None:
         self.codecs, self.form = codecs, form
         self._made: dict[Any, st.SearchStrategy[Any]] = {}
 
     def of(self, kind: Any) -> st.SearchStrategy[Any]:
-        """Values of a kind or a declared class; made once."""
+        """Return the cached strategy for a kind or a declared class."""
         if kind not in self._made:
             self._made[kind] = values_of(kind_of(kind), self)
         return self._made[kind]
 
     def operations(self) -> list[Any]:
-        """The operations that the form can carry."""
+        """The operations that the format can represent."""
         return list(by_wire_tag(self.codecs.spec.smt and self.form != "legacy").values())
 
     def amounts(self, smt: bool) -> st.SearchStrategy[Asset]:
@@ -87,7 +88,7 @@ class Values:
 
 @singledispatch
 def values_of(kind: Any, values: Values) -> st.SearchStrategy[Any]:
-    """Values of a kind or a declared class, cached."""
+    """Return a strategy for a kind or a declared class."""
     raise TypeError(f"no values of {type(kind).__name__} are declared")
 
 
@@ -144,13 +145,13 @@ for _of, _make in (
 
 
 def integers(kind: Int) -> st.SearchStrategy[int]:
-    """Machine integers of a width."""
+    """Machine integers of the kind's width."""
     top = 1 << kind.bits
     return st.integers(-top // 2, top // 2 - 1) if kind.signed else st.integers(0, top - 1)
 
 
 def texts() -> st.SearchStrategy[str]:
-    """Texts: names, any characters, any bytes, and some with a two-byte length."""
+    """Strings: names, arbitrary characters, arbitrary bytes, and some whose length takes two bytes."""
     return st.one_of(
         st.text("abz-.019", max_size=17),
         st.text(max_size=40),
@@ -160,7 +161,7 @@ def texts() -> st.SearchStrategy[str]:
 
 
 def symbols(smt: bool) -> st.SearchStrategy[int]:
-    """Fixed and SMT symbols."""
+    """The fixed symbols and, if `smt`, SMT symbols."""
     fixed = st.sampled_from(assets.LEGACY_SYMBOLS)
     if not smt:
         return fixed

@@ -1,4 +1,4 @@
-"""Clients of each protocol with one interface: one connection each, sequential or concurrent calls. And nodes in this process."""
+"""Clients for HTTP/1.1, HTTP/2 and WebSocket with a common interface, one connection each, and in-process nodes."""
 
 import json
 from collections.abc import AsyncIterator, Callable
@@ -29,37 +29,36 @@ RECEIVE_SIZE = 65536
 
 
 class Transport(Protocol):
-    """A connection."""
+    """A client connection to a node."""
 
     async def post(self, value: Any) -> Any:
-        """The reply to a request, both as JSON values."""
+        """Send a request and return the response, both as JSON values."""
 
 
 async def call(way: Transport, method: str, params: Any = ()) -> Any:
-    """The reply to a call."""
+    """Return the response to a call."""
     return await way.post({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
 
 
 async def result(way: Transport, method: str, params: Any = ()) -> Any:
-    """The result of a call."""
+    """Return the result of a call."""
     answer = await call(way, method, params)
     assert "result" in answer, answer
     return answer["result"]
 
 
 def host_of(stream: trio.SocketStream) -> str:
-    """The process that serves a connection."""
+    """Return the remote address of a connection, for the Host header."""
     return "{}:{}".format(*stream.socket.getpeername())
 
 
 class Http1:
-    """A kept-alive connection of HTTP/1.1."""
+    """A keep-alive HTTP/1.1 connection."""
 
     def __init__(self, stream: trio.SocketStream) -> None:
         self._stream, self._http, self._host = stream, h11.Connection(h11.CLIENT), host_of(stream)
 
     async def post(self, value: Any) -> Any:
-        """See Way."""
         body = json.dumps(value).encode()
         asked = h11.Request(method="POST", target="/", headers=[("host", self._host), ("content-length", str(len(body)))])
         pieces = [self._http.send(event) or b"" for event in (asked, h11.Data(data=body), h11.EndOfMessage())]
@@ -75,7 +74,7 @@ class Http1:
 
 
 class Http2:
-    """A connection of HTTP/2."""
+    """An HTTP/2 connection."""
 
     def __init__(self, stream: trio.SocketStream) -> None:
         self._stream, self._host = stream, host_of(stream)
@@ -83,7 +82,6 @@ class Http2:
         self._http.initiate_connection()
 
     async def post(self, value: Any) -> Any:
-        """See Way."""
         body, number, answer = json.dumps(value).encode(), self._http.get_next_available_stream_id(), b""
         self._http.send_headers(number, [(":method", "POST"), (":path", "/"), (":scheme", "http"), (":authority", self._host)])
         self._http.send_data(number, body, end_stream=True)
@@ -100,21 +98,20 @@ class Http2:
 
 
 class Socket:
-    """A WebSocket; `notices` arrived between replies."""
+    """A WebSocket. `notices` are those received while waiting for responses."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
         self.notices: list[Any] = []
 
     async def post(self, value: Any) -> Any:
-        """See Way."""
         await self._client.stream.send_all(self._client.protocol.send(TextMessage(json.dumps(value))))
         while "method" in (message := await self._client.receive()):
             self.notices.append(message["params"])
         return message
 
     async def notice(self) -> Any:
-        """The next notice."""
+        """Return the next notice."""
         return self.notices.pop(0) if self.notices else (await self._client.receive())["params"]
 
 
@@ -123,21 +120,21 @@ Open = Callable[[int], AbstractAsyncContextManager[Transport]]
 
 @asynccontextmanager
 async def http1(port: int) -> AsyncIterator[Http1]:
-    """Connect by HTTP/1.1."""
+    """Connect over HTTP/1.1."""
     async with await trio.open_tcp_stream("127.0.0.1", port) as stream:
         yield Http1(stream)
 
 
 @asynccontextmanager
 async def http2(port: int) -> AsyncIterator[Http2]:
-    """Connect by HTTP/2."""
+    """Connect over HTTP/2."""
     async with await trio.open_tcp_stream("127.0.0.1", port) as stream:
         yield Http2(stream)
 
 
 @asynccontextmanager
 async def socket(port: int) -> AsyncIterator[Socket]:
-    """Connect by WebSocket."""
+    """Connect over WebSocket."""
     async with websocket(port) as client:
         yield Socket(client)
 
@@ -149,17 +146,16 @@ WAYS: tuple[Open, ...] = (http1, http2, socket)
 
 
 class RecordingAnnouncer(Announcer, frozen=True):
-    """Reports the address of a node."""
+    """Passes the addresses of a node to a function."""
 
     tell: Callable[[list[str]], None] = print
 
     def announce(self, spec: ChainSpec, addresses: list[str], blocks: str, out: TextIO | None = None) -> None:
-        """Tell."""
         self.tell(addresses)
 
 
 class InProcessNode:
-    """A node in this process, and its port."""
+    """A node in this process."""
 
     def __init__(self, site: NodeContext) -> None:
         self.context, self.chain, self.port = site, site.chain, 0
@@ -172,7 +168,7 @@ class InProcessNode:
         return f"http://127.0.0.1:{self.port}"
 
     async def run(self) -> None:
-        """Run it until it is ended, or ends by itself."""
+        """Run the node until it ends or `end` is called."""
         settings = self.context.settings
         folder = None if settings.data is None else DataFolder(settings.data, settings.spec, self.chain.state.wire, settings.disk)
         try:
@@ -184,17 +180,17 @@ class InProcessNode:
         self._ended.set()
 
     async def end(self) -> None:
-        """End it as if it was killed."""
+        """End the node as a kill would, without a shutdown."""
         self._scope.cancel()
         await self._ended.wait()
 
     def transfer(self, memo: str = "") -> tuple[str, Any]:
-        """The id of another transfer of 0.001 from alice to bob, and its JSON."""
+        """Return the id and JSON of a new transfer of 0.001 from alice to bob."""
         trx = transfer(self.chain, memo or str(next(self._memos)))
         return trx.id.hex(), self.chain.state.wire.transaction_to_json(trx, legacy=True)
 
     async def pending(self, trx_id: str) -> None:
-        """Wait until a transaction waits for a block."""
+        """Wait until a transaction is pending."""
         with trio.fail_after(SECONDS_MAX):
             while trx_id not in [trx.id.hex() for trx in self.chain.pending]:
                 await trio.sleep(0.001)
@@ -202,7 +198,7 @@ class InProcessNode:
 
 @asynccontextmanager
 async def node_here(port: int = 0, **options: Any) -> AsyncIterator[InProcessNode]:
-    """A node in this process for a while, that makes blocks by hand; it ends as if it was killed."""
+    """Run a node in this process that makes blocks only on request. When the context ends, the node ends without a shutdown."""
     answers = trio.Event()
 
     def tell(addresses: list[str]) -> None:

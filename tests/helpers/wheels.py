@@ -1,4 +1,4 @@
-"""The wheel of this checkout, installed in an environment that all workers of a pytest run share."""
+"""The wheel of this checkout and an environment with it installed, built once in each pytest run and shared by its workers."""
 
 import fcntl
 import os
@@ -16,12 +16,12 @@ from hatchling.builders.wheel import WheelBuilder
 
 from tests.conftest import ROOT
 
-# Of the caller: what would change where Python looks, or what a node does.
+# Prefixes of the caller's environment variables that change Python's import path or the node's behaviour.
 MISLEADING = ("PYTHON", "PYTEST", "COIND", "MYPY", "VIRTUAL_ENV")
 
 
 class Installed(NamedTuple):
-    """An environment with the wheel and the packages of this checkout's environment."""
+    """An environment with the wheel installed, in addition to the packages of this checkout's environment."""
 
     wheel: Path
     python: Path
@@ -31,7 +31,7 @@ class Installed(NamedTuple):
 
 @cache
 def installed(base: Path) -> Installed:
-    """Return the environment of a run whose temporary files are in `base`, created by the first process."""
+    """Return the environment in `base`, the folder of the run's temporary files. The first process to call this creates it."""
     folder = base / "installed"
     with (base / "installed.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -44,13 +44,13 @@ def installed(base: Path) -> Installed:
 
 
 def fill(folder: Path) -> None:
-    """Build the wheel, make an environment, and lay the wheel out in it as an installer does."""
+    """Build the wheel, create an environment, and unpack the wheel into it as an installer does."""
     venv.create(folder, symlinks=True)
     wheel = built(folder)
     packages = packages_of(folder)
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(packages)
-    # What the wheel needs is there already.
+    # The dependencies come from this checkout's environment.
     (packages / "needed.pth").write_text(sysconfig.get_path("purelib") + "\n")
     entries = ConfigParser()
     [text] = packages.glob("coind-*.dist-info/entry_points.txt")
@@ -60,7 +60,7 @@ def fill(folder: Path) -> None:
         script = folder / "bin" / name
         script.write_text(f"#!{folder / 'bin' / 'python'}\nimport sys\nfrom {module} import {function}\nsys.exit({function}())\n")
         script.chmod(0o755)
-    # As `pip install pytest` would make it: the one of this checkout's own environment doesn't see the plugin.
+    # Install the entry point of the pytest command, since the one in this checkout's environment doesn't load the plugin.
     runner = folder / "bin" / "pytest"
     runner.write_text(f"#!{folder / 'bin' / 'python'}\nimport sys\nimport pytest\nsys.exit(pytest.main())\n")
     runner.chmod(0o755)
@@ -68,17 +68,17 @@ def fill(folder: Path) -> None:
 
 
 def built(folder: Path) -> Path:
-    """Build the wheel of this checkout into a folder; returns its path."""
+    """Build the wheel of this checkout into a folder and return its path."""
     [path] = WheelBuilder(str(ROOT)).build(directory=str(folder), versions=["standard"])
     return Path(path)
 
 
 def packages_of(folder: Path) -> Path:
-    """The folder of an environment that has its packages."""
+    """Return the site-packages folder of an environment."""
     return folder / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
 
 
 def clean_environment(home: Path) -> dict[str, str]:
-    """Environment variables of a user without this checkout."""
+    """Return the environment variables of a user without any from this checkout."""
     variables = {name: value for name, value in os.environ.items() if not name.startswith(MISLEADING)}
     return {**variables, "PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(home)}

@@ -1,4 +1,4 @@
-"""The worked examples of tests/vectors/wire.json and the codecs that fit them, for the tests of the operations."""
+"""The worked examples of tests/vectors/wire.json and matching codecs, for the tests of operations."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ ANY = OperationKind()
 
 TESTNET = load_spec("steem-testnet")
 CODECS = ChainCodecs(TESTNET)
-# What the vectors are written for: product spelling, the symbols and the key prefix of a main chain, SMTs on.
+# The vectors use product spelling, the symbols and key prefix of a main chain, and enabled SMTs.
 VECTOR_CODECS = ChainCodecs(replace(TESTNET, brand="coin", coin_symbol="COIN", debt_symbol="SBD", key_prefix="STM", smt=True))
 
 
 def vectors(group: str, tags: set[int] | None = None) -> list[Any]:
-    """The examples of a group, as parameters."""
+    """Return the examples of a group as pytest parameters."""
     return [pytest.param(v, id=v["id"]) for v in VECTORS if v["group"] == group and (tags is None or v["expect"]["which"] in tags)]
 
 
 def vector(name: str) -> Any:
-    """One example."""
+    """Return an example."""
     return next(v for v in VECTORS if v["id"] == name)
 
 
 def refusal(operation: Operation, codecs: ChainCodecs = CODECS) -> str:
-    """The refusal of an operation: its text, else its condition; empty if it is accepted."""
+    """Return the text with which an operation is refused, or the condition if it has no text; "" if it is accepted."""
     try:
         operation.validate(codecs)
     except ChainError as error:

@@ -1,5 +1,7 @@
-"""A Python process that has loaded its modules and runs programs in forks: tests start hundreds, and loading took nearly all of their time.
-Tests of missing or early imports, kills, and inherited files use real processes.
+"""A preloaded Python process that runs programs in forks. Tests start hundreds of programs, and most of their time was spent on imports.
+
+Tests start a separate process for behaviour that a fork doesn't reproduce: missing or premature imports, kills, and what a process inherits
+from its parent at its start.
 """
 
 import secrets
@@ -12,7 +14,7 @@ HERE = Path(__file__).parent
 
 
 class Warm:
-    """Such a Python, which starts with its first use. It is loaded with modules (`NAME`) and whole packages (`NAME.*`)."""
+    """A preloaded Python process, started on first use. `modules` are modules (`NAME`) and whole packages (`NAME.*`)."""
 
     def __init__(self, python: Path, modules: Sequence[str], environment: Mapping[str, str]) -> None:
         self.python = python
@@ -22,13 +24,13 @@ class Warm:
 
     @property
     def words(self) -> list[str]:
-        """Its place in a command: `[*words, "-m", MODULE]` or `[*words, FILE]`."""
+        """The start of a command line that runs in a fork: `[*words, "-m", MODULE]` or `[*words, FILE]`."""
         if self._process is None:
             self._process = self._start()
         return [str(self.python), "-I", "-S", str(HERE / "client.py"), self._name]
 
     def _start(self) -> "subprocess.Popen[bytes]":
-        # It listens before the process is there, so that nobody comes too early.
+        # The socket listens before the server process starts, so that no client connects too early.
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
             listener.bind(f"\0{self._name}")
             listener.listen()
@@ -42,7 +44,7 @@ class Warm:
             )
 
     def end(self) -> None:
-        """End it, with all that it runs."""
+        """End the process and its forks."""
         if self._process is not None:
             self._process.communicate()
             self._process = None

@@ -1,6 +1,6 @@
-"""Has a Python that is warm run something, with this process's streams, folder and environment: python -I -S client.py NAME [WORD]...
+"""Runs a program in a preloaded Python with this process's streams, folder and environment: python -I -S client.py NAME [WORD]...
 
-It ends as that ends, and hands on the signals that it gets. It imports as little as it can.
+The client exits with the program's status and forwards signals to it. For a fast start it imports as little as possible.
 """
 
 import _signal  # type: ignore[import-not-found]
@@ -14,7 +14,7 @@ LOST = 70
 
 
 def main(name: str, words: list[str]) -> int:
-    """Return the status of the command, negative where a signal has ended it."""
+    """Return the exit status of the program, negative if a signal ended it."""
     line = _socket.socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
     line.connect(f"\0{name}")
     streams = b"".join(number.to_bytes(4, sys.byteorder) for number in (0, 1, 2))

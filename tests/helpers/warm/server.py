@@ -1,6 +1,6 @@
-"""A Python with its modules loaded, which runs in forks whatever it is asked to: server.py LISTENER [MODULE]...
+"""A Python process with preloaded modules that runs programs in forks: server.py LISTENER [MODULE]...
 
-When its input ends, so does it, with all that it runs.
+When its standard input closes, it ends together with all forks.
 """
 
 import atexit
@@ -23,7 +23,7 @@ REQUEST_BYTES_MAX = 2**20
 
 @dataclass
 class Run:
-    """A fork: its process, a descriptor that can be read once it has ended, and the client that waits for it."""
+    """A fork: its process id, a descriptor that becomes readable when it ends, and the client that waits for it."""
 
     pid: int
     ended: int
@@ -31,7 +31,7 @@ class Run:
 
 
 def main(listener: socket.socket, modules: list[str]) -> None:
-    """Load modules, and serve until the input ends."""
+    """Load modules and serve clients until standard input closes."""
     for name in modules:
         load(name)
     gc.collect()
@@ -52,7 +52,7 @@ def main(listener: socket.socket, modules: list[str]) -> None:
 
 
 def load(name: str) -> None:
-    """Import a module, or all modules of a package (`NAME.*`), except programs and missing libraries."""
+    """Import a module, or with `NAME.*` all modules of a package, without programs and modules with missing dependencies."""
     package = name.removesuffix(".*")
     module = importlib.import_module(package)
     if package != name:
@@ -63,7 +63,7 @@ def load(name: str) -> None:
 
 
 def begin(selector: selectors.BaseSelector, client: socket.socket) -> None:
-    """Fork for a client."""
+    """Fork a process for a client."""
     request, streams, _, _ = socket.recv_fds(client, REQUEST_BYTES_MAX, 3)
     pid = os.fork() if request else None
     if pid == 0:
@@ -85,7 +85,7 @@ def begin(selector: selectors.BaseSelector, client: socket.socket) -> None:
 
 
 def signalled(selector: selectors.BaseSelector, started: Run) -> None:
-    """Forward the signal that a client received; a client that is gone was killed."""
+    """Forward a client's signal to its fork. If the client is gone, kill the fork."""
     try:
         number = started.client.recv(1)
     except ConnectionError:
@@ -96,7 +96,7 @@ def signalled(selector: selectors.BaseSelector, started: Run) -> None:
 
 
 def end(selector: selectors.BaseSelector, started: Run) -> None:
-    """Tell a client how its fork has ended."""
+    """Send the exit status of a fork to its client."""
     _, status = os.waitpid(started.pid, 0)
     selector.unregister(started.ended)
     os.close(started.ended)
@@ -107,7 +107,7 @@ def end(selector: selectors.BaseSelector, started: Run) -> None:
 
 
 def run(folder: bytes, words: list[str], environment: dict[bytes, bytes], streams: list[int]) -> int:
-    """Run like a Python with these arguments, and return its status."""
+    """Run a program as `python` with these arguments would, and return its status."""
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
@@ -135,7 +135,7 @@ def run(folder: bytes, words: list[str], environment: dict[bytes, bytes], stream
 
 
 def program(words: list[str]) -> None:
-    """Run a module (`-m NAME`, or `-P -m NAME` without the folder in the path) or a file."""
+    """Run a module (`-m NAME`, or `-P -m NAME` without the working folder in the path) or a file."""
     if words[0] == "-m":
         sys.path.insert(0, os.getcwd())
     if "-m" in words[:2]:
@@ -149,7 +149,7 @@ def program(words: list[str]) -> None:
 
 if __name__ == "__main__":
     main(socket.socket(fileno=int(sys.argv[1])), sys.argv[2:])
-    # Whatever it runs is in its group.
+    # Processes that the program starts are in its process group.
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     os.killpg(0, signal.SIGTERM)
     os._exit(0)
