@@ -10,9 +10,10 @@ from rpc.declare.method import METHODS
 from rpc.explain.explainer import Explainer
 from rpc.explorer.supply_history import SupplyHistory
 from rpc.jsonrpc.allowance import Allowances
-from rpc.jsonrpc.dispatch import Elsewhere, Observe, Service, ignore_call
+from rpc.jsonrpc.dispatch import Service, ignore_call
+from rpc.jsonrpc.error_replies import Observe
 from rpc.jsonrpc.memory import MemoryLimiter
-from rpc.jsonrpc.scheduler import ReadGate, Stopwatch
+from rpc.jsonrpc.scheduler import AnswerElsewhere, ReadGate, Stopwatch
 from rpc.processor import Processor
 from state.chain.chain import Chain
 from state.protocol.transaction import SignedTransaction
@@ -29,7 +30,7 @@ def new_service(
     observe: Observe = ignore_call,
     stopwatch: Stopwatch = perf_counter,
     foresee: Callable[[list[SignedTransaction]], None] | None = None,
-    elsewhere: Elsewhere | None = None,
+    elsewhere: AnswerElsewhere | None = None,
     gate: ReadGate | None = None,
     allowances: Allowances | None = None,
     memory: MemoryLimiter | None = None,

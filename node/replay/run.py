@@ -189,7 +189,7 @@ def explained(error: BlockRefused, context: NodeContext, task: Replay, blocks: B
 def require_reached(chain: Chain, task: Replay) -> None:
     """Raise NodeError if the blocks end before `--until`. Log a warning for checkpoints that the replay didn't pass."""
     head, until = chain.state.props.head_block_number, task.until
-    if until is not None and head < until.block and (until.transactions is None or chain.pending_position is None):
+    if until is not None and head < until.block and (until.transactions is None or chain.pool.position is None):
         raise NodeError(f"--until {until} is beyond the end: the blocks end with block {head}")
     if missed := [number for number in task.checkpoints if number > head or number < chain.started_at]:
         _log.warning("checkpoints not passed", blocks=" ".join(map(str, sorted(missed))), head_block_number=head)
@@ -199,7 +199,7 @@ def show_result(chain: Chain, progress: Progress) -> None:
     """Print the head after a replay, its speed, and the digest of the state."""
     props = chain.state.props
     done = f"{progress.blocks:,} blocks, {progress.transactions:,} transactions in {progress.seconds:.3f} s"
-    inside = "" if chain.pending_position is None else f", in block {props.head_block_number + 1} after transaction {len(chain.pending)}"
+    inside = "" if chain.pool.position is None else f", in block {props.head_block_number + 1} after transaction {len(chain.pending)}"
     sys.stdout.write(f"head block {props.head_block_number} {props.head_block_id.hex()}{inside}\n{done}: {progress.rate()}\n")
     sys.stdout.write(f"state digest: {state_digest(chain.state)}\n")
     sys.stdout.flush()

@@ -17,13 +17,8 @@ HeaderJson = Annotated[Json, ShowsRecord(BlockHeader)]
 
 
 @method("block_api.get_block", key="block")
+@method("condenser_api.get_block", required=1)
 def get_block(chain: Chain, show: RecordEncoder, /, block_num: UInt32 = 0) -> BlockJson | None:
-    """Return the block of the main branch with this number, including reversible blocks, or null."""
-    return find_block(chain, show, block_num)
-
-
-@method("condenser_api.get_block")
-def find_block(chain: Chain, show: RecordEncoder, /, block_num: UInt32) -> BlockJson | None:
     """Return the block of the main branch with this number, including reversible blocks, or null."""
     packed = chain.irreversible_blocks.packed(block_num) if 0 < block_num <= chain.irreversible else None
     if packed is not None and len(packed) > LARGE_SIZE and chain.state.journal.read_mode.is_incremental:

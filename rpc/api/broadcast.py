@@ -44,8 +44,7 @@ async def broadcast_young_transaction(
 @method("condenser_api.broadcast_transaction_synchronous")
 async def broadcast_and_wait(processor: Processor, show: RecordEncoder, caller: Caller, /, trx: SignedTransaction) -> InclusionJson:
     """Push a transaction and wait for the block that includes it, or for the first block after its expiration."""
-    inclusion: Json = show(InclusionRecord, await processor.wait_for(trx, caller))
-    return inclusion
+    return show(InclusionRecord, await processor.wait_for(trx, caller))
 
 
 @method("network_broadcast_api.broadcast_transaction_synchronous")

@@ -12,15 +12,16 @@ from rpc.api.database_lists import (
     Order,
     chosen,
     declare_list,
+    exactly,
     few,
     read_argument,
     require_few,
 )
-from rpc.declare.arguments import AccountName, AnyOf, ExactLength, OneOfNames, Text, Timestamp
+from rpc.declare.arguments import AccountName, AnyOf, OneOfNames, Text, Timestamp
 from rpc.declare.method import method
 from rpc.declare.record_encoder import Json, RecordEncoder, ShowsRecord
 from rpc.records.comments import CommentRecord, VoteRecord, comment_view, vote_view
-from state.protocol.errors import require
+from state.protocol.errors import existing, require
 from state.tables import State
 
 FIRST = 0
@@ -29,26 +30,13 @@ FIRST = 0
 CommentJson = Annotated[Json, ShowsRecord(CommentRecord)]
 VoteJson = Annotated[Json, ShowsRecord(VoteRecord)]
 CommentKey = tuple[AccountName, Text]
-CashoutStart = Annotated[
-    tuple[Timestamp, AccountName, Text],
-    ExactLength("by_cashout_time start requires 3 values. (time_point_sec, account_name_type, string)"),
-]
-RootStart = Annotated[
-    tuple[AccountName, Text, AccountName, Text],
-    ExactLength("by_root start requires 4 values. (account_name_type, string, account_name_type, string)"),
-]
-ParentStart = Annotated[
-    tuple[AccountName, Text, AccountName, Text],
-    ExactLength("by_parent start requires 4 values. (account_name_type, string, account_name_type, string)"),
-]
-UpdateStart = Annotated[
-    tuple[AccountName, Timestamp, AccountName, Text],
-    ExactLength("by_last_update start requires 4 values. (account_name_type, time_point_sec, account_name_type, string)"),
-]
-AuthorUpdateStart = Annotated[
-    tuple[AccountName, Timestamp, AccountName, Text],
-    ExactLength("by_author_last_update start requires 4 values. (account_name_type, time_point_sec, account_name_type, string)"),
-]
+TWO_COMMENTS = "account_name_type, string, account_name_type, string)"
+UPDATED_COMMENT = "account_name_type, time_point_sec, account_name_type, string)"
+CashoutStart = exactly("by_cashout_time", "time_point_sec, account_name_type, string)", Timestamp, AccountName, Text)
+RootStart = exactly("by_root", TWO_COMMENTS, AccountName, Text, AccountName, Text)
+ParentStart = exactly("by_parent", TWO_COMMENTS, AccountName, Text, AccountName, Text)
+UpdateStart = exactly("by_last_update", UPDATED_COMMENT, AccountName, Timestamp, AccountName, Text)
+AuthorUpdateStart = exactly("by_author_last_update", UPDATED_COMMENT, AccountName, Timestamp, AccountName, Text)
 
 
 @method("database_api.find_comments", key="comments")
@@ -75,10 +63,8 @@ def find_comments(
 @method("database_api.find_votes", key="votes")
 def find_votes(state: State, show: RecordEncoder, /, author: AccountName = "", permlink: Text = "") -> list[VoteJson]:
     """Return the votes on a comment, oldest voting account first."""
-    comment = state.comments.by_permlink.get(author, permlink)
-    text, condition = "Could not find comment ${a}/${p}", "comment != nullptr"
-    require(comment is not None, text, condition=condition, a=author, p=permlink)
-    assert comment is not None
+    found, condition = state.comments.by_permlink.get(author, permlink), "comment != nullptr"
+    comment = existing(found, "Could not find comment ${a}/${p}", condition=condition, a=author, p=permlink)
     votes = few(state.comment_votes.by_comment_voter, comment.id)
     return show.each(VoteRecord, (vote_view(state, row) for row in votes))
 
@@ -90,10 +76,8 @@ def comment_id(state: State, author: str, permlink: str, variable: str = "commen
     """Return the record id of an existing comment, or FIRST without author and permlink."""
     if not author and not permlink:
         return FIRST
-    comment = state.comments.by_permlink.get(author, permlink)
-    require(comment is not None, "Could not find comment ${a}/${p}.", condition=f"{variable} != nullptr", a=author, p=permlink)
-    assert comment is not None
-    return comment.id
+    comment, condition = state.comments.by_permlink.get(author, permlink), f"{variable} != nullptr"
+    return existing(comment, "Could not find comment ${a}/${p}.", condition=condition, a=author, p=permlink).id
 
 
 def cashout_place(state: State, member: Member) -> tuple[Any, ...]:
@@ -149,25 +133,18 @@ SYMBOL_ORDERS = {
     "by_comment_symbol_voter": ("by_comment_voter", 2),
     "by_voter_symbol_comment": ("by_voter_comment", 1),
 }
-CommentVoter = Annotated[
-    tuple[AccountName, Text, AccountName],
-    ExactLength("by_comment_voter start requires 3 values. (account_name_type, string, account_name_type)", "key.size() == nr_args"),
-]
-VoterComment = Annotated[
-    tuple[AccountName, AccountName, Text],
-    # The reference names the other order here.
-    ExactLength("by_comment_voter start requires 3 values. (account_name_type, account_name_type, string)", "key.size() == nr_args"),
-]
+SIZE = "key.size() == nr_args"
+COMMENT_VOTER, VOTER_COMMENT = "account_name_type, string, account_name_type)", "account_name_type, account_name_type, string)"
+CommentVoter = exactly("by_comment_voter", COMMENT_VOTER, AccountName, Text, AccountName, condition=SIZE)
+# The reference names the other order here.
+VoterComment = exactly("by_comment_voter", VOTER_COMMENT, AccountName, AccountName, Text, condition=SIZE)
 
 
 def voter_id(state: State, name: str) -> int:
     """Return the record id of an existing account, or FIRST without a name."""
     if not name:
         return FIRST
-    account = state.accounts.by_name.get(name)
-    require(account is not None, "Could not find voter ${v}.", condition="account != nullptr", v=name)
-    assert account is not None
-    return account.id
+    return existing(state.accounts.by_name.get(name), "Could not find voter ${v}.", condition="account != nullptr", v=name).id
 
 
 def comment_voter_place(state: State, member: Member) -> tuple[int, int]:

@@ -1,6 +1,5 @@
 """Single posts and replies, their votes and tags. Source: rpc-api.md §3.2.4, §3.2.6, §4.5, §5.2, §6.5.5."""
 
-from collections.abc import Iterator
 from itertools import islice
 from typing import Annotated
 
@@ -10,6 +9,7 @@ from rpc.declare.method import method
 from rpc.declare.record_encoder import Json, RecordEncoder, ShowsRecord
 from rpc.records.discussions import (
     NO_COIN,
+    NO_DEBT,
     NO_DISCUSSION,
     AbsentAmountsRecord,
     AccountVoteRecord,
@@ -28,8 +28,8 @@ from state.plugins.tags.lists import tags_by_author, trending_tags
 from state.plugins.tags.metadata import stored
 from state.plugins.tags.plugin import TAGS
 from state.protocol.errors import require
+from state.protocol.values.asset import Asset
 from state.tables import State
-from state.tables.content import Comment
 
 OFF = ("_tags_api", "tags_api_plugin not enabled.")
 TAGS_USED_MAX = 1000
@@ -46,53 +46,29 @@ FewTagsLimit = Annotated[UInt32, MaxValue(100, "Cannot retrieve more than 100 ta
 # ------------------------------------------------------------------ one discussion
 
 
+@method("tags_api.get_discussion", plugin=TAGS)
 @method("condenser_api.get_content")
 def get_content(state: State, show: RecordEncoder, /, author: AccountName, permlink: Permlink) -> DiscussionJson:
     """Return a post or a reply with its votes, or an empty record if it doesn't exist."""
     row = find_comment(state, author, permlink)
     if row is None:
-        return nothing(show) | {"promoted": show(AbsentAmountsRecord, AbsentAmountsRecord())["max_accepted_payout"]}
+        amounts = show(AbsentAmountsRecord, AbsentAmountsRecord())
+        return show(DiscussionRecord, NO_DISCUSSION) | amounts | ({"promoted": amounts["max_accepted_payout"]} if show.legacy else {})
     known = shared(state)
-    content: Json = show(DiscussionRecord, with_votes(known, discussion_view(known, row, NO_COIN)))
-    return content
-
-
-@method("tags_api.get_discussion", plugin=TAGS)
-def get_discussion(state: State, show: RecordEncoder, /, author: AccountName, permlink: Permlink) -> DiscussionJson:
-    """Return a post or a reply with its votes, or an empty record if it doesn't exist."""
-    row = find_comment(state, author, permlink)
-    if row is None:
-        return nothing(show)
-    known = shared(state)
-    discussion: Json = show(DiscussionRecord, with_votes(known, discussion_view(known, row)))
-    return discussion
-
-
-def nothing(show: RecordEncoder) -> Json:
-    """Return the empty record of a discussion that doesn't exist."""
-    shown: Json = show(DiscussionRecord, NO_DISCUSSION)
-    shown |= show(AbsentAmountsRecord, AbsentAmountsRecord())
-    return shown
-
-
-@method("condenser_api.get_content_replies")
-def get_content_replies(state: State, show: RecordEncoder, /, author: AccountName, permlink: Permlink) -> list[DiscussionJson]:
-    """List at most 10,000 direct replies to a post or a reply, oldest first, without their votes."""
-    known = shared(state)
-    return show.each(DiscussionRecord, [discussion_view(known, row, NO_COIN) for row in replies_to(state, author, permlink)])
+    return show(DiscussionRecord, with_votes(known, discussion_view(known, row, unpromoted(show))))
 
 
 @method("tags_api.get_content_replies", key="discussions", plugin=TAGS)
-def list_content_replies(state: State, show: RecordEncoder, /, author: AccountName, permlink: Permlink) -> list[DiscussionJson]:
+@method("condenser_api.get_content_replies")
+def get_content_replies(state: State, show: RecordEncoder, /, author: AccountName, permlink: Permlink) -> list[DiscussionJson]:
     """List at most 10,000 direct replies to a post or a reply, oldest first, without their votes."""
-    known = shared(state)
-    views = [discussion_view(known, row) for row in replies_to(state, author, permlink)]
-    return show.each(DiscussionRecord, views)
+    known, replies = shared(state), whole(state.comments.by_parent, author, permlink)
+    return show.each(DiscussionRecord, [discussion_view(known, row, unpromoted(show)) for row in replies])
 
 
-def replies_to(state: State, author: str, permlink: str) -> Iterator[Comment]:
-    """Return the direct replies to a comment, oldest first."""
-    return whole(state.comments.by_parent, author, permlink)
+def unpromoted(show: RecordEncoder) -> Asset:
+    """Return the promotion of a comment without tags, in the symbol of the method's group."""
+    return NO_COIN if show.legacy else NO_DEBT
 
 
 # ------------------------------------------------------------------ votes

@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeVar, get_args
 import msgspec
 from msgspec import Struct
 
-from rpc.declare.arguments import AnyOf, Argument, EnumTitle, MaxValue, OneOfNames, UInt32, argument
+from rpc.declare.arguments import AnyOf, Argument, EnumTitle, ExactLength, MaxValue, OneOfNames, UInt32, argument
 from rpc.declare.errors import BadArgument
 from rpc.declare.method import method
 from rpc.declare.record_encoder import Json, RecordEncoder, ShowsRecord
@@ -18,6 +18,7 @@ from state.protocol.transaction import Wire
 from state.protocol.values.convert import to_array
 from state.store import Row
 from state.store.ordered import OrderedIndex
+from state.store.unique import UniqueIndex
 from state.tables import State
 
 QUERY_LIMIT = 1000
@@ -142,6 +143,12 @@ def start_reader(annotation: Any, wire: Wire) -> Argument[Any]:
     return argument(annotation, wire)
 
 
+def exactly(order: str, types: str, *members: Any, condition: str = "") -> Any:
+    """Return the annotation of a start key with exactly these members. `types` is the list of their types in the reference's refusal."""
+    start: Any = tuple[members]  # type: ignore[valid-type]
+    return Annotated[start, ExactLength(f"{order} start requires {len(members)} values. ({types}", condition)]
+
+
 def same_row(_state: State, row: Any) -> Any:
     """Return the row itself, for rows that need no view."""
     return row
@@ -198,6 +205,12 @@ def unknown_order() -> BadArgument:
 def few(index: OrderedIndex[RowT], *prefix: Any) -> Iterator[RowT]:
     """Return the rows whose key begins with the prefix, at most QUERY_LIMIT."""
     return islice(index.equal(*prefix), QUERY_LIMIT)
+
+
+def named(index: OrderedIndex[RowT] | UniqueIndex[RowT], argument: str, names: list[str]) -> Iterator[RowT]:
+    """Return the rows with these names in the given order, without unknown ones. More than QUERY_LIMIT names are refused."""
+    require_few(argument, names)
+    return (row for name in names if (row := index.get(name)) is not None)
 
 
 def whole(index: OrderedIndex[RowT], *prefix: Any) -> Iterator[RowT]:

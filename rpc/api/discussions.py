@@ -30,7 +30,7 @@ from state.plugins.tags.metadata import SMALL_LETTERS, stored
 from state.plugins.tags.plugin import TAGS
 from state.plugins.tags.view import TagEntry
 from state.protocol.constants import TIME_MAX
-from state.protocol.errors import ChainError, require
+from state.protocol.errors import ChainError, existing, require
 from state.protocol.values import text
 from state.protocol.values.asset import SBD, Asset
 from state.protocol.work import TooMuchWork
@@ -177,9 +177,7 @@ def in_blog(known: PayoutContext, query: DiscussionQuery) -> list[DiscussionView
     state, account, start = known.state, named_account(known.state, query.tag), NEWEST
     if query.start_author or query.start_permlink:
         found = blog_entry(state, account, start_comment(state, query).id)
-        require(found is not None, "Comment is not in account's blog", condition="start_c != c_idx.end()")
-        assert found is not None
-        start = found.number
+        start = existing(found, "Comment is not in account's blog", condition="start_c != c_idx.end()").number
 
     def reblogged(entry: BlogEntry) -> DiscussionView:
         view = listed_view(known, state.comments.find(entry.comment), query.truncate_body)
@@ -197,9 +195,7 @@ def in_feed(known: PayoutContext, query: DiscussionQuery) -> list[DiscussionView
     state, account, start = known.state, named_account(known.state, query.tag), NEWEST
     if query.start_author or query.start_permlink:
         found = feed_entry(state, account, start_comment(state, query).id)
-        require(found is not None, "Comment is not in account's feed", condition="start_c != c_idx.end()")
-        assert found is not None
-        start = found.number
+        start = existing(found, "Comment is not in account's feed", condition="start_c != c_idx.end()").number
     entries = feed(state, account, start)
     return computed(lambda entry: brought(listed_view(known, state.comments.find(entry.comment)), entry), entries, query.limit)
 
@@ -235,16 +231,9 @@ declare_discussions("get_discussions_by_comments", "List an author's replies, la
 
 
 @method("tags_api.get_discussions_by_author_before_date", key="discussions", plugin=TAGS)
+@method("condenser_api.get_discussions_by_author_before_date", plugin=TAGS, not_enabled=OFF, required=4)
 def list_discussions_by_author_before_date(
     state: State, show: RecordEncoder, /, author: AccountName, start_permlink: Text, before_date: Timestamp, limit: ArgumentLimit = 100
-) -> list[DiscussionJson]:
-    """List an author's posts, last changed first, from `start_permlink` on if that post is older than `before_date`."""
-    return get_discussions_by_author_before_date(state, show, author, start_permlink, before_date, limit)
-
-
-@method("condenser_api.get_discussions_by_author_before_date", plugin=TAGS, not_enabled=OFF)
-def get_discussions_by_author_before_date(
-    state: State, show: RecordEncoder, /, author: AccountName, start_permlink: Text, before_date: Timestamp, limit: ArgumentLimit
 ) -> list[DiscussionJson]:
     """List an author's posts, last changed first, from `start_permlink` on if that post is older than `before_date`."""
     start = comment_of(state, author, start_permlink) if start_permlink else None

@@ -56,6 +56,7 @@ FeedEntryJson = Annotated[Json, ShowsRecord(FeedEntryRecord)]
 
 
 @method("follow_api.get_followers", key="followers", plugin=FOLLOW)
+@method("condenser_api.get_followers", plugin=FOLLOW, not_enabled=OFF, required=4)
 def get_followers(
     state: State,
     show: RecordEncoder,
@@ -66,18 +67,11 @@ def get_followers(
     limit: FollowsLimit = 1000,
 ) -> list[FollowJson]:
     """List the accounts that follow or ignore an account, by name, from `start` on."""
-    return find_followers(state, show, account, start, type_, limit)
-
-
-@method("condenser_api.get_followers", plugin=FOLLOW, not_enabled=OFF)
-def find_followers(
-    state: State, show: RecordEncoder, /, account: AccountName, start: AccountName, type_: Relation, limit: FollowsLimit
-) -> list[FollowJson]:
-    """List the accounts that follow or ignore an account, by name, from `start` on."""
     return show.each(FollowRecord, islice(followers(state, account, start, type_.value), limit))
 
 
 @method("follow_api.get_following", key="following", plugin=FOLLOW)
+@method("condenser_api.get_following", plugin=FOLLOW, not_enabled=OFF, required=4)
 def get_following(
     state: State,
     show: RecordEncoder,
@@ -88,14 +82,6 @@ def get_following(
     limit: FollowsLimit = 1000,
 ) -> list[FollowJson]:
     """List the accounts that an account follows or ignores, by name, from `start` on."""
-    return find_following(state, show, account, start, type_, limit)
-
-
-@method("condenser_api.get_following", plugin=FOLLOW, not_enabled=OFF)
-def find_following(
-    state: State, show: RecordEncoder, /, account: AccountName, start: AccountName, type_: Relation, limit: FollowsLimit
-) -> list[FollowJson]:
-    """List the accounts that an account follows or ignores, by name, from `start` on."""
     return show.each(FollowRecord, islice(followed(state, account, start, type_.value), limit))
 
 
@@ -103,43 +89,25 @@ def find_following(
 @method("condenser_api.get_follow_count", plugin=FOLLOW, not_enabled=OFF)
 def get_follow_count(state: State, show: RecordEncoder, /, account: AccountName) -> FollowCountJson:
     """Return the number of followers of an account's blog, and of blogs that it follows, 0 for an unknown account."""
-    count: Json = show(FollowCountRecord, FollowCountRecord(account, *follow_count(state, account)))
-    return count
+    return show(FollowCountRecord, FollowCountRecord(account, *follow_count(state, account)))
 
 
 # ------------------------------------------------------------------ blogs
 
 
 @method("follow_api.get_blog", key="blog", plugin=FOLLOW)
+@method("condenser_api.get_blog", plugin=FOLLOW, not_enabled=OFF, required=2)
 def get_blog(
     state: State, show: RecordEncoder, /, account: AccountName, start_entry_id: UInt32 = 0, limit: BlogLimit = 500
-) -> list[BlogItemJson]:
-    """List the posts in an account's blog, its own and reblogged ones, newest first, from entry `start_entry_id` on (0: the newest)."""
-    return find_blog(state, show, account, start_entry_id, limit)
-
-
-@method("condenser_api.get_blog", plugin=FOLLOW, not_enabled=OFF)
-def find_blog(
-    state: State, show: RecordEncoder, /, account: AccountName, start_entry_id: UInt32, limit: BlogLimit = 500
 ) -> list[BlogItemJson]:
     """List the posts in an account's blog, its own and reblogged ones, newest first, from entry `start_entry_id` on (0: the newest)."""
     return show.each(BlogItemRecord, blog_views(state, account, start_entry_id, limit))
 
 
 @method("follow_api.get_blog_entries", key="blog", plugin=FOLLOW)
+@method("condenser_api.get_blog_entries", plugin=FOLLOW, not_enabled=OFF, required=2)
 def get_blog_entries(
     state: State, show: RecordEncoder, /, account: AccountName, start_entry_id: UInt32 = 0, limit: BlogLimit = 500
-) -> list[BlogEntryJson]:
-    """List the entries of an account's blog, with author and permlink instead of the post, newest first.
-
-    The list starts at entry `start_entry_id` (0: the newest).
-    """
-    return find_blog_entries(state, show, account, start_entry_id, limit)
-
-
-@method("condenser_api.get_blog_entries", plugin=FOLLOW, not_enabled=OFF)
-def find_blog_entries(
-    state: State, show: RecordEncoder, /, account: AccountName, start_entry_id: UInt32, limit: BlogLimit = 500
 ) -> list[BlogEntryJson]:
     """List the entries of an account's blog, with author and permlink instead of the post, newest first.
 
@@ -155,15 +123,10 @@ def blog_views(state: State, account: str, start: int, limit: int) -> Iterator[B
 
 
 @method("follow_api.get_blog_authors", key="blog_authors", plugin=FOLLOW)
+@method("condenser_api.get_blog_authors", plugin=FOLLOW, not_enabled=OFF, renamed="account")
 def get_blog_authors(state: State, show: RecordEncoder, /, blog_account: AccountName) -> list[AuthorCountJson]:
     """List at most 2,000 authors whose posts an account has reblogged, with the number of posts, by name."""
-    return find_blog_authors(state, show, blog_account)
-
-
-@method("condenser_api.get_blog_authors", plugin=FOLLOW, not_enabled=OFF)
-def find_blog_authors(state: State, show: RecordEncoder, /, account: AccountName) -> list[AuthorCountJson]:
-    """List at most 2,000 authors whose posts an account has reblogged, with the number of posts, by name."""
-    return show.each(AuthorCountRecord, blog_authors(state, account))
+    return show.each(AuthorCountRecord, blog_authors(state, blog_account))
 
 
 @method("follow_api.get_reblogged_by", key="accounts", plugin=FOLLOW)
@@ -177,19 +140,9 @@ def get_reblogged_by(state: State, /, author: AccountName, permlink: Permlink) -
 
 
 @method("follow_api.get_feed", key="feed", plugin=FOLLOW)
+@method("condenser_api.get_feed", plugin=FOLLOW, not_enabled=OFF, required=2)
 def get_feed(
     state: State, show: RecordEncoder, /, account: AccountName, start_entry_id: UInt32 = 0, limit: FeedLimit = 500
-) -> list[FeedItemJson]:
-    """List the posts in an account's feed, newest first, from entry `start_entry_id` on (0: the newest).
-
-    A feed holds the posts and reblogs of the accounts that the account follows.
-    """
-    return find_feed(state, show, account, start_entry_id, limit)
-
-
-@method("condenser_api.get_feed", plugin=FOLLOW, not_enabled=OFF)
-def find_feed(
-    state: State, show: RecordEncoder, /, account: AccountName, start_entry_id: UInt32, limit: FeedLimit = 500
 ) -> list[FeedItemJson]:
     """List the posts in an account's feed, newest first, from entry `start_entry_id` on (0: the newest).
 
@@ -199,19 +152,9 @@ def find_feed(
 
 
 @method("follow_api.get_feed_entries", key="feed", plugin=FOLLOW)
+@method("condenser_api.get_feed_entries", plugin=FOLLOW, not_enabled=OFF, required=2)
 def get_feed_entries(
     state: State, show: RecordEncoder, /, account: AccountName, start_entry_id: UInt32 = 0, limit: FeedLimit = 500
-) -> list[FeedEntryJson]:
-    """List the entries of an account's feed, with author and permlink instead of the post, newest first.
-
-    The list starts at entry `start_entry_id` (0: the newest).
-    """
-    return find_feed_entries(state, show, account, start_entry_id, limit)
-
-
-@method("condenser_api.get_feed_entries", plugin=FOLLOW, not_enabled=OFF)
-def find_feed_entries(
-    state: State, show: RecordEncoder, /, account: AccountName, start_entry_id: UInt32, limit: FeedLimit = 500
 ) -> list[FeedEntryJson]:
     """List the entries of an account's feed, with author and permlink instead of the post, newest first.
 

@@ -57,8 +57,7 @@ def config_of(spec: ChainSpec) -> Json:
 def get_version(state: State, show: RecordEncoder, /) -> VersionJson:
     """Return the version of the reference whose rules this node follows. It has no source revisions."""
     spec = state.spec
-    version: Json = show(NodeVersionRecord, NodeVersionRecord(spec.constants.COIN_BLOCKCHAIN_VERSION, REVISION, REVISION, spec.chain_id))
-    return version
+    return show(NodeVersionRecord, NodeVersionRecord(spec.constants.COIN_BLOCKCHAIN_VERSION, REVISION, REVISION, spec.chain_id))
 
 
 @method("database_api.get_dynamic_global_properties")
@@ -74,39 +73,34 @@ def get_dynamic_global_properties(state: State, show: RecordEncoder, /) -> Prope
 @method("witness_api.get_reserve_ratio")
 def get_reserve_ratio(state: State, show: RecordEncoder, /) -> ReserveJson:
     """Return the average size of blocks, and the bandwidth for accounts that follows from it by the rules of release 0.20.2."""
-    ratio: Json = show(ReserveRatioRecord, state.props)
-    return ratio
+    return show(ReserveRatioRecord, state.props)
 
 
 @method("condenser_api.get_chain_properties")
 def get_chain_properties(state: State, show: RecordEncoder, /) -> MedianJson:
     """Return the medians of the properties that the witnesses of this round vote for."""
-    shown: Json = show(MedianPropertiesRecord, state.schedule.median_props)
-    return shown
+    return show(MedianPropertiesRecord, state.schedule.median_props)
 
 
 @method("database_api.get_current_price_feed")
 @method("condenser_api.get_current_median_history_price")
 def get_current_price_feed(state: State, show: RecordEncoder, /) -> PriceJson:
     """Return the median price in SBD per COIN, or a price of zeros if there is none."""
-    price: Json = show(Price, state.feed.current_median_history)
-    return price
+    return show(Price, state.feed.current_median_history)
 
 
 @method("database_api.get_feed_history")
 @method("condenser_api.get_feed_history")
 def get_feed_history(state: State, show: RecordEncoder, /) -> FeedJson:
     """Return the median price and the prices that it is the median of, oldest first."""
-    history: Json = show(FeedHistoryRecord, state.feed)
-    return history
+    return show(FeedHistoryRecord, state.feed)
 
 
 @method("database_api.get_hardfork_properties")
 @method("debug_node_api.debug_get_hardfork_property_object", loopback_only=True)
 def get_hardfork_properties(state: State, show: RecordEncoder, /) -> HardforkJson:
     """Return the applied hardforks, and the next one that the witnesses vote for."""
-    hardforks: Json = show(HardforkPropertiesRecord, state.hardforks)
-    return hardforks
+    return show(HardforkPropertiesRecord, state.hardforks)
 
 
 @method("condenser_api.get_hardfork_version")
@@ -118,8 +112,7 @@ def get_hardfork_version(state: State) -> str:
 @method("condenser_api.get_next_scheduled_hardfork")
 def get_next_scheduled_hardfork(state: State, show: RecordEncoder, /) -> ScheduledJson:
     """Return the next hardfork and its time, or the current one if none is scheduled."""
-    scheduled: Json = show(ScheduledHardforkRecord, state.hardforks)
-    return scheduled
+    return show(ScheduledHardforkRecord, state.hardforks)
 
 
 @method("database_api.get_reward_funds", key="funds")
@@ -133,5 +126,4 @@ def get_reward_fund(state: State, show: RecordEncoder, /, name: Annotated[Text, 
     """Return a fund that pays authors and curators by name. An unknown fund is refused."""
     fund = state.reward_funds.by_name.get(name)
     require(fund is not None, "Invalid reward fund name", condition="fund != nullptr")
-    shown: Json = show(RewardFundRecord, fund)
-    return shown
+    return show(RewardFundRecord, fund)

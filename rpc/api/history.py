@@ -35,23 +35,13 @@ class VirtualOperations(TypedDict):
 
 
 @method("account_history_api.get_account_history", key="history", plugin=ACCOUNT_HISTORY)
+@method("condenser_api.get_account_history", plugin=ACCOUNT_HISTORY, not_enabled=OFF, required=3)
 def get_account_history(
-    state: State, show: RecordEncoder, /, account: AccountName, start: UInt64 = NEWEST, limit: HistoryLimit = 1000
+    state: State, show: RecordEncoder, /, account: AccountName, start: Annotated[UInt64, Example(-1)] = NEWEST, limit: HistoryLimit = 1000
 ) -> list[Any]:
     """Return the last `limit` operations that affect an account, up to number `start`, ascending, with their numbers.
 
-    A `start` of -1 means the newest operation. `start` must not be less than `limit`.
-    """
-    return find_account_history(state, show, account, start, limit)
-
-
-@method("condenser_api.get_account_history", plugin=ACCOUNT_HISTORY, not_enabled=OFF)
-def find_account_history(
-    state: State, show: RecordEncoder, /, account: AccountName, start: Annotated[UInt64, Example(-1)], limit: HistoryLimit
-) -> list[Any]:
-    """Return the last `limit` operations that affect an account, up to number `start`, ascending, with their numbers.
-
-    A `start` of -1 means the newest operation. `start` must not be less than `limit`. Operations on tokens are omitted.
+    A `start` of -1 means the newest operation. `start` must not be less than `limit`. condenser_api omits operations on tokens.
     """
     require(start & START_MAX >= limit, "start must be greater than limit", condition="args.start >= args.limit")
     dump = show.by(AppliedOperationRecord)
@@ -61,16 +51,11 @@ def find_account_history(
 
 
 @method("account_history_api.get_ops_in_block", key="ops", plugin=ACCOUNT_HISTORY)
-def get_ops_in_block(state: State, show: RecordEncoder, /, block_num: UInt32, only_virtual: Bool = False) -> list[OperationJson]:
-    """Return the operations of a block, or only its virtual ones, by transaction. Operations outside of transactions come last."""
-    return find_ops_in_block(state, show, block_num, only_virtual)
-
-
 @method("condenser_api.get_ops_in_block", plugin=ACCOUNT_HISTORY, not_enabled=OFF)
-def find_ops_in_block(state: State, show: RecordEncoder, /, block_num: UInt32, only_virtual: Bool = False) -> list[OperationJson]:
+def get_ops_in_block(state: State, show: RecordEncoder, /, block_num: UInt32, only_virtual: Bool = False) -> list[OperationJson]:
     """Return the operations of a block, or only its virtual ones, by transaction. Operations outside of transactions come last.
 
-    Operations on tokens are omitted.
+    condenser_api omits operations on tokens.
     """
     return shown_operations(show, account_history.operations_in_block(state, block_num, only_virtual))
 
@@ -89,6 +74,7 @@ def enum_virtual_ops(state: State, show: RecordEncoder, /, block_range_begin: UI
 
 
 @method("account_history_api.get_transaction", plugin=ACCOUNT_HISTORY)
+@method("condenser_api.get_transaction", plugin=ACCOUNT_HISTORY, not_enabled=OFF, renamed="trx_id")
 def get_transaction(state: State, chain: Chain, show: RecordEncoder, /, id_: Hash160) -> TransactionJson:
     """Return a transaction of the main branch, with its block and its index in the block. Pending transactions are unknown."""
     place = account_history.locate_transaction(state, id_)
@@ -97,14 +83,7 @@ def get_transaction(state: State, chain: Chain, show: RecordEncoder, /, id_: Has
     number, index = place
     block = chain.block_by_number(number)
     assert block is not None, f"block {number} has a transaction and isn't there"
-    shown: Json = show(StoredTransactionRecord, TransactionView(block.transactions[index], number, index))
-    return shown
-
-
-@method("condenser_api.get_transaction", plugin=ACCOUNT_HISTORY, not_enabled=OFF)
-def find_transaction(state: State, chain: Chain, show: RecordEncoder, /, trx_id: Hash160) -> TransactionJson:
-    """Return a transaction of the main branch, with its block and its index in the block. Pending transactions are unknown."""
-    return get_transaction(state, chain, show, trx_id)
+    return show(StoredTransactionRecord, TransactionView(block.transactions[index], number, index))
 
 
 def shown_operations(show: RecordEncoder, records: Iterable[OperationRecord]) -> list[Json]:

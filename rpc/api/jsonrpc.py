@@ -15,19 +15,19 @@ DOCUMENTS_KEPT_MAX, METHODS_OF_SLICE = 4, 10
 @method("jsonrpc.get_methods")
 def get_methods(service: Service) -> list[str]:
     """Return the names of all methods that this node serves, sorted."""
-    return service.method_names
+    return service.registry.names
 
 
 @method("jsonrpc.get_signature")
 def get_signature(service: Service, method: Annotated[Text, Example("condenser_api.get_accounts")]) -> dict[str, Any]:
     """Return the arguments of a method with their default values, and its result."""
-    return service.signature(method)
+    return service.registry.signature(method)
 
 
 @method("rpc.discover")
 def discover(service: Service) -> dict[str, Any]:
     """Return the OpenRPC document of this node, with arguments, result and refusals of every method."""
-    return document_of(tuple(service.method_names), service.wire).read(service.read_mode)
+    return document_of(tuple(service.registry.names), service.wire).read(service.read_mode)
 
 
 class Document:

@@ -50,8 +50,7 @@ def get_market_history_buckets(_state: State) -> list[UInt32]:
 @method("condenser_api.get_volume", plugin=MARKET_HISTORY, not_enabled=OFF)
 def get_volume(state: State, show: RecordEncoder, /) -> VolumeJson:
     """Return the volume of all retained buckets of the shortest size. In a busy market they cover the last 24 hours."""
-    volume: Json = show(VolumeRecord, VolumeRecord(*market_history.volume(state)))
-    return volume
+    return show(VolumeRecord, VolumeRecord(*market_history.volume(state)))
 
 
 @method("market_history_api.get_ticker", plugin=MARKET_HISTORY)
@@ -67,8 +66,7 @@ def get_ticker(state: State, show: RecordEncoder, /) -> TickerJson:
         change = (latest - opened) / opened * 100
     bids, asks = market_history.order_book(state, 1)
     best_ask, best_bid = (next((real_price(order) for order in side), 0.0) for side in (asks, bids))
-    ticker: Json = show(TickerRecord, TickerRecord(latest, best_ask, best_bid, change, *market_history.volume(state)))
-    return ticker
+    return show(TickerRecord, TickerRecord(latest, best_ask, best_bid, change, *market_history.volume(state)))
 
 
 @method("market_history_api.get_order_book", plugin=MARKET_HISTORY)

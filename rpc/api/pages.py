@@ -6,7 +6,8 @@ from typing import Annotated, Any, TypedDict, cast
 
 from msgspec import Struct
 
-from rpc.api.content import DiscussionJson, TagJson, replies_to
+from rpc.api.content import DiscussionJson, TagJson
+from rpc.api.database_lists import whole
 from rpc.api.discussions import DiscussionQuery, brought, in_order, latest_of, latest_replies
 from rpc.api.globals import PriceJson, PropertiesJson, get_dynamic_global_properties
 from rpc.api.witnesses import ScheduleJson, WitnessJson
@@ -232,7 +233,7 @@ def fill_discussion(page: Page, author: str, permlink: str) -> None:
     waiting = [view]
     while waiting and len(page.content) < TREE_MAX:
         view = waiting.pop()
-        replies = [discussion_view(known, row) for row in replies_to(state, view.row.author, view.row.permlink)]
+        replies = [discussion_view(known, row) for row in whole(state.comments.by_parent, view.row.author, view.row.permlink)]
         view.replies = tuple([page.add(reply) for reply in replies])
         waiting += replies
     page.add_authors()

@@ -2,8 +2,8 @@
 
 from typing import Annotated, Any
 
-from rpc.api.database_lists import By, declare_list, few, read_argument, whole
-from rpc.declare.arguments import AccountName, Bool, ExactLength, Example, Int64, Timestamp, UInt32
+from rpc.api.database_lists import By, declare_list, exactly, few, read_argument, whole
+from rpc.declare.arguments import AccountName, Bool, Example, Int64, Timestamp, UInt32
 from rpc.declare.method import method
 from rpc.declare.record_encoder import Json, RecordEncoder, ShowsRecord
 from rpc.records.payments import ConversionRecord, EscrowRecord, SavingsWithdrawalRecord
@@ -12,19 +12,10 @@ from state.tables import State
 EscrowJson = Annotated[Json, ShowsRecord(EscrowRecord)]
 SavingsJson = Annotated[Json, ShowsRecord(SavingsWithdrawalRecord)]
 ConversionJson = Annotated[Json, ShowsRecord(ConversionRecord)]
-Ratification = Annotated[
-    tuple[Bool, Timestamp, Int64],
-    ExactLength("by_ratification_deadline start requires 3 values. (bool, time_point_sec, escrow_id_type)"),
-]
-CompleteFromId = Annotated[
-    tuple[Timestamp, AccountName, UInt32],
-    ExactLength("by_complete_from_id start requires 3 values. (time_point_sec, account_name_type, uint32_t)"),
-]
-ToComplete = Annotated[
-    tuple[AccountName, Timestamp, Int64],
-    # The reference doesn't close this bracket.
-    ExactLength("by_to_complete start requires 3 values. (account_name_type, time_point_sec, savings_withdraw_id_type"),
-]
+Ratification = exactly("by_ratification_deadline", "bool, time_point_sec, escrow_id_type)", Bool, Timestamp, Int64)
+CompleteFromId = exactly("by_complete_from_id", "time_point_sec, account_name_type, uint32_t)", Timestamp, AccountName, UInt32)
+# The reference doesn't close this bracket.
+ToComplete = exactly("by_to_complete", "account_name_type, time_point_sec, savings_withdraw_id_type", AccountName, Timestamp, Int64)
 
 
 @method("database_api.find_escrows", key="escrows")
@@ -36,18 +27,12 @@ def find_escrows(state: State, show: RecordEncoder, /, from_: AccountName = "") 
 @method("condenser_api.get_escrow")
 def get_escrow(state: State, show: RecordEncoder, /, from_: AccountName, escrow_id: UInt32) -> EscrowJson | None:
     """Return the escrow of an account with this number, or null."""
-    escrow: Json | None = show.maybe(EscrowRecord, state.escrows.by_from_id.get(from_, escrow_id))
-    return escrow
+    return show.maybe(EscrowRecord, state.escrows.by_from_id.get(from_, escrow_id))
 
 
 @method("database_api.find_savings_withdrawals", key="withdrawals")
+@method("condenser_api.get_savings_withdraw_from", required=1)
 def find_savings_withdrawals(state: State, show: RecordEncoder, /, account: AccountName = "") -> list[SavingsJson]:
-    """Return the pending withdrawals from an account's savings, by number."""
-    return get_savings_withdraw_from(state, show, account)
-
-
-@method("condenser_api.get_savings_withdraw_from")
-def get_savings_withdraw_from(state: State, show: RecordEncoder, /, account: AccountName) -> list[SavingsJson]:
     """Return the pending withdrawals from an account's savings, by number."""
     return show.each(SavingsWithdrawalRecord, few(state.savings_withdraws.by_from_rid, account))
 

@@ -68,21 +68,17 @@ VoteOrder = Annotated[Order, OneOfNames(tuple(VOTES)), Example("by_voter_proposa
 
 
 @method("database_api.find_proposals", key="proposals")
+@method("condenser_api.find_proposals", renamed="ids")
 def find_proposals(state: State, show: RecordEncoder, /, proposal_ids: list[UInt64]) -> list[ProposalJson]:
     """Return the proposals with these ids, in the given order, without unknown and removed ones."""
-    return proposals_with(state, show, proposal_ids)
-
-
-@method("condenser_api.find_proposals")
-def proposals_with(state: State, show: RecordEncoder, /, ids: list[UInt64]) -> list[ProposalJson]:
-    """Return the proposals with these ids, in the given order, without unknown and removed ones."""
-    require_few("proposal_ids", ids)
+    require_few("proposal_ids", proposal_ids)
     by_id = state.proposals.by_proposal_id
-    rows = (row for number in ids if (row := by_id.get(number)) is not None and not row.removed)
+    rows = (row for number in proposal_ids if (row := by_id.get(number)) is not None and not row.removed)
     return show.each(ProposalRecord, (proposal_view(state, row) for row in rows))
 
 
 @method("database_api.list_proposals", key="proposals")
+@method("condenser_api.list_proposals", required=3)
 def list_proposals(
     state: State,
     show: RecordEncoder,
@@ -94,27 +90,13 @@ def list_proposals(
     status: Status = ALL,
 ) -> list[ProposalJson]:
     """List proposals by creator, start, end or votes, then by id. Descending, list the proposals below `start` in reverse."""
-    return proposal_page(state, show, start, limit, order, order_direction, status)
-
-
-@method("condenser_api.list_proposals")
-def proposal_page(
-    state: State,
-    show: RecordEncoder,
-    /,
-    start: ProposalStart,
-    limit: ListLimit,
-    order: ProposalOrder,
-    order_direction: Direction = UP,
-    status: Status = ALL,
-) -> list[ProposalJson]:
-    """List proposals by creator, start, end or votes, then by id. Descending, list the proposals below `start` in reverse."""
     rows = chosen(PROPOSALS, order).rows(state, show.wire, start, order_direction is not UP)
     views = (proposal_view(state, row) for row in rows if not row.removed)
     return show.each(ProposalRecord, islice((view for view in views if has_status(view, status)), limit))
 
 
 @method("database_api.list_proposal_votes", key="proposal_votes")
+@method("condenser_api.list_proposal_votes", form=APPBASE, required=3)
 def list_proposal_votes(
     state: State,
     show: RecordEncoder,
@@ -122,21 +104,6 @@ def list_proposal_votes(
     start: VoteStart = BEGINNING,
     limit: ListLimit = QUERY_LIMIT,
     order: VoteOrder = SortOrder.by_voter_proposal,
-    order_direction: Direction = UP,
-    status: Status = ALL,
-) -> list[ProposalVoteJson]:
-    """List votes for proposals by voter and proposal, or by proposal and voter. The status is ignored."""
-    return proposal_vote_page(state, show, start, limit, order, order_direction, status)
-
-
-@method("condenser_api.list_proposal_votes", form=APPBASE)
-def proposal_vote_page(
-    state: State,
-    show: RecordEncoder,
-    /,
-    start: VoteStart,
-    limit: ListLimit,
-    order: VoteOrder,
     order_direction: Direction = UP,
     status: Status = ALL,
 ) -> list[ProposalVoteJson]:

@@ -3,7 +3,7 @@
 from itertools import islice
 from typing import Annotated, Any
 
-from rpc.api.database_lists import BEGINNING, QUERY_LIMIT, By, ListLimit, declare_list, few, require_few
+from rpc.api.database_lists import BEGINNING, QUERY_LIMIT, By, ListLimit, declare_list, few, named
 from rpc.declare.arguments import AccountName, Timestamp
 from rpc.declare.method import method
 from rpc.declare.record_encoder import Json, RecordEncoder, ShowsRecord
@@ -19,44 +19,32 @@ OwnerHistoryJson = Annotated[Json, ShowsRecord(OwnerHistoryRecord)]
 @method("database_api.find_account_recovery_requests", key="requests")
 def find_account_recovery_requests(state: State, show: RecordEncoder, /, accounts: list[AccountName]) -> list[RecoveryJson]:
     """Return the pending recoveries of these accounts, in the given order."""
-    require_few("accounts", accounts)
-    by_account = state.recovery_requests.by_account
-    return show.each(RecoveryRequestRecord, (row for name in accounts if (row := by_account.get(name)) is not None))
+    return show.each(RecoveryRequestRecord, named(state.recovery_requests.by_account, "accounts", accounts))
 
 
 @method("condenser_api.get_recovery_request")
 def get_recovery_request(state: State, show: RecordEncoder, /, account: AccountName) -> RecoveryJson | None:
     """Return the pending recovery of an account, or null."""
-    request: Json | None = show.maybe(RecoveryRequestRecord, state.recovery_requests.by_account.get(account))
-    return request
+    return show.maybe(RecoveryRequestRecord, state.recovery_requests.by_account.get(account))
 
 
 @method("database_api.find_change_recovery_account_requests", key="requests")
 def find_change_recovery_account_requests(state: State, show: RecordEncoder, /, accounts: list[AccountName]) -> list[ChangeRecoveryJson]:
     """Return the pending changes of the recovery partners of these accounts, in the given order."""
-    require_few("accounts", accounts)
-    by_account = state.change_recovery_requests.by_account
-    return show.each(ChangeRecoveryRequestRecord, (row for name in accounts if (row := by_account.get(name)) is not None))
+    return show.each(ChangeRecoveryRequestRecord, named(state.change_recovery_requests.by_account, "accounts", accounts))
 
 
 @method("database_api.find_decline_voting_rights_requests", key="requests")
 def find_decline_voting_rights_requests(state: State, show: RecordEncoder, /, accounts: list[AccountName]) -> list[DeclineJson]:
     """Return the pending requests of these accounts to decline their voting rights, in the given order."""
-    require_few("accounts", accounts)
-    by_account = state.decline_voting_requests.by_account
-    return show.each(DeclineRequestRecord, (row for name in accounts if (row := by_account.get(name)) is not None))
+    return show.each(DeclineRequestRecord, named(state.decline_voting_requests.by_account, "accounts", accounts))
 
 
 @method("database_api.find_owner_histories", key="owner_auths")
+@method("condenser_api.get_owner_history", required=1, renamed="account")
 def find_owner_histories(state: State, show: RecordEncoder, /, owner: AccountName = "") -> list[OwnerHistoryJson]:
     """Return the retained former owner authorities of an account, oldest first."""
-    return get_owner_history(state, show, owner)
-
-
-@method("condenser_api.get_owner_history")
-def get_owner_history(state: State, show: RecordEncoder, /, account: AccountName) -> list[OwnerHistoryJson]:
-    """Return the retained former owner authorities of an account, oldest first."""
-    return show.each(OwnerHistoryRecord, few(state.owner_histories.by_account, account))
+    return show.each(OwnerHistoryRecord, few(state.owner_histories.by_account, owner))
 
 
 OWNER_HISTORIES = By(lambda state: state.owner_histories.by_account, tuple[AccountName, Timestamp])

@@ -24,16 +24,9 @@ ReputationsLimit = Annotated[UInt32, MaxValue(1000, "Cannot retrieve more than 1
 
 @method("follow_api.get_account_reputations", key="reputations", plugin=FOLLOW)
 @method("reputation_api.get_account_reputations", key="reputations", plugin=REPUTATION)
+@method("condenser_api.get_account_reputations", plugin=EITHER, not_enabled=OFF, required=1)
 def get_account_reputations(
     state: State, show: RecordEncoder, /, account_lower_bound: AccountName = "", limit: ReputationsLimit = 1000
-) -> list[ReputationJson]:
-    """List accounts by name, from `account_lower_bound` on, with their reputations, 0 for an account without one."""
-    return find_account_reputations(state, show, account_lower_bound, limit)
-
-
-@method("condenser_api.get_account_reputations", plugin=EITHER, not_enabled=OFF)
-def find_account_reputations(
-    state: State, show: RecordEncoder, /, account_lower_bound: AccountName, limit: ReputationsLimit = 1000
 ) -> list[ReputationJson]:
     """List accounts by name, from `account_lower_bound` on, with their reputations, 0 for an account without one."""
     known = known_reputations(state)

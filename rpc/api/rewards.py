@@ -9,7 +9,7 @@ from rpc.declare.record_encoder import Json, RecordEncoder, ShowsRecord
 from rpc.records.plugins import PayoutRecord, SimulationRecord
 from state.effects.curves import curve_value
 from state.protocol.codec.kinds import Curve, UInt128
-from state.protocol.errors import require
+from state.protocol.errors import existing, require
 from state.protocol.values.integers import INT64_MAX
 from state.tables import State
 from state.tables.content import Comment
@@ -23,8 +23,7 @@ SimulationJson = Annotated[Json, ShowsRecord(SimulationRecord)]
 @method("rewards_api.simulate_curve_payouts", plugin=REWARDS_API)
 def simulate_curve_payouts(state: State, show: RecordEncoder, /, curve: Curve, var1: UInt128) -> SimulationJson:
     """Return the payouts of all pending comments if the fund's curve were `curve` with the constant `var1`."""
-    simulation: Json = show(SimulationRecord, simulate(state, curve, var1))
-    return simulation
+    return show(SimulationRecord, simulate(state, curve, var1))
 
 
 def simulate(state: State, curve: int, constant: int) -> SimulationRecord:
@@ -32,9 +31,7 @@ def simulate(state: State, curve: int, constant: int) -> SimulationRecord:
     comments = list(pending_comments(state))
     if not comments:
         return SimulationRecord(0, ())
-    fund = state.reward_funds.by_name.get(FUND)
-    require(fund is not None, "Invalid reward fund name", condition="fund != nullptr")
-    assert fund is not None
+    fund = existing(state.reward_funds.by_name.get(FUND), "Invalid reward fund name", condition="fund != nullptr")
     simulated = [curve_value(curve, comment.net_rshares, constant) for comment in comments]
     current = sum(curve_value(fund.author_reward_curve, comment.net_rshares, fund.content_constant) for comment in comments)
     require(current > 0, "The pending comments have no claims on the fund", condition="sum_current_curve_vshares > 0")

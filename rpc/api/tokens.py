@@ -18,33 +18,22 @@ from state.tables import State, smt
 SYMBOL = SymbolKind()
 BEFORE_ALL_SYMBOLS = 0
 CONTROL_START = "The parameter 'start' must be an account name or an array containing an account name and an asset symbol"
-CONTRIBUTOR_START = "The parameter 'start' must be an empty array or consist of asset_symbol_type, contributor and contribution_id"
 
+
+def empty_or(members: str, size: int) -> ExactLength:
+    """Return the mark of a start key that must be empty or have these members."""
+    text = f"The parameter 'start' must be an empty array or consist of {members}"
+    return ExactLength(text, f"key.size() == 0 || key.size() == {size}")
+
+
+CONTRIBUTOR_START = empty_or("asset_symbol_type, contributor and contribution_id", 3)
 SymbolJson = Annotated[Json, ShowsRecord(SYMBOL)]
 TokenJson = Annotated[Json, ShowsRecord(TokenWithIcoRecord)]
 EmissionJson = Annotated[Json, ShowsRecord(EmissionRecord)]
 ContributionJson = Annotated[Json, ShowsRecord(ContributionRecord)]
-SymbolTime = Annotated[
-    tuple[Symbol, Timestamp],
-    ExactLength(
-        "The parameter 'start' must be an empty array or consist of asset_symbol_type and time_point_sec",
-        "key.size() == 0 || key.size() == 2",
-    ),
-]
-SymbolId = Annotated[
-    tuple[Symbol, Int64],
-    ExactLength(
-        "The parameter 'start' must be an empty array or consist of asset_symbol_type and id",
-        "key.size() == 0 || key.size() == 2",
-    ),
-]
-ContributorFirst = Annotated[
-    tuple[AccountName, Symbol, UInt32],
-    ExactLength(
-        "The parameter 'start' must be an empty array or consist of contributor, asset_symbol_type and contribution_id",
-        "key.size() == 0 || key.size() == 3",
-    ),
-]
+SymbolTime = Annotated[tuple[Symbol, Timestamp], empty_or("asset_symbol_type and time_point_sec", 2)]
+SymbolId = Annotated[tuple[Symbol, Int64], empty_or("asset_symbol_type and id", 2)]
+ContributorFirst = Annotated[tuple[AccountName, Symbol, UInt32], empty_or("contributor, asset_symbol_type and contribution_id", 3)]
 
 
 @method("database_api.get_nai_pool", key="nai_pool")
@@ -109,7 +98,7 @@ def control_place(state: State, start: Any) -> tuple[Any, ...]:
 def contributor_place(state: State, start: Any) -> tuple[Any, ...]:
     """Return the key of a contribution. The symbol, an object, can precede or follow the name."""
     key = to_array(start)
-    require(len(key) in (0, 3), CONTRIBUTOR_START, condition="key.size() == 0 || key.size() == 3")
+    require(len(key) in (0, 3), CONTRIBUTOR_START.text, condition=CONTRIBUTOR_START.condition)
     if not key:
         return ()
     symbol, name, number = (start_reader(kind, state.wire).read for kind in (Symbol, AccountName, UInt32))

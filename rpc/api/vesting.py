@@ -4,8 +4,8 @@ import enum
 from itertools import islice, takewhile
 from typing import Annotated
 
-from rpc.api.database_lists import By, ListLimit, Order, SortOrder, declare_list, few, unknown_order
-from rpc.declare.arguments import AccountName, EnumTitle, ExactLength, Int64, OneOfNames, Timestamp
+from rpc.api.database_lists import By, ListLimit, Order, SortOrder, declare_list, exactly, few, unknown_order
+from rpc.declare.arguments import AccountName, EnumTitle, Int64, OneOfNames, Timestamp
 from rpc.declare.method import method
 from rpc.declare.record_encoder import Json, RecordEncoder, ShowsRecord
 from rpc.records.vesting import DelegationExpirationRecord, DelegationRecord, RouteRecord
@@ -16,11 +16,9 @@ PAGE = 100
 DelegationJson = Annotated[Json, ShowsRecord(DelegationRecord)]
 ExpirationJson = Annotated[Json, ShowsRecord(DelegationExpirationRecord)]
 RouteJson = Annotated[Json, ShowsRecord(RouteRecord)]
-AccountExpiration = Annotated[
-    tuple[AccountName, Timestamp, Int64],
-    # The reference doesn't close this bracket.
-    ExactLength("by_account_expiration start requires 3 values. (account_name_type, time_point_sec, vesting_delegation_expiration_id_type"),
-]
+# The reference doesn't close this bracket.
+EXPIRATION_TYPES = "account_name_type, time_point_sec, vesting_delegation_expiration_id_type"
+AccountExpiration = exactly("by_account_expiration", EXPIRATION_TYPES, AccountName, Timestamp, Int64)
 
 
 class RouteType(enum.Enum):

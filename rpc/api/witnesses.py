@@ -3,7 +3,7 @@
 from itertools import islice
 from typing import Annotated, Any
 
-from rpc.api.database_lists import By, ListLimit, declare_list, require_few
+from rpc.api.database_lists import By, ListLimit, declare_list, named
 from rpc.declare.arguments import AccountName
 from rpc.declare.method import method
 from rpc.declare.record_encoder import Json, RecordEncoder, ShowsRecord
@@ -19,16 +19,13 @@ ScheduleJson = Annotated[Json, ShowsRecord(WitnessScheduleRecord)]
 @method("database_api.find_witnesses", key="witnesses")
 def find_witnesses(state: State, show: RecordEncoder, /, owners: list[AccountName]) -> list[WitnessJson]:
     """Return the witnesses with these names, in the given order, without unknown ones."""
-    require_few("owners", owners)
-    by_name = state.witnesses.by_name
-    return show.each(WitnessRecord, (row for name in owners if (row := by_name.get(name)) is not None))
+    return show.each(WitnessRecord, named(state.witnesses.by_name, "owners", owners))
 
 
 @method("condenser_api.get_witness_by_account")
 def get_witness_by_account(state: State, show: RecordEncoder, /, account: AccountName) -> WitnessJson | None:
     """Return the witness with this name, or null."""
-    witness: Json | None = show.maybe(WitnessRecord, state.witnesses.by_name.get(account))
-    return witness
+    return show.maybe(WitnessRecord, state.witnesses.by_name.get(account))
 
 
 @method("condenser_api.get_witnesses")
@@ -68,8 +65,7 @@ def get_witness_count(state: State) -> int:
 @method("debug_node_api.debug_get_witness_schedule", loopback_only=True)
 def get_witness_schedule(state: State, show: RecordEncoder, /) -> ScheduleJson:
     """Return the witness schedule: the producers of this round, and the medians of the properties that they vote for."""
-    schedule: Json = show(WitnessScheduleRecord, state.schedule)
-    return schedule
+    return show(WitnessScheduleRecord, state.schedule)
 
 
 @method("database_api.get_active_witnesses", key="witnesses")

@@ -165,7 +165,7 @@ def _context(error: ChainError, clock: Clock) -> dict[str, Any]:
     trace = error.__traceback__
     while trace is not None:
         code = trace.tb_frame.f_code
-        if code.co_name != "require":
+        if code.co_name not in ("require", "existing"):
             file, line, method = os.path.basename(code.co_filename), trace.tb_lineno, code.co_name
         trace = trace.tb_next
     stamp = time_text(int(clock()) % WORD32)

@@ -58,6 +58,8 @@ class Method(Struct, frozen=True, kw_only=True):
     name: str
     function: Callable[..., Any]
     declared: Callable[..., Any]  # the declared function, which has the signature; `function` may be a wrapper of it
+    required: int
+    renamed: str
     form: Form
     raw: bool
     plugins: tuple[str, ...]
@@ -77,7 +79,7 @@ class Method(Struct, frozen=True, kw_only=True):
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """The declared arguments."""
-        return _signature(self.declared).parameters
+        return _parameters(self.declared, self.required, self.renamed)
 
     @property
     def returns(self) -> Any:
@@ -124,6 +126,8 @@ def method(
     name: str,
     *,
     key: str = "",
+    required: int = 0,
+    renamed: str = "",
     form: Form | None = None,
     raw: bool = False,
     plugin: Switch | tuple[Switch, ...] = (),
@@ -141,6 +145,8 @@ def method(
     answer at once.
 
     `key`: the reply is an object whose only member has this name and holds the result of the function.
+    `required`: so many arguments have no default in this group, though the signature has one for others. `renamed`: the name of the first
+    argument in this group.
     `form`: LEGACY by default for condenser_api, else APPBASE. `raw`: the function takes the params unconverted.
     `plugin`: served only if one of these plugins or optional groups is enabled. Otherwise a call is refused with
     `not_enabled` (condition, text), or without that as an unknown method.
@@ -156,6 +162,8 @@ def method(
             function=function,
             declared=function,
             key=key,
+            required=required,
+            renamed=renamed,
             form=form or (LEGACY if name.split(".")[0] == POSITIONAL_GROUP else APPBASE),
             raw=raw,
             plugins=names_of(plugin),
@@ -275,6 +283,15 @@ def _signature(function: Callable[..., Any]) -> _Signature:
     hints = get_type_hints(function, include_extras=True)
     parameters = list(inspect.signature(function).parameters.values())[_count_before(function) :]
     return _Signature(tuple(Parameter(p.name, hints[p.name], p.default) for p in parameters), hints.get("return"))
+
+
+@cache
+def _parameters(function: Callable[..., Any], required: int, renamed: str) -> tuple[Parameter, ...]:
+    """Return the arguments of a method, which has this function."""
+    parameters = _signature(function).parameters
+    given = tuple(Parameter(each.name, each.annotation, inspect.Parameter.empty) for each in parameters[:required])
+    named = given + parameters[required:]
+    return (Parameter(renamed, named[0].annotation, named[0].default), *named[1:]) if renamed else named
 
 
 def _names(function: Callable[..., Any]) -> tuple[str, ...]:

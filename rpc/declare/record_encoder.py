@@ -46,9 +46,10 @@ class RecordEncoder:
         self.legacy = form is LEGACY
         self._dumpers: dict[Any, Dump] = {}
 
-    def __call__(self, record: Any, value: Any) -> Any:
+    def __call__(self, record: Any, value: Any) -> Json:
         """Encode a value as a record."""
-        return self.by(record)(value)
+        shown: Json = self.by(record)(value)
+        return shown
 
     def by(self, record: Any) -> Dump:
         """Return the function that encodes values as a record."""
@@ -84,9 +85,9 @@ class RecordEncoder:
         dump = self.by(record)
         return [dump(value) for value in values]
 
-    def maybe(self, record: Any, value: Any) -> Any:
+    def maybe(self, record: Any, value: Any) -> Json | None:
         """Encode a value as a record; None for None."""
-        return None if value is None else self.by(record)(value)
+        return None if value is None else self(record, value)
 
 
 # ------------------------------------------------------------------ records

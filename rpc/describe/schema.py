@@ -14,30 +14,8 @@ from msgspec import Struct
 from rpc.declare.record_encoder import blank, record_codecs
 from rpc.declare.record_fields import Amount, ConstantField, FieldPath, Real, Whole
 from rpc.describe.shape import Anything, Declared, ListShape, MapShape, Members, Names, Nullable, Number, OneOf, Shape, TupleShape
+from state.protocol.codec import kinds
 from state.protocol.codec.fields import kind_of, shown_fields
-from state.protocol.codec.kinds import (
-    AssetKind,
-    Blob,
-    Bounded,
-    ChainVariant,
-    Choice,
-    CoinFeeKind,
-    Flag,
-    Hash,
-    Int,
-    Key,
-    Kind,
-    Many,
-    Maybe,
-    Pairs,
-    PriceKind,
-    Release,
-    Seconds,
-    String,
-    SymbolKind,
-    Variant,
-    Wide,
-)
 from state.protocol.operation import SMT_TAGS, Operation, OperationKind, by_wire_tag
 from state.protocol.transaction import SignedTransaction, Wire
 
@@ -111,7 +89,7 @@ class Schemas:
         """Return the schema of the fields of a declared class."""
         fields = shown_fields(cls, legacy)
         properties = {self.spell(field.json): self.declared(field.kind, legacy) for field in fields}
-        optional = {self.spell(field.json) for field in fields if isinstance(field.kind, Maybe)}
+        optional = {self.spell(field.json) for field in fields if isinstance(field.kind, kinds.Maybe)}
         for name, hint in get_type_hints(cls).items():
             # The transactions of a block have no kind, since Wire has separate functions for them.
             if get_origin(hint) is tuple and get_args(hint)[0] is SignedTransaction:
@@ -137,7 +115,7 @@ class Schemas:
 
     def price(self, legacy: bool) -> Schema:
         """Return the schema of a price."""
-        amount = self.declared(AssetKind(), legacy)
+        amount = self.declared(kinds.AssetKind(), legacy)
         return record({"base": amount, "quote": amount}) | {"description": "What `quote` costs, in `base`."}
 
 
@@ -150,10 +128,7 @@ def schema_of(kind: object, schemas: Schemas, legacy: bool) -> Schema:
     raise TypeError(f"{type(kind).__name__} is not a kind of field")
 
 
-@schema_of.register
-def _kind(kind: Kind, schemas: Schemas, legacy: bool) -> Schema:
-    """Fall back to the JSON type of the default value."""
-    return alike(blank(kind, schemas.codecs, legacy))
+schema_of.register(kinds.Kind, lambda kind, schemas, legacy: alike(blank(kind, schemas.codecs, legacy)))
 
 
 @schema_of.register
@@ -163,126 +138,67 @@ def _declared(kind: type, schemas: Schemas, legacy: bool) -> Schema:
 
 
 @schema_of.register
-def _int(kind: Int, schemas: Schemas, legacy: bool) -> Schema:
+def _int(kind: kinds.Int, schemas: Schemas, legacy: bool) -> Schema:
     if kind.bits == 64:
-        return schemas.component("Integer", Int, INTEGER)
+        return schemas.component("Integer", kinds.Int, INTEGER)
     low, high = (-(1 << kind.bits - 1), (1 << kind.bits - 1) - 1) if kind.signed else (0, (1 << kind.bits) - 1)
     return {"type": "integer", "minimum": low, "maximum": high}
 
 
-@schema_of.register
-def _wide(kind: Wide, schemas: Schemas, legacy: bool) -> Schema:
-    return schemas.component("IntegerText", Wide, INTEGER_TEXT)
+schema_of.register(kinds.Wide, lambda kind, schemas, legacy: schemas.component("IntegerText", kinds.Wide, INTEGER_TEXT))
+schema_of.register(Whole, lambda kind, schemas, legacy: schema_of(kinds.Wide() if kind.always else kinds.Int(64), schemas, legacy))
+schema_of.register(Real, lambda kind, schemas, legacy: text("a real number as text", r"^-?\d+\.\d{17}$"))
+schema_of.register(kinds.Flag, lambda kind, schemas, legacy: {"type": "boolean"})
+schema_of.register(kinds.Choice, lambda kind, schemas, legacy: {"type": "string", "enum": list(kind.names)})
+schema_of.register(kinds.Hash, lambda kind, schemas, legacy: text(f"{2 * kind.size} hex digits", f"^[0-9a-f]{{{2 * kind.size}}}$"))
+schema_of.register(kinds.Blob, lambda kind, schemas, legacy: text("bytes as hex digits", "^([0-9a-f]{2})*$"))
+schema_of.register(kinds.Release, lambda kind, schemas, legacy: text("a version like 0.23.1", r"^\d+\.\d+\.\d+$"))
+schema_of.register(kinds.String, lambda kind, schemas, legacy: {"type": "string"})
 
 
 @schema_of.register
-def _whole(kind: Whole, schemas: Schemas, legacy: bool) -> Schema:
-    return schema_of(Wide() if kind.always else Int(64), schemas, legacy)
-
-
-@schema_of.register
-def _real(kind: Real, schemas: Schemas, legacy: bool) -> Schema:
-    return text("a real number as text", r"^-?\d+\.\d{17}$")
-
-
-@schema_of.register
-def _flag(kind: Flag, schemas: Schemas, legacy: bool) -> Schema:
-    return {"type": "boolean"}
-
-
-@schema_of.register
-def _choice(kind: Choice, schemas: Schemas, legacy: bool) -> Schema:
-    return {"type": "string", "enum": list(kind.names)}
-
-
-@schema_of.register
-def _hash(kind: Hash, schemas: Schemas, legacy: bool) -> Schema:
-    return text(f"{2 * kind.size} hex digits", f"^[0-9a-f]{{{2 * kind.size}}}$")
-
-
-@schema_of.register
-def _blob(kind: Blob, schemas: Schemas, legacy: bool) -> Schema:
-    return text("bytes as hex digits", "^([0-9a-f]{2})*$")
-
-
-@schema_of.register
-def _release(kind: Release, schemas: Schemas, legacy: bool) -> Schema:
-    return text("a version like 0.23.1", r"^\d+\.\d+\.\d+$")
-
-
-@schema_of.register
-def _string(kind: String, schemas: Schemas, legacy: bool) -> Schema:
-    return {"type": "string"}
-
-
-@schema_of.register
-def _bounded(kind: Bounded, schemas: Schemas, legacy: bool) -> Schema:
+def _bounded(kind: kinds.Bounded, schemas: Schemas, legacy: bool) -> Schema:
     if kind.size == NAME["maxLength"]:
-        return schemas.component("AccountName", Bounded, NAME)
+        return schemas.component("AccountName", kinds.Bounded, NAME)
     return {"type": "string", "maxLength": kind.size}
 
 
-@schema_of.register
-def _seconds(kind: Seconds, schemas: Schemas, legacy: bool) -> Schema:
-    return schemas.component("Time", Seconds, TIME)
+schema_of.register(kinds.Seconds, lambda kind, schemas, legacy: schemas.component("Time", kinds.Seconds, TIME))
 
 
 @schema_of.register
-def _key(kind: Key, schemas: Schemas, legacy: bool) -> Schema:
+def _key(kind: kinds.Key, schemas: Schemas, legacy: bool) -> Schema:
     pattern = f"^{schemas.codecs.spec.key_prefix}[1-9A-HJ-NP-Za-km-z]+$"
-    return schemas.component("PublicKey", Key, text("A public key: prefix and base58.", pattern))
+    return schemas.component("PublicKey", kinds.Key, text("A public key: prefix and base58.", pattern))
 
 
-@schema_of.register(AssetKind)
-@schema_of.register(CoinFeeKind)
+@schema_of.register(kinds.AssetKind)
+@schema_of.register(kinds.CoinFeeKind)
 @schema_of.register(Amount)
-def _amount(kind: Kind, schemas: Schemas, legacy: bool) -> Schema:
+def _amount(kind: kinds.Kind, schemas: Schemas, legacy: bool) -> Schema:
     is_text = isinstance(blank(kind, schemas.codecs, legacy), str)
     return schemas.component(CONDENSER * is_text + "Asset", is_text, schemas.asset_text() if is_text else ASSET)
 
 
-@schema_of.register
-def _price(kind: PriceKind, schemas: Schemas, legacy: bool) -> Schema:
-    return schemas.form(("Price", CONDENSER + "Price"), PriceKind, legacy, schemas.price)
+schema_of.register(
+    kinds.PriceKind, lambda kind, schemas, legacy: schemas.form(("Price", CONDENSER + "Price"), kinds.PriceKind, legacy, schemas.price)
+)
+schema_of.register(kinds.SymbolKind, lambda kind, schemas, legacy: schemas.component("Symbol", kinds.SymbolKind, SYMBOL))
+schema_of.register(
+    OperationKind,
+    lambda kind, schemas, legacy: schemas.form(("Operation", CONDENSER + "Operation"), OperationKind, legacy, schemas.operations),
+)
+schema_of.register(ConstantField, lambda kind, schemas, legacy: {"const": kind.value})
+schema_of.register(FieldPath, lambda kind, schemas, legacy: schemas.declared(kind.kind, legacy))
+schema_of.register(kinds.Maybe, lambda kind, schemas, legacy: schemas.declared(kind.element, legacy))
+schema_of.register(kinds.Many, lambda kind, schemas, legacy: array(schemas.declared(kind.element, legacy)))
+schema_of.register(
+    kinds.Pairs, lambda kind, schemas, legacy: array(row(schemas.declared(kind.key, legacy), schemas.declared(kind.value, legacy)))
+)
 
 
 @schema_of.register
-def _symbol(kind: SymbolKind, schemas: Schemas, legacy: bool) -> Schema:
-    return schemas.component("Symbol", SymbolKind, SYMBOL)
-
-
-@schema_of.register
-def _operation(kind: OperationKind, schemas: Schemas, legacy: bool) -> Schema:
-    return schemas.form(("Operation", CONDENSER + "Operation"), OperationKind, legacy, schemas.operations)
-
-
-@schema_of.register
-def _always(kind: ConstantField, schemas: Schemas, legacy: bool) -> Schema:
-    return {"const": kind.value}
-
-
-@schema_of.register
-def _at(kind: FieldPath, schemas: Schemas, legacy: bool) -> Schema:
-    return schemas.declared(kind.kind, legacy)
-
-
-@schema_of.register
-def _maybe(kind: Maybe, schemas: Schemas, legacy: bool) -> Schema:
-    return schemas.declared(kind.element, legacy)
-
-
-@schema_of.register
-def _many(kind: Many, schemas: Schemas, legacy: bool) -> Schema:
-    return array(schemas.declared(kind.element, legacy))
-
-
-@schema_of.register
-def _pairs(kind: Pairs, schemas: Schemas, legacy: bool) -> Schema:
-    return array(row(schemas.declared(kind.key, legacy), schemas.declared(kind.value, legacy)))
-
-
-@schema_of.register
-def _variant(kind: Variant, schemas: Schemas, legacy: bool) -> Schema:
+def _variant(kind: kinds.Variant, schemas: Schemas, legacy: bool) -> Schema:
     pairs = legacy and kind.legacy_pairs
     values = [(schemas.spell(name), schemas.declared(inner, pairs)) for name, inner in kind.members]
     if pairs:
@@ -290,9 +206,7 @@ def _variant(kind: Variant, schemas: Schemas, legacy: bool) -> Schema:
     return one_of(*[record({"type": {"const": name}, "value": value}) for name, value in values])
 
 
-@schema_of.register
-def _chain_variant(kind: ChainVariant, schemas: Schemas, legacy: bool) -> Schema:
-    return schema_of(kind.variant(schemas.codecs), schemas, legacy)
+schema_of.register(kinds.ChainVariant, lambda kind, schemas, legacy: schema_of(kind.variant(schemas.codecs), schemas, legacy))
 
 
 def reachable(of: Any, components: dict[str, Schema]) -> dict[str, Schema]:
@@ -353,11 +267,13 @@ def alike(value: Any) -> Schema:
 
 
 NAME = {"type": "string", "description": 'The name of an account; "" for none.', "maxLength": 16}
-TIME = text("A point in time, UTC, in seconds.", r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$")
+TIME: Schema = text("A point in time, UTC, in seconds.", r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$")
 INTEGER = {"type": ["integer", "string"], "description": "An integer; a decimal text above 4294967295.", "pattern": r"^-?\d+$"}
-INTEGER_TEXT = text("An integer, always as a decimal text.", r"^-?\d+$")
+INTEGER_TEXT: Schema = text("An integer, always as a decimal text.", r"^-?\d+$")
 ASSET = record(
     {"amount": text("In the smallest unit.", r"^-?\d+$"), "precision": {"type": "integer"}, "nai": text("The symbol.", r"^@@\d{9}$")}
 )
 ASSET["description"] = "An amount: its smallest units, the number of decimals, and its symbol by number."
-SYMBOL = record({"nai": text("The symbol.", r"^@@\d{9}$"), "decimals": {"type": "integer"}}) | {"description": "A symbol by number."}
+SYMBOL: Schema = record({"nai": text("The symbol.", r"^@@\d{9}$"), "decimals": {"type": "integer"}}) | {
+    "description": "A symbol by number."
+}

@@ -10,7 +10,7 @@ from msgspec import Struct
 from rpc.explain.case import Explanation, OutputLimit, RefusalCase, shortened
 from rpc.explain.general import any_refusal
 from state.protocol.codec.fields import BUILT_IN, kind_of, shown_fields, wire_fields
-from state.protocol.codec.kinds import AssetKind, Bounded, Flag, Hash, Int, Key, Kind, Many, Pairs, Seconds, String
+from state.protocol.codec.kinds import AssetKind, Bounded, Flag, Hash, Int, Key, Many, Pairs, Seconds, String
 from state.protocol.errors import ChainError
 from state.protocol.operation import OPERATIONS, Operation
 from state.protocol.transaction import SignedTransaction
@@ -156,54 +156,16 @@ def accepted(kind: object, case: RefusalCase) -> str:
     return "another form, see docs/api/operations.md"
 
 
-@accepted.register
-def _class(kind: type, case: RefusalCase) -> str:
-    return "an object"
-
-
-@accepted.register
-def _key(kind: Key, case: RefusalCase) -> str:
-    return f"a public key that begins with {case.spec.key_prefix}"
-
-
-@accepted.register
-def _seconds(kind: Seconds, case: RefusalCase) -> str:
-    return 'a time in UTC, for example "2026-01-31T12:00:00"'
-
-
-@accepted.register
-def _flag(kind: Flag, case: RefusalCase) -> str:
-    return "true or false"
-
-
-@accepted.register
-def _int(kind: Int, case: RefusalCase) -> str:
-    return f"a whole number of {kind.bits} bits{'' if kind.signed else ', not negative'}"
-
-
-@accepted.register
-def _hash(kind: Hash, case: RefusalCase) -> str:
-    return f"{2 * kind.size} hex digits"
-
-
-@accepted.register
-def _bounded(kind: Bounded, case: RefusalCase) -> str:
-    return f"a text of at most {kind.size} bytes"
-
-
-@accepted.register
-def _string(kind: String, case: RefusalCase) -> str:
-    return "a text"
-
-
-@accepted.register
-def _many(kind: Many, case: RefusalCase) -> str:
-    return "a list in ascending order, each member once" if kind.strict else "a list"
-
-
-@accepted.register
-def _pairs(kind: Pairs, case: RefusalCase) -> str:
-    return "a list of pairs"
+accepted.register(type, lambda kind, case: "an object")
+accepted.register(Key, lambda kind, case: f"a public key that begins with {case.spec.key_prefix}")
+accepted.register(Seconds, lambda kind, case: 'a time in UTC, for example "2026-01-31T12:00:00"')
+accepted.register(Flag, lambda kind, case: "true or false")
+accepted.register(Int, lambda kind, case: f"a whole number of {kind.bits} bits{'' if kind.signed else ', not negative'}")
+accepted.register(Hash, lambda kind, case: f"{2 * kind.size} hex digits")
+accepted.register(Bounded, lambda kind, case: f"a text of at most {kind.size} bytes")
+accepted.register(String, lambda kind, case: "a text")
+accepted.register(Many, lambda kind, case: "a list in ascending order, each member once" if kind.strict else "a list")
+accepted.register(Pairs, lambda kind, case: "a list of pairs")
 
 
 @accepted.register
@@ -225,25 +187,16 @@ def rule_of(kind: object, case: RefusalCase, value: Any, error: ChainError) -> s
     return "unreadable_field"
 
 
-@rule_of.register
-def _rule_of_key(kind: Key, case: RefusalCase, value: Any, error: ChainError) -> str:
-    return "damaged_key" if isinstance(value, str) and value.startswith(case.spec.key_prefix) else "wrong_key_prefix"
-
-
-@rule_of.register
-def _rule_of_time(kind: Seconds, case: RefusalCase, value: Any, error: ChainError) -> str:
-    return "unreadable_time"
-
-
-@rule_of.register(Int)
-@rule_of.register(Flag)
-def _rule_of_number(kind: Kind, case: RefusalCase, value: Any, error: ChainError) -> str:
-    return "unreadable_number"
-
-
-@rule_of.register
-def _rule_of_signature(kind: Hash, case: RefusalCase, value: Any, error: ChainError) -> str:
-    return "unreadable_signature"
+rule_of.register(
+    Key,
+    lambda kind, case, value, error: (
+        "damaged_key" if isinstance(value, str) and value.startswith(case.spec.key_prefix) else "wrong_key_prefix"
+    ),
+)
+rule_of.register(Seconds, lambda kind, case, value, error: "unreadable_time")
+rule_of.register(Int, lambda kind, case, value, error: "unreadable_number")
+rule_of.register(Flag, lambda kind, case, value, error: "unreadable_number")
+rule_of.register(Hash, lambda kind, case, value, error: "unreadable_signature")
 
 
 @rule_of.register

@@ -27,7 +27,8 @@ from rpc.http.listener import Listener, OpenAcceptor, listen
 from rpc.http.tasks import LogLimit, frames_cleared
 from rpc.http.websocket.rpc_session import NOTICES, RpcSession, Turn
 from rpc.json.reader import BODY_SIZE_MAX, size_max
-from rpc.jsonrpc.dispatch import Reply, Service
+from rpc.jsonrpc.batch import Reply
+from rpc.jsonrpc.dispatch import Service
 from rpc.jsonrpc.memory import MemoryReservation, Overloaded
 from rpc.push.hub import Hub
 from state.protocol.errors import fill

@@ -20,7 +20,7 @@ def answer_read(service: Service, body: bytes, caller: Caller) -> bytes:
     except Exception:
         request = None  # the reply gives the error
     members = request if type(request) is list else [request]
-    if len(members) > MEMBERS_MAX or not all(service.only_reads(one, caller) for one in members):
+    if len(members) > MEMBERS_MAX or not all(service.registry.only_reads(one, caller) for one in members):
         return b""
     reply = service.answer(body, caller)
     if isinstance(reply, bytes):

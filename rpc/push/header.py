@@ -12,7 +12,7 @@ from state.protocol.transaction import block_number
 def stream_header(chain: Chain, first: int) -> StreamHeader:
     """Return the header of a stream whose first block is `first`."""
     spec, props, started = chain.state.spec, chain.state.props, chain.started_at
-    is_unknown = bool(started and chain.is_changed_by_hand and not edits_fingerprint(chain, started))
+    is_unknown = bool(started and chain.sidecars.is_changed_by_hand and not edits_fingerprint(chain, started))
     return StreamHeader(
         name=spec.name,
         chain_id=spec.chain_id.hex(),

@@ -1,7 +1,7 @@
 """Applies one block to the state: the checks of the header, the transactions, then the steps in order.
 
 The numbers in comments are those of the table in block-processing.md §3.1; a test compares them. Step 40, which drops undo data, is
-`Chain._store_irreversible`. Source: block-processing.md §3.1, §3.4.
+`MainBranch.store_irreversible`. Source: block-processing.md §3.1, §3.4.
 """
 
 from collections.abc import Callable

@@ -65,7 +65,7 @@ def changes_since(state: State, mark: int) -> Iterator[RowChange]:
 
 def session_of(chain: Chain, number: int) -> tuple[int, int]:
     """Return the journal positions before and after a block, its edits included."""
-    marks = chain.reversible
+    marks = chain.main_branch.positions
     first, head = (marks[0][0], marks[-1][0]) if marks else (0, chain.state.props.head_block_number)
     require(number <= head, "there is no block ${number} yet", condition="number <= head", number=number)
     require(
@@ -77,7 +77,7 @@ def session_of(chain: Chain, number: int) -> tuple[int, int]:
     place = number - first
     if place + 1 < len(marks):
         return marks[place][1], marks[place + 1][1]
-    return marks[place][1], chain.state.journal.position() if chain.pending_position is None else chain.pending_position
+    return marks[place][1], chain.state.journal.position() if chain.pool.position is None else chain.pool.position
 
 
 def tables_of(state: State) -> Iterator[tuple[str, Table[Any]]]:

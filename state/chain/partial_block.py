@@ -1,7 +1,7 @@
 """Applies the first transactions of a block, so that callers can inspect the state inside that block."""
 
 from state.chain.blocks import apply_beginning
-from state.chain.chain import NOT_APPLIED, Chain
+from state.chain.chain import Chain
 from state.chain.pending import Pending
 from state.chain.skip import Skip
 from state.protocol.errors import require
@@ -17,12 +17,11 @@ def apply_partial_block(chain: Chain, block: SignedBlock, count: int, skip_flags
     have = len(block.transactions)
     require(0 <= count <= have, "block ${block} has ${have} transactions", condition="count <= size", block=block.number, have=have)
     chain.clear_pending()
-    chain.pending_position = chain.state.journal.position()
+    position = chain.state.journal.position()
     try:
         apply_beginning(chain.state, block, count, skip_flags, is_pending=True)
     except BaseException:
-        chain.clear_pending()
+        chain.state.journal.undo(position)
         raise
-    chain.pending = Pending(block.transactions[:count])
     # They were not checked as pending transactions, which can be refused for other reasons.
-    chain._pending_skip = NOT_APPLIED
+    chain.pool.replace(Pending(block.transactions[:count]), position)

@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
-from state.chain.state_edits import WRITTEN, StateEdit
+from state.chain.state_edits import WRITTEN, StateEdit, apply_edit
 from state.protocol.transaction import SignedBlock, block_number
+from state.tables import State
 
 ACCEPTED_MAX = 1 << 20  # transactions accepted through impersonation; the oldest are forgotten
 
@@ -20,6 +21,9 @@ _DECODER = msgspec.msgpack.Decoder(tuple[dict[bytes, tuple[WRITTEN, ...]], dict[
 class BlockSidecars:
     """The edits of each block and the positions of its transactions accepted through impersonation, by block id.
 
+    `is_changed_by_hand` is whether edits have changed the state since genesis; a replay of the blocks alone doesn't reproduce them.
+    `irreversible_edits` is the number of edits of the last irreversible block.
+
     Irreversible blocks are included; blocks that can't be applied again are forgotten. `on_added` is called when an edit is added to a
     block, not when the block and its edits are applied again. `on_dropped` gets the ids of popped blocks that lost their edits.
     `on_restored` gets the number of the first block whose edits changed in another way.
@@ -27,6 +31,8 @@ class BlockSidecars:
 
     def __init__(self) -> None:
         self.edits: Edits = {}
+        self.is_changed_by_hand = False
+        self.irreversible_edits = 0
         self._accepted: dict[bytes, Positions] = {}
         self._accepted_count = 0
         self.on_added: list[EditListener] = []
@@ -40,6 +46,29 @@ class BlockSidecars:
     def has_edits_after(self, number: int) -> bool:
         """Whether a block after this number has edits, on any branch."""
         return any(block_number(block_id) > number for block_id in self.edits)
+
+    def apply(self, state: State, block_id: bytes) -> None:
+        """Make the edits of a block on the state after it."""
+        self._apply(state, self.edits_of(block_id), 0)
+
+    def add_to_head(self, state: State, edits: Iterable[StateEdit], *, is_reversible: bool, are_known: bool = False) -> None:
+        """Make edits on the state after the head block, and add them to the block without calling listeners.
+
+        `is_reversible` says whether the block is. With `are_known`, the state of an irreversible block already includes the first ones:
+        as many as its snapshot counts.
+        """
+        head_id, added = state.props.head_block_id, tuple(edits)
+        made = len(self.edits_of(head_id)) if is_reversible else self.irreversible_edits
+        new = added[made:] if are_known and not is_reversible else added
+        self._apply(state, new, made)
+        self.add(head_id, added)
+        if not is_reversible:
+            self.irreversible_edits = made + len(new)
+
+    def _apply(self, state: State, edits: Iterable[StateEdit], place: int) -> None:
+        for at, edit in enumerate(edits, place):
+            apply_edit(state, edit, at)
+            self.is_changed_by_hand = True
 
     def accepted_of(self, block_id: bytes) -> Positions:
         """Return the positions of a block's transactions accepted through impersonation."""

@@ -10,7 +10,7 @@ from state.effects.mana import manabar_changes
 from state.effects.votes import propagate
 from state.operations import checks
 from state.protocol.codec.kinds import AccountName, AssetKind, Codecs, Extensions, Many
-from state.protocol.errors import require
+from state.protocol.errors import existing, require
 from state.protocol.operation import Operation, operation
 from state.protocol.values.asset import COIN, SBD, VESTS, Asset, decimals, nai_digits, nai_text
 from state.tables import State
@@ -95,9 +95,9 @@ class ClaimRewardBalance2(Operation, frozen=True):
         for token in self.reward_tokens:
             if token.amount == 0:
                 continue
-            account = state.accounts.by_name.get(self.account)
-            require(account is not None, "Could NOT find account ${a}", condition="a != nullptr", a=self.account)
-            assert account is not None
+            account = existing(
+                state.accounts.by_name.get(self.account), "Could NOT find account ${a}", condition="a != nullptr", a=self.account
+            )
             amount, symbol = token.amount, token.symbol
             if symbol == VESTS:
                 require_earned(amount, account.reward_vesting_balance, VESTS, "token <= a->reward_vesting_balance")

@@ -6,9 +6,10 @@ only for a reply (`message`). Source: rpc-api.md §1.7, §1.8.
 
 import re
 from collections.abc import Callable
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 Spell = Callable[[str], str]
+Value = TypeVar("Value")
 
 PLACEHOLDER = re.compile(r"\$\{([^}]*)\}")
 
@@ -282,6 +283,13 @@ def require(ok: object, text: str = "", /, *, condition: str = "", **values: obj
     """Raise Refused unless `ok`. Rules refuse with this function."""
     if not ok:
         raise Refused(text, condition=condition, **values)
+
+
+def existing(value: Value | None, text: str = "", /, *, condition: str = "", **values: object) -> Value:
+    """Return a value. Raise Refused if it is None."""
+    if value is None:
+        raise Refused(text, condition=condition, **values)
+    return value
 
 
 class NotCanonical(Exception):

@@ -47,8 +47,8 @@ class ChainTail(Struct, frozen=True):
 def chain_tail(chain: Chain) -> bytes:
     """Encode the part of a chain after its last irreversible block (`ChainTail`)."""
     wire, accepted = chain.state.wire, chain.state.impersonated.accepted
-    blocks, transactions = [], [*chain.pending, *chain.popped]
-    for number, _, skip in chain.reversible:
+    blocks, transactions = [], [*chain.pending, *chain.pool.popped]
+    for number, _, skip in chain.main_branch.positions:
         block = chain.block_by_number(number)
         assert block is not None, "a reversible block is on the main branch"
         edits = [write_edit(edit) for edit in chain.sidecars.edits_of(block.id)]
@@ -57,7 +57,7 @@ def chain_tail(chain: Chain) -> bytes:
     rest = ChainTail(
         blocks=blocks,
         pending=[wire.pack_transaction(trx) for trx in chain.pending],
-        popped=[wire.pack_transaction(trx) for trx in chain.popped],
+        popped=[wire.pack_transaction(trx) for trx in chain.pool.popped],
         accepted=sorted({trx.id for trx in transactions if trx.id in accepted}),
     )
     return msgpack.encode(rest)
@@ -80,14 +80,14 @@ def one_move(chain: Chain) -> Iterator[None]:
 
     If state edits have changed, it also calls the listeners of restored sidecars.
     """
-    before, listeners = chain.branch(), chain.on_head_change
+    before, listeners = chain.branch(), chain.main_branch.on_head_change
     edits, on_restored = chain.sidecars.edits.copy(), chain.sidecars.on_restored
-    chain.on_head_change, chain.sidecars.on_restored = [], []
+    chain.main_branch.on_head_change, chain.sidecars.on_restored = [], []
     try:
         with chain.irreversible_blocks.without_log():
             yield
     finally:
-        chain.on_head_change, chain.sidecars.on_restored = listeners, on_restored
+        chain.main_branch.on_head_change, chain.sidecars.on_restored = listeners, on_restored
         chain.sidecars.compare(edits)
         popped, applied, same = blocks_between(before, chain.branch(), chain.state.wire)
         if popped or applied:
@@ -118,7 +118,8 @@ def restore_all(chain: Chain, head: SnapshotHeader, open_section: Open, blocks: 
                 chain.push_block(block, CHECKED | each.skip & KEPT_FLAGS)
                 if state.props.head_block_id != block.id:
                     raise CorruptData(f"its block {block.number} doesn't extend the previous block")
-            chain.put_pending(read_transactions(chain, found.pending), read_transactions(chain, found.popped), CHECKED)
+            chain.pool.apply_again(read_transactions(chain, found.pending), CHECKED)
+            chain.pool.popped.extend(read_transactions(chain, found.popped))
         except ChainError as error:
             chain.restore(now)
             raise CorruptData(f"its content is refused: {error.message(state.spec.spell)}") from None

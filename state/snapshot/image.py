@@ -82,9 +82,9 @@ def head_of(chain: Chain) -> SnapshotHeader:
         digest=state_digest(state),
         block=b"" if block is None else state.wire.pack_block(block),
         hardfork_times=tuple(state.hardfork_times),
-        is_changed_by_hand=chain.is_changed_by_hand,
+        is_changed_by_hand=chain.sidecars.is_changed_by_hand,
         plugins=tuple(state.plugins),
-        edits=chain.irreversible_edits,
+        edits=chain.sidecars.irreversible_edits,
     )
 
 

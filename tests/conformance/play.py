@@ -69,7 +69,7 @@ class Player:
             devchain=DevChain(self.chain, ChainClock()),
             series=SupplyHistory(self.chain),
         )
-        self.served = set(self.service.method_names)
+        self.served = set(self.service.registry.names)
 
     def events(self) -> list[dict[str, Any]]:
         """Broadcasts, fed blocks and queries by step."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from rpc.json.reader import REMOTE_MARKS_MAX, REMOTE_SIZE_MAX
-from rpc.jsonrpc.dispatch import BATCH_MEMBERS_MAX
+from rpc.jsonrpc.batch import BATCH_MEMBERS_MAX
 
 ENVELOPE = b'{"jsonrpc":"2.0","id":1,"method":"%s","params":%s}'
 ROOM = REMOTE_SIZE_MAX - 1000

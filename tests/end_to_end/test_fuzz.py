@@ -32,7 +32,7 @@ HEIGHT = 53
 
 def base_requests(player: Player, service: Service) -> Iterator[dict[str, Any]]:
     """Valid requests of all kinds, as they were recorded, with blocks that follow the head."""
-    served = {name for name in service.method_names if not name.startswith("debug_node_api")}
+    served = {name for name in service.registry.names if not name.startswith("debug_node_api")}
     for event in player.events():
         if event.get("method") in served:
             yield {"jsonrpc": "2.0", "id": 1, "method": event["method"], "params": event["params"]}

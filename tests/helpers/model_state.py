@@ -102,10 +102,10 @@ class Sequences(RuleBasedStateMachine):
             return
         state = self.chain.state
         # The block accepts pending transactions without applying them again. It must choose the same ones as a full trial.
-        waiting = self.chain._undo_pending()
+        waiting = self.chain.pool.undo()
         witness, when = scheduled_witness(state, missed + 1), slot_time(state, missed + 1)
         found = select_transactions(state, waiting, when, witness, 100, SKIP)
-        self.chain._apply_pending(waiting, SKIP)
+        self.chain.pool.apply_again(waiting, SKIP)
         assert list(self.chain.pending) == list(waiting)
         block = self.chain.generate_block(when, witness, SECRET, SKIP)
         assert block.transactions == found

@@ -15,6 +15,7 @@ from state.protocol import errors
 from tests.helpers.sources import Source, imports, sources
 
 RULES = ("state/operations/", "state/effects/", "state/chain/")
+CHECKS = ("require", "existing")
 GAP = "\0"
 PLACEHOLDER = re.compile(r"\$\{[^}]*\}")
 REFUSALS = {name for name, cls in vars(errors).items() if isinstance(cls, type) and issubclass(cls, errors.ChainError)}
@@ -84,7 +85,7 @@ def refusal(node: ast.AST) -> ast.Call | None:
     """
     if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Name) and node.exc.id in REFUSALS:
         return ast.Call(node.exc, [], [])
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and (node.func.id == "require" or node.func.id in REFUSALS):
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and (node.func.id in CHECKS or node.func.id in REFUSALS):
         return node
     return None
 
@@ -92,7 +93,7 @@ def refusal(node: ast.AST) -> ast.Call | None:
 def texts_of(call: ast.Call, scope: Scope) -> set[str]:
     """Return the possible texts of a refusal. Without a text its condition is used, and without either its class."""
     assert isinstance(call.func, ast.Name)
-    name, position = call.func.id, 1 if call.func.id == "require" else 0
+    name, position = call.func.id, 1 if call.func.id in CHECKS else 0
     said = literals(call.args[position], scope) if len(call.args) > position else {""}
     if said != {""}:
         return said

@@ -21,14 +21,14 @@ def all_of(chain: Chain) -> dict[str, Any]:
     found["journal"] = state.journal.position(), len(state.journal)
     found["here"] = structs.astuple(state.position)
     found["hardfork_times"] = tuple(state.hardfork_times)
-    found["waiting"] = [trx.id for trx in chain.pending], [trx.id for trx in chain._popped], chain.pending_position
-    found["marks"] = tuple(chain._positions)
+    found["waiting"] = [trx.id for trx in chain.pending], [trx.id for trx in chain.pool.popped], chain.pool.position
+    found["marks"] = tuple(chain.main_branch.positions)
     found["edits"] = dict(chain.sidecars.edits)
     found["blocks"] = (
         chain.irreversible_blocks.base,
         list(chain.irreversible_blocks.blocks_in_memory),
         chain.started_at,
-        chain.is_changed_by_hand,
+        chain.sidecars.is_changed_by_hand,
     )
     found["main branch"] = forks.head, dict(forks._main), forks.size_max, forks._oldest, forks._irreversible
     found["branches"] = dict(forks._others), {n: list(level) for n, level in forks._others_by_number.items()}

@@ -94,7 +94,7 @@ def undone_and_applied_again(walk: Walk) -> Chain:
     """A chain that undoes all that can be undone, and applies it again."""
     chain = pushed(walk)
     chain.clear_pending()
-    chain.pop_blocks(chain.poppable)
+    chain.pop_blocks(chain.main_branch.poppable)
     chain.clear_pending()
     return replayed(chain, walk, Skip.NOTHING)
 

@@ -129,7 +129,7 @@ class Walk:
 
     def pop(self) -> None:
         """Pop some blocks."""
-        count = min(self.draw.randint(1, POPPED_MAX), self.chain.poppable)
+        count = min(self.draw.randint(1, POPPED_MAX), self.chain.main_branch.poppable)
         if count:
             self.events.append(Event("pop", count=count))
             self.chain.pop_blocks(count)
@@ -181,7 +181,7 @@ def made(chain: Chain, draw: Random) -> tuple[SignedBlock, bytes]:
 def key_at_head(chain: Chain, name: str) -> bytes:
     """The signing key of a witness without the pending transactions, which may give it another one."""
     table, row = chain.state.witnesses, chain.state.witness(name)
-    writes = [] if chain.pending_position is None else table.writes_since(chain.pending_position)
+    writes = [] if chain.pool.position is None else table.writes_since(chain.pool.position)
     earlier = (old["signing_key"] for _, changed, old in writes if changed is row and old is not None and "signing_key" in old)
     return next(earlier, row.signing_key)
 

@@ -8,6 +8,7 @@ import pytest
 
 from node.storage.blocklog import BlockLog
 from state.chain.chain import Chain
+from state.chain.pending_pool import PendingPool
 from tests.conftest import ROOT
 from tests.simulation import scenes
 from tests.simulation.scenes import SCENES
@@ -68,8 +69,8 @@ def test_a_sync_that_is_left_out_is_missed(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_pending_transaction_that_gets_lost_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
-    apply_pending = Chain._apply_pending
-    monkeypatch.setattr(Chain, "_apply_pending", lambda chain, waiting, skip: apply_pending(chain, waiting[1:], skip))
+    apply_again = PendingPool.apply_again
+    monkeypatch.setattr(PendingPool, "apply_again", lambda pool, undone, skip: apply_again(pool, undone[1:], skip))
     assert any("is neither in a block nor pending" in run_seed((seed, "bad_fork"), 3.0).failure for seed in range(4))
 
 

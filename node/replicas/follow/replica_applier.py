@@ -182,7 +182,7 @@ class ReplicaApplier:
 
     def _clear(self) -> None:
         """Drop the transactions of undone blocks. The other node decides about them."""
-        if not self._keeps_pending and (self.chain.pending or self.chain.popped):
+        if not self._keeps_pending and (self.chain.pending or self.chain.pool.popped):
             self.chain.clear_pending()
 
     # -------------------------------------------------------------- undoing blocks
@@ -193,7 +193,7 @@ class ReplicaApplier:
         count = self.next - 1 - number
         if count <= 0:
             return
-        if count <= chain.poppable:
+        if count <= chain.main_branch.poppable:
             chain.pop_blocks(count)
             self._clear()
         else:

@@ -29,31 +29,9 @@ from rpc.declare.record_encoder import record_codecs
 from rpc.declare.record_fields import Amount, ConstantField, FieldPath, Whole
 from rpc.json.encoding import encoded, scrubbed
 from state.operations.content import CommentOptions, CommentPayoutBeneficiaries
+from state.protocol.codec import kinds
 from state.protocol.codec.code_generator import compiled
 from state.protocol.codec.fields import kind_of, wire_fields
-from state.protocol.codec.kinds import (
-    AssetKind,
-    Blob,
-    Choice,
-    Codecs,
-    CoinFeeKind,
-    Dump,
-    Flag,
-    Hash,
-    Int,
-    Key,
-    Kind,
-    Many,
-    Maybe,
-    Pairs,
-    PriceKind,
-    Release,
-    Seconds,
-    String,
-    SymbolKind,
-    Wide,
-    as_it_is,
-)
 from state.protocol.operation import Operation, by_wire_tag
 from state.protocol.spec import ChainSpec
 from state.protocol.values.asset import COIN, nai_text
@@ -76,24 +54,26 @@ class ColumnPart(Struct, frozen=True):
     is_nested: bool = False
 
 
-class Record(Kind):
+class Record(kinds.Kind):
     """Kind of a field with an internal object: its fields by name, attribute and kind."""
 
     def __init__(self, *fields: tuple[str, str, Any]) -> None:
         self.fields = fields
 
-    def dumper(self, codecs: Codecs, legacy: bool) -> Dump | None:
-        dumps = [(codecs.spec.spell(name), attribute, codecs.dumper(kind, legacy) or as_it_is) for name, attribute, kind in self.fields]
+    def dumper(self, codecs: kinds.Codecs, legacy: bool) -> kinds.Dump | None:
+        dumps = [
+            (codecs.spec.spell(name), attribute, codecs.dumper(kind, legacy) or kinds.as_it_is) for name, attribute, kind in self.fields
+        ]
         return lambda value: {name: dump(getattr(value, attribute)) for name, attribute, dump in dumps}
 
 
-class JsonColumn(Kind):
+class JsonColumn(kinds.Kind):
     """Kind of a field that only JSON can represent, encoded by a function."""
 
     def __init__(self, shown: Callable[[Any], Any]) -> None:
         self.shown = shown
 
-    def dumper(self, codecs: Codecs, legacy: bool) -> Dump | None:
+    def dumper(self, codecs: kinds.Codecs, legacy: bool) -> kinds.Dump | None:
         return self.shown
 
 
@@ -151,7 +131,7 @@ class ArrowSchemas:
         kind = kind_of(kind)
         found = parts_of(kind, self)
         if found is None or (self.is_flat and any(part.is_nested for part in found)):
-            dump = self.codecs.dumper(kind) or as_it_is
+            dump = self.codecs.dumper(kind) or kinds.as_it_is
             return [ColumnPart("", TEXT, f"{self.bound(lambda value: encoded(dump(value)).decode())}({{0}})")]
         return found
 
@@ -187,88 +167,42 @@ def parts_of(kind: object, schemas: ArrowSchemas) -> list[ColumnPart] | None:
     return None if element is None else parts_of(kind_of(element), schemas)
 
 
-@parts_of.register
-def _declared(kind: type, schemas: ArrowSchemas) -> list[ColumnPart]:
-    return [schemas.struct(members(kind))]
+parts_of.register(type, lambda kind, schemas: [schemas.struct(members(kind))])
+parts_of.register(Record, lambda kind, schemas: [schemas.struct(kind.fields)])
+parts_of.register(kinds.Maybe, lambda kind, schemas: [optional(part) for part in schemas.parts(kind.element)])
+parts_of.register(kinds.AssetKind, lambda kind, schemas: [ColumnPart("", INT64, AMOUNT), ColumnPart("_symbol", TEXT, AMOUNT_SYMBOL)])
+parts_of.register(kinds.CoinFeeKind, lambda kind, schemas: [ColumnPart("", INT64, AMOUNT), ColumnPart("_symbol", TEXT, "coin")])
+parts_of.register(
+    Amount, lambda kind, schemas: [ColumnPart("", INT64), ColumnPart("_symbol", TEXT, repr(schemas.symbol_text(kind.symbol)))]
+)
 
 
 @parts_of.register
-def _record(kind: Record, schemas: ArrowSchemas) -> list[ColumnPart]:
-    return [schemas.struct(kind.fields)]
-
-
-@parts_of.register
-def _maybe(kind: Maybe, schemas: ArrowSchemas) -> list[ColumnPart]:
-    return [optional(part) for part in schemas.parts(kind.element)]
-
-
-@parts_of.register
-def _asset(kind: AssetKind, schemas: ArrowSchemas) -> list[ColumnPart]:
-    return [ColumnPart("", INT64, AMOUNT), ColumnPart("_symbol", TEXT, AMOUNT_SYMBOL)]
-
-
-@parts_of.register
-def _fee(kind: CoinFeeKind, schemas: ArrowSchemas) -> list[ColumnPart]:
-    return [ColumnPart("", INT64, AMOUNT), ColumnPart("_symbol", TEXT, "coin")]
-
-
-@parts_of.register
-def _amount(kind: Amount, schemas: ArrowSchemas) -> list[ColumnPart]:
-    return [ColumnPart("", INT64), ColumnPart("_symbol", TEXT, repr(schemas.symbol_text(kind.symbol)))]
-
-
-@parts_of.register
-def _price(kind: PriceKind, schemas: ArrowSchemas) -> list[ColumnPart]:
-    sides = [("base", schemas.parts(AssetKind())), ("quote", schemas.parts(AssetKind()))]
+def _price(kind: kinds.PriceKind, schemas: ArrowSchemas) -> list[ColumnPart]:
+    sides = [("base", schemas.parts(kinds.AssetKind())), ("quote", schemas.parts(kinds.AssetKind()))]
     return [ColumnPart(f"_{side}{part.suffix}", part.type, inner(part, side)) for side, parts in sides for part in parts]
 
 
-@parts_of.register
-def _int(kind: Int, schemas: ArrowSchemas) -> list[ColumnPart]:
-    return [ColumnPart("", int_type(kind.bits, kind.signed))]
+parts_of.register(kinds.Int, lambda kind, schemas: [ColumnPart("", int_type(kind.bits, kind.signed))])
+parts_of.register(Whole, lambda kind, schemas: [ColumnPart("", INT64)])
+parts_of.register(kinds.String, lambda kind, schemas: [ColumnPart("", TEXT)])
+parts_of.register(kinds.Flag, lambda kind, schemas: [ColumnPart("", BOOL)])
+parts_of.register(kinds.Seconds, lambda kind, schemas: [ColumnPart("", TIME, f"{{0}} * {MILLISECONDS}")])
+parts_of.register(kinds.Hash, lambda kind, schemas: [ColumnPart("", TEXT, "{0}.hex()")])
+parts_of.register(kinds.Blob, lambda kind, schemas: [ColumnPart("", TEXT, "{0}.hex()")])
+parts_of.register(kinds.SymbolKind, lambda kind, schemas: [ColumnPart("", TEXT, "symbol({0})")])
 
 
-@parts_of.register
-def _whole(kind: Whole, schemas: ArrowSchemas) -> list[ColumnPart]:
-    return [ColumnPart("", INT64)]
-
-
-@parts_of.register
-def _string(kind: String, schemas: ArrowSchemas) -> list[ColumnPart]:
-    return [ColumnPart("", TEXT)]
-
-
-@parts_of.register
-def _flag(kind: Flag, schemas: ArrowSchemas) -> list[ColumnPart]:
-    return [ColumnPart("", BOOL)]
-
-
-@parts_of.register
-def _seconds(kind: Seconds, schemas: ArrowSchemas) -> list[ColumnPart]:
-    return [ColumnPart("", TIME, f"{{0}} * {MILLISECONDS}")]
-
-
-@parts_of.register(Hash)
-@parts_of.register(Blob)
-def _bytes(kind: Kind, schemas: ArrowSchemas) -> list[ColumnPart]:
-    return [ColumnPart("", TEXT, "{0}.hex()")]
-
-
-@parts_of.register
-def _symbol(kind: SymbolKind, schemas: ArrowSchemas) -> list[ColumnPart]:
-    return [ColumnPart("", TEXT, "symbol({0})")]
-
-
-@parts_of.register(Key)
-@parts_of.register(Release)
-@parts_of.register(Choice)
-@parts_of.register(Wide)
-def _text(kind: Kind, schemas: ArrowSchemas) -> list[ColumnPart]:
+@parts_of.register(kinds.Key)
+@parts_of.register(kinds.Release)
+@parts_of.register(kinds.Choice)
+@parts_of.register(kinds.Wide)
+def _text(kind: kinds.Kind, schemas: ArrowSchemas) -> list[ColumnPart]:
     return [ColumnPart("", TEXT, f"{schemas.bound(schemas.codecs.dumper(kind))}({{0}})")]
 
 
 @parts_of.register
-def _many(kind: Many, schemas: ArrowSchemas) -> list[ColumnPart] | None:
+def _many(kind: kinds.Many, schemas: ArrowSchemas) -> list[ColumnPart] | None:
     """Return the columns of a list, or None if only JSON can represent its members."""
     if parts_of(kind_of(kind.element), schemas) is None:
         return None
@@ -277,7 +211,7 @@ def _many(kind: Many, schemas: ArrowSchemas) -> list[ColumnPart] | None:
 
 
 @parts_of.register
-def _pairs(kind: Pairs, schemas: ArrowSchemas) -> list[ColumnPart]:
+def _pairs(kind: kinds.Pairs, schemas: ArrowSchemas) -> list[ColumnPart]:
     (key_type, key), (value_type, value) = schemas.member(kind.key), schemas.member(kind.value)
     is_plain = key == value == AS_IT_IS
     pairs = AS_IT_IS if is_plain else f"[({key.format('k')}, {value.format('e')}) for k, e in {{0}}]"

@@ -60,7 +60,7 @@ class ChainState:
     @property
     def transactions(self) -> int | None:
         """The number of applied transactions of the block after the head, None between blocks."""
-        return None if self._chain.pending_position is None else len(self._chain.pending)
+        return None if self._chain.pool.position is None else len(self._chain.pending)
 
     @property
     def digest(self) -> str:

@@ -99,8 +99,7 @@ def unread_notifications(state: State, show: RecordEncoder, /, account: NameArgu
         unread = notifications_lists.unread(kept, name, 0, as_community=True)
     else:
         unread = notifications_lists.unread(kept, name, number_argument(min_score, "min_score"))
-    shown: Json = show(UnreadRecord, UnreadRecord(notifications_lists.last_read(kept, name), unread))
-    return shown
+    return show(UnreadRecord, UnreadRecord(notifications_lists.last_read(kept, name), unread))
 
 
 @method("bridge.get_profile", plugin=COMMUNITIES)
@@ -108,8 +107,7 @@ def get_profile(state: State, show: RecordEncoder, /, account: NameArgument, obs
     """Return an account with its profile, and its relation to the observer if one is given, or null for an unknown account."""
     viewer, name = observer_argument(state, observer), account_argument(account)
     row = state.accounts.by_name.get(name)
-    found: Json | None = show.maybe(ProfileRecord, None if row is None else profile(state, COMMUNITIES.of(state), row, viewer))
-    return found
+    return show.maybe(ProfileRecord, None if row is None else profile(state, COMMUNITIES.of(state), row, viewer))
 
 
 @method("bridge.get_profiles", plugin=COMMUNITIES)
@@ -129,8 +127,7 @@ def get_relationship_between_accounts(
     """Return whether `account1` follows or ignores `account2`."""
     observer_argument(state, observer)
     one, other = existing_account(state, account1).name, existing_account(state, account2).name
-    relationship: Json = show(RelationshipRecord, RelationshipRecord(follows(state, one, other), ignores(state, one, other)))
-    return relationship
+    return show(RelationshipRecord, RelationshipRecord(follows(state, one, other), ignores(state, one, other)))
 
 
 @method("bridge.does_user_follow_any_lists", plugin=COMMUNITIES)

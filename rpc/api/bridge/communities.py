@@ -61,8 +61,7 @@ def get_community(state: State, show: RecordEncoder, /, name: CommunityArgument,
     """Return a community with its figures, its team, and the role of the observer in it."""
     kept = COMMUNITIES.of(state)
     viewer = observer_argument(state, observer)
-    community: Json = show(FullCommunityRecord, full_community(state, kept, existing_community(kept, name), viewer))
-    return community
+    return show(FullCommunityRecord, full_community(state, kept, existing_community(kept, name), viewer))
 
 
 @method("bridge.get_community_context", plugin=COMMUNITIES)
@@ -70,8 +69,7 @@ def get_community_context(state: State, show: RecordEncoder, /, name: CommunityA
     """Return the role and the title of an account in a community, and whether it subscribes."""
     kept = COMMUNITIES.of(state)
     row = existing_community(kept, name)
-    context: Json = show(CommunityContextRecord, context_of(kept, row.name, existing_account(state, account).name))
-    return context
+    return show(CommunityContextRecord, context_of(kept, row.name, existing_account(state, account).name))
 
 
 @method("bridge.list_community_roles", plugin=COMMUNITIES)

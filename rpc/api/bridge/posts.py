@@ -182,8 +182,7 @@ def get_discussion(
 def get_post_header(state: State, show: RecordEncoder, /, author: NameArgument, permlink: PermlinkArgument) -> HeaderJson | None:
     """Return author, permlink, category and depth of a post or a reply, or null."""
     comment = state.comments.by_permlink.get(author, permlink) if isinstance(author, str) and isinstance(permlink, str) else None
-    header: Json | None = show.maybe(PostHeaderRecord, comment)
-    return header
+    return show.maybe(PostHeaderRecord, comment)
 
 
 @method("bridge.normalize_post", plugin=COMMUNITIES)
@@ -197,8 +196,7 @@ def normalize_post(state: State, show: RecordEncoder, /, post: PostArgument) -> 
     comment = state.comments.by_permlink.get(author, permlink)
     if comment is not None:
         return shown(state, show, COMMUNITIES.of(state), [comment])[0]
-    unknown: Json = show(UnknownPostRecord, unknown_post(state, COMMUNITIES.of(state), post))
-    return unknown
+    return show(UnknownPostRecord, unknown_post(state, COMMUNITIES.of(state), post))
 
 
 @method("bridge.get_payout_stats", plugin=COMMUNITIES)

@@ -65,7 +65,7 @@ def explain_transaction(chain: Chain, explainer: Explainer, /, trx: AnyTransacti
     """
     wire = chain.state.wire
     given = read_transaction(wire, trx)
-    error = chain.refusal_of(given)
+    error = chain.pool.refusal_of(given)
     found = None if error is None else explainer.explain(given, error, Budget())
     return {
         "rule": None if found is None else found.rule,

@@ -6,7 +6,7 @@ from rpc.declare.arguments import AccountName, Example, Text, UInt32
 from rpc.declare.method import method
 from rpc.declare.record_encoder import Json
 from rpc.push.session import CALLBACKS, Filter, Session, Topic
-from state.protocol.errors import require
+from state.protocol.errors import existing, require
 from state.protocol.operation import OPERATIONS, Operation
 
 NAMES_MAX = 100  # accounts, and operations, in one subscription
@@ -50,6 +50,4 @@ def operation_class(name: str) -> type[Operation]:
     """Return the operation class with this name, `transfer` or `transfer_operation`. An unknown name is refused."""
     bare = name.removesuffix(SUFFIX)
     found = next((cls for cls in OPERATIONS.values() if bare == cls.NAME), None)
-    require(found is not None, "there is no operation ${name}", condition="operations.contains( name )", name=name)
-    assert found is not None
-    return found
+    return existing(found, "there is no operation ${name}", condition="operations.contains( name )", name=name)

@@ -163,7 +163,7 @@ def find_transaction(chain: Chain, trx_id: bytes) -> tuple[SignedTransaction, in
         # A chain that started from a snapshot can lack the block.
         found = [] if block is None else [(trx, number, i) for i, trx in enumerate(block.transactions) if trx.id == trx_id]
         return found[0] if found else None
-    waiting = next((trx for trx in (*chain.pending, *chain.popped) if trx.id == trx_id), None)
+    waiting = next((trx for trx in (*chain.pending, *chain.pool.popped) if trx.id == trx_id), None)
     if waiting is not None:
         return waiting, None, None
     return None if ACCOUNT_HISTORY.is_on(state) or TRANSACTION_STATUS.is_on(state) else search(chain, trx_id)

@@ -22,7 +22,8 @@ from rpc.http.http1.heads import END, RequestHead, may_begin, read_head
 from rpc.http.http1.replies import DateHeader, head
 from rpc.http.input_scheduler import FairInputScheduler
 from rpc.http.tasks import LogLimit, log_bug
-from rpc.jsonrpc.dispatch import Reply, Service
+from rpc.jsonrpc.batch import Reply
+from rpc.jsonrpc.dispatch import Service
 from rpc.jsonrpc.eager import Completed, start_eagerly
 
 # Clients repeat a few heads, so the plan of a head, which takes 10 µs, is cached. The plan of a head of HEAD_KEPT_SIZE_MAX bytes can take

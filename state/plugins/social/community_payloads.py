@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from state.plugins.social.rows import Community, SocialPost
-from state.protocol.errors import require
+from state.protocol.errors import existing, require
 
 ROLES = {"muted": -2, "guest": 0, "member": 2, "mod": 4, "admin": 6, "owner": 8}
 ROLE_NAMES = {number: name for name, number in ROLES.items()}
@@ -93,9 +93,7 @@ def read_payload(known: NameLookups, action: str, members: dict[str, Any]) -> Pa
     keys = ACTIONS[action]
     require_exactly(members, keys)
     name = read_text(members, "community", NAME_MAX)
-    community = known.community(name)
-    require(community is not None, f"community `{name}` does not exist")
-    assert community is not None
+    community = existing(known.community(name), f"community `{name}` does not exist")
     payload = Payload(action, community)
     if "account" in keys:
         payload.account = read_text(members, "account", NAME_MAX)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from string import ascii_uppercase
 from typing import Any
 
-from state.protocol.errors import NotCanonical, ParseError, cut_short, require
+from state.protocol.errors import NotCanonical, ParseError, cut_short, existing, require
 from state.protocol.values import asset as assets
 from state.protocol.values.asset import Asset
 from state.protocol.values.convert import to_text
@@ -97,9 +97,7 @@ class Symbols:
         rest = text.lstrip(ascii_uppercase)
         letters = text[: len(text) - len(rest)]
         require(len(letters) <= LETTERS_MAX, CANNOT_PARSE, condition="shift < 64")
-        symbol = self._by_letters.get(letters)
-        require(symbol is not None, CANNOT_PARSE, condition="false")
-        assert symbol is not None
+        symbol = existing(self._by_letters.get(letters), CANNOT_PARSE, condition="false")
         places = assets.decimals(symbol)
         require(places_given == places, "Incorrect decimal places", condition=f"decimals == {places}")
         require(rest.lstrip(INNER_WHITE_SPACE)[:1] in ("", "\0"), CANNOT_PARSE, condition="false")

@@ -99,7 +99,7 @@ def test_a_dump_is_loaded_by_another_chain(blocks: int, tmp_path: Path) -> None:
     other.on_head_change.append(moves.append)
     assert load(other, tmp_path / "a", DISK) == b"the clock"
     same(chain, other)
-    assert other.is_changed_by_hand == chain.is_changed_by_hand
+    assert other.sidecars.is_changed_by_hand == chain.sidecars.is_changed_by_hand
     [change] = moves
     assert [block.number for block in change.popped] == [7, 6, 5, 4, 3, 2, 1]
     assert [block.number for block in change.applied] == list(range(1, blocks + 1))
@@ -110,10 +110,10 @@ def test_a_dump_is_loaded_by_another_chain(blocks: int, tmp_path: Path) -> None:
         make_block(each)
         validate_invariants(each.state)
     same(chain, other)
-    assert chain.poppable == other.poppable
-    if chain.poppable:
+    assert chain.main_branch.poppable == other.main_branch.poppable
+    if chain.main_branch.poppable:
         for each in (chain, other):
-            each.pop_blocks(each.poppable)
+            each.pop_blocks(each.main_branch.poppable)
             each.clear_pending()
         same(chain, other)
 
@@ -151,8 +151,8 @@ def test_a_dump_holds_transactions_of_popped_blocks(tmp_path: Path) -> None:
     chain.pop_blocks(3)
     dump(chain, tmp_path / "a", DISK)
     load(other, tmp_path / "a", DISK)
-    assert [trx.id for trx in other.popped] == [trx.id for trx in chain.popped]
-    assert len(other.popped) == 3
+    assert [trx.id for trx in other.pool.popped] == [trx.id for trx in chain.pool.popped]
+    assert len(other.pool.popped) == 3
     dump(other, tmp_path / "b", DISK)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     for each in (chain, other):

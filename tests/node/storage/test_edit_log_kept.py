@@ -136,7 +136,7 @@ class Story:
     def send_block(self) -> None:
         """Push a branch longer than the one it replaces, like another node."""
         chain = self.driven.chain
-        if chain.poppable < 3:
+        if chain.main_branch.poppable < 3:
             return
         depth = self.draw.randint(1, 2)
         parent = chain.block_by_number(chain.state.props.head_block_number - depth)

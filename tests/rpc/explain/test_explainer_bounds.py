@@ -49,7 +49,7 @@ def test_a_budget_is_spent_by_a_refused_attempt() -> None:
 
 def test_without_attempts_the_facts_are_given(world: World) -> None:
     trx = with_secrets(STRANGER)(world)
-    error = world.chain.refusal_of(trx)
+    error = world.chain.pool.refusal_of(trx)
     assert error is not None
     explained = Explainer(world.chain, lambda: 5.0).explain(trx, error, Budget(0))
     assert explained is not None
@@ -62,7 +62,7 @@ def test_a_large_transaction_costs_many_attempts(world: World) -> None:
     """Hashing and packing it repeatedly would be slow, so each attempt counts for many."""
     large = CustomJson(required_auths=("alice",), id="x", json='"' + "x" * 8000 + '"')
     trx = with_secrets(STRANGER, operation=large)(world)
-    error, own = world.chain.refusal_of(trx), Budget()
+    error, own = world.chain.pool.refusal_of(trx), Budget()
     assert error is not None
     start = time.process_time()
     assert Explainer(world.chain, lambda: 5.0).explain(trx, error, own) is not None
@@ -161,7 +161,7 @@ def test_large_or_undecodable_transactions_are_logged_without_content(world: Wor
 def test_invalid_utf8_in_a_transaction_is_shown(world: World) -> None:
     """They come in packed transactions; JSON can't hold them."""
     trx = signed(replace(TRANSFER, to="\udcff\udcfe"))(world)
-    error = world.chain.refusal_of(trx)
+    error = world.chain.pool.refusal_of(trx)
     assert error is not None
     explained = Explainer(world.chain, lambda: 5.0).refuse(trx, error)
     assert explained is not None

@@ -2,7 +2,7 @@
 
 import pytest
 
-import state.chain.chain
+import state.chain.main_branch
 from rpc.explorer.supply_history import Sample, SupplyHistory, sample_of
 from state.chain.blocks import apply_block
 from state.chain.chain import Chain
@@ -103,7 +103,7 @@ def test_a_switch_that_fails_leaves_the_samples_of_the_old_branch(monkeypatch: p
         if block.id == bad[1].id:
             raise ChainError("no")
 
-    monkeypatch.setattr(state.chain.chain, "apply_block", refuse)
+    monkeypatch.setattr(state.chain.main_branch, "apply_block", refuse)
     chain.push_block(bad[0])
     with pytest.raises(ChainError):
         chain.push_block(bad[1])

@@ -27,8 +27,8 @@ async def test_large_bodies_are_for_programs_with_local_rights(body: bytes, said
 async def test_a_name_of_millions_of_points_is_not_taken_apart(name: str) -> None:
     service = serving({})
     paths: list[Any] = []
-    known = service._not_found
-    service._not_found = lambda request_id, path, caller: paths.append(path) or known(request_id, path, caller)  # type: ignore[method-assign, func-returns-value]
+    known = service._errors.not_found
+    service._errors.not_found = lambda request_id, path, caller: paths.append(path) or known(request_id, path, caller)  # type: ignore[method-assign, func-returns-value]
     reply = await call(service, name, local=False)
     assert reply["error"]["message"] == "Assert Exception:v.size() == 2: method specification invalid. Should be api.method"
     assert [len(path) for path in paths] == [3]

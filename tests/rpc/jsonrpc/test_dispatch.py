@@ -15,7 +15,7 @@ from rpc.caller import Caller
 from rpc.declare.arguments import AccountName, MaxValue, Text, UInt32
 from rpc.declare.method import Method, count_texts, method
 from rpc.describe.signature import signature
-from rpc.jsonrpc import dispatch
+from rpc.jsonrpc import batch, dispatch
 from rpc.jsonrpc.dispatch import Service
 from rpc.jsonrpc.scheduler import REPLIES_SECONDS_MAX
 from state.protocol.errors import Refused, UnknownKey
@@ -281,9 +281,9 @@ async def test_methods_of_disabled_plugins_are_refused() -> None:
     assert "Could not find method other" in error["message"]
     assert error["data"]["hint"].endswith("follow or reputation, which is off; start the node with --enable follow or --enable reputation")
     assert "hint" not in (await call(off, "follow_api.nothing"))["error"]["data"]
-    assert off.method_names == ["condenser_api.always", "condenser_api.get"]
+    assert off.registry.names == ["condenser_api.always", "condenser_api.get"]
     assert "result" in await call(half, "condenser_api.other")
-    assert on.method_names == ["condenser_api.always", "condenser_api.get", "condenser_api.other", "follow_api.get"]
+    assert on.registry.names == ["condenser_api.always", "condenser_api.get", "condenser_api.other", "follow_api.get"]
     assert "result" in await call(on, "follow_api.get")
 
 
@@ -322,7 +322,7 @@ async def test_withheld_methods_give_the_reason() -> None:
         error = (await call(service, "debug_node_api.push", local=local))["error"]
         assert error["message"].endswith("Could not find API debug_node_api")
         assert error["data"]["hint"] == "start it with --allow-debug"
-    assert service.method_names == ["a_api.block"]
+    assert service.registry.names == ["a_api.block"]
     assert "result" in await call(service, "a_api.block", local=True)
     assert (await call(service, "a_api.block", local=False))["error"]["message"].endswith("Could not find method block")
 
@@ -384,7 +384,7 @@ async def test_async_calls_refused_at_once_yield() -> None:
 
 
 async def test_the_reply_to_a_batch_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dispatch, "LOCAL_BATCH_REPLY_SIZE_MAX", 10_000)
+    monkeypatch.setattr(batch, "LOCAL_BATCH_REPLY_SIZE_MAX", 10_000)
     service = fake_service(Results())
     request = '{"jsonrpc":"2.0","method":"database_api.get_version"}'
     assert len(await ask(service, f"[{','.join([request] * 200)}]")) == 200

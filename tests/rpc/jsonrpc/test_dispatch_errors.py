@@ -10,7 +10,7 @@ import pytest
 from rpc.declare.arguments import Text
 from rpc.declare.errors import PushFailed, error_object
 from rpc.declare.method import Method, method
-from rpc.jsonrpc import dispatch
+from rpc.jsonrpc import dispatch, error_replies
 from state.protocol.errors import MissingPostingAuthority, Refused, UnknownKey
 from state.protocol.values.asset import Asset
 from tests.helpers.fakes import Results, ask, call, fake_service, fake_wire, serving
@@ -110,7 +110,7 @@ async def test_bugs_are_logged_and_not_shown() -> None:
     assert [log["event"] for log in logs] == ["request failed"] * 4
     assert "a_api.broken" in logs[0]["request"]
     assert isinstance(logs[0]["exc_info"], KeyError)
-    assert len(logs[3]["request"]) == dispatch.REQUEST_LOGGED_MAX
+    assert len(logs[3]["request"]) == error_replies.REQUEST_LOGGED_MAX
 
 
 async def test_a_bug_in_the_json_reader_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:

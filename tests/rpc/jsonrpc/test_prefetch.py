@@ -121,8 +121,9 @@ def test_small_batches_are_not_prefetched() -> None:
 def test_the_number_of_prefetched_members_is_bounded() -> None:
     looks: list[int] = []
     api = site_of([])
-    assert api.service._prefetcher is not None
-    api.service._prefetcher._recover = lambda found: looks.append(len(found))
+    prefetcher = api.service._batches.prefetcher
+    assert prefetcher is not None
+    prefetcher._recover = lambda found: looks.append(len(found))
     trx = next(requests(api))
     members = [{"jsonrpc": "2.0", "id": 1, **trx}] * (2 * MEMBERS_MAX + 1)
     api.answer(json.dumps(members).encode())
@@ -134,7 +135,7 @@ def test_a_prefetched_transaction_is_the_same_json() -> None:
     api = site_of(None)
     request = next(requests(api))
     given = dict(request["params"][0])
-    BroadcastPrefetcher(METHODS.values(), api.wire, seen.extend).prefetch([request])
+    BroadcastPrefetcher(api.service.registry, api.wire, seen.extend).prefetch([request])
     (made,) = request["params"]
     assert type(made) is PreparsedTransaction
     assert json.loads(json.dumps(made)) == json.loads(json.dumps(given))

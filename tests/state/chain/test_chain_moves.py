@@ -2,6 +2,7 @@
 
 import pytest
 
+import state.chain.main_branch
 import state.chain.pending
 from state.chain.blocks import apply_block
 from state.chain.chain import Chain
@@ -154,7 +155,7 @@ def test_a_bug_in_a_switch_leaves_the_chain_as_it_was(error: type[BaseException]
             raise error
 
     with monkeypatch.context() as patched:
-        patched.setattr(state.chain.chain, "apply_block", bug)
+        patched.setattr(state.chain.main_branch, "apply_block", bug)
         with pytest.raises(error):
             chain.push_block(second[-1])
     assert moves == []
@@ -173,7 +174,7 @@ def test_listeners_know_where_the_chain_stands_when_the_old_branch_does_not_come
         apply_block(state, block, skip)
 
     with monkeypatch.context() as patched:
-        patched.setattr(state.chain.chain, "apply_block", bug)
+        patched.setattr(state.chain.main_branch, "apply_block", bug)
         with pytest.raises(ZeroDivisionError):
             chain.push_block(second[-1])
     assert chain.head is first[0]
@@ -246,7 +247,7 @@ def test_blocks_are_popped_in_one_move_or_not_at_all() -> None:
     chain = dev_chain()
     made = [make_block(chain) for _ in range(30)]
     moves, before = moves_of(chain), seen(chain)
-    assert chain.poppable == 21
+    assert chain.main_branch.poppable == 21
     for count in (0, -1):
         with pytest.raises(ChainError, match="the number of blocks must be above 0"):
             chain.pop_blocks(count)
@@ -260,17 +261,17 @@ def test_blocks_are_popped_in_one_move_or_not_at_all() -> None:
     assert [block.id for block in change.popped] == [block.id for block in made[:8:-1]]
     assert chain.head is made[8]
     assert len(chain.pending) == 1
-    assert not chain.poppable
+    assert not chain.main_branch.poppable
     chain.push_block(made[9])
     assert len(chain.pending) == 0 or chain.pending[0].expiration > chain.state.head_time
 
 
 def test_the_first_block_is_not_popped() -> None:
     chain = dev_chain()
-    assert chain.poppable == 0
+    assert chain.main_branch.poppable == 0
     for _ in range(3):
         make_block(chain)
-    assert chain.poppable == 2
+    assert chain.main_branch.poppable == 2
     with pytest.raises(ChainError, match="can be undone"):
         chain.pop_blocks(3)
     chain.pop_blocks(2)

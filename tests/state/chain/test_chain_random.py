@@ -71,10 +71,10 @@ class Walk:
         """Let a chain make a block with the key that its scheduled witness has."""
         state = chain.state
         # Pending transactions may hold a new key, which counts only after the block.
-        waiting = chain._undo_pending()
+        waiting = chain.pool.undo()
         name = scheduled_witness(state, missed + 1)
         secret = BY_KEY[state.witness(name).signing_key]
-        chain._apply_pending(waiting, Skip.NOTHING)
+        chain.pool.apply_again(waiting, Skip.NOTHING)
         return chain.generate_block(slot_time(state, missed + 1), name, secret)
 
     def path(self, block_id: bytes) -> list[SignedBlock]:
@@ -239,11 +239,11 @@ class Walk:
         """Compare the chain with a fresh one, in all tables."""
         chain = self.chain
         assert self.log[-1] == chain.state.props.head_block_id
-        waiting = chain._undo_pending()
+        waiting = chain.pool.undo()
         digest = state_digest(chain.state)
         for _, table in chain.state.tables():
             table.check()
-        chain._apply_pending(waiting, Skip.NOTHING)
+        chain.pool.apply_again(waiting, Skip.NOTHING)
         head = self.log[-1]
         place = head, len(self.changes[head])
         if place not in self.digests:

@@ -5,8 +5,8 @@ import time
 import pytest
 from msgspec import structs
 
-import state.chain.chain
 import state.chain.fork_database
+import state.chain.main_branch
 from state.chain.blocks import apply_block
 from state.chain.chain import Chain
 from state.chain.digest import state_digest
@@ -115,7 +115,7 @@ def test_a_refused_block_takes_those_after_it_along_and_costs_one_switch(monkeyp
         applied.append(block.id)
         apply_block(state, block, skip)
 
-    monkeypatch.setattr(state.chain.chain, "apply_block", counted)
+    monkeypatch.setattr(state.chain.main_branch, "apply_block", counted)
     for block in (good, bad, aside, *after[:-1]):
         assert not chain.push_block(block)
     before = state_digest(chain.state), chain.head

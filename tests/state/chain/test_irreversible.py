@@ -141,11 +141,11 @@ def test_random_moves_are_those_of_a_chain_that_holds_its_blocks(tmp_path: Path,
             one, other = random.choice(moments)
             chain.restore(one)
             held.restore(other)
-        elif what == "pop" and chain.poppable > 2:
+        elif what == "pop" and chain.main_branch.poppable > 2:
             for each in (chain, held):
                 each.pop_blocks(2)
                 each.clear_pending()
-        elif what == "switch" and chain.poppable > 10:
+        elif what == "switch" and chain.main_branch.poppable > 10:
             for block in branch_of(chain, random.choice([3, 8])):
                 chain.push_block(block)
                 held.push_block(block)

@@ -46,5 +46,5 @@ def test_refused_transactions_are_tried_for_a_block_as_long_as_there_is_time(is_
     chain = Chain(new_state(DEV), lambda: is_late)
     sent = [transfer(chain, str(number)) for number in range(3)]
     # What stands there twice is refused the second time. What applies before that is taken, however late it is.
-    chain.pending = Pending([sent[0], sent[1], sent[0], sent[2]])
+    chain.pool.transactions = Pending([sent[0], sent[1], sent[0], sent[2]])
     assert make_block(chain).transactions == tuple(sent[:taken])

@@ -80,7 +80,7 @@ def test_what_is_tried_between_the_steps_of_a_checkpoint_is_not_in_it(monkeypatc
         chain.push_transaction(transfer(chain, str(i)))
         make_block(chain)
     tried = transfer(chain, "tried")
-    assert chain.refusal_of(tried) is None  # leaves the coordinates of its last operation
+    assert chain.pool.refusal_of(tried) is None  # leaves the coordinates of its last operation
     before, steps, trials = deep(chain), chain.savepoint_in_steps(), 0
     while True:
         try:
@@ -88,7 +88,7 @@ def test_what_is_tried_between_the_steps_of_a_checkpoint_is_not_in_it(monkeypatc
         except StopIteration as end:
             kept = end.value
             break
-        assert chain.refusal_of(tried) is None
+        assert chain.pool.refusal_of(tried) is None
         trials += 1
     assert trials > 100
     assert deep(chain) == before
@@ -427,8 +427,8 @@ def test_a_walk_of_operations_returns() -> None:
                 witness = scheduled_witness(state, missed + 1)
                 chain.generate_block(slot_time(state, missed + 1), witness, SECRET, UNSIGNED | Skip.WITNESS_SIGNATURE)
         elif step < 0.9:
-            if chain.poppable:
-                chain.pop_blocks(random.randint(1, chain.poppable))
+            if chain.main_branch.poppable:
+                chain.pop_blocks(random.randint(1, chain.main_branch.poppable))
         elif step < 0.95:
             kept.append((chain.savepoint(), deep(chain)))
         else:

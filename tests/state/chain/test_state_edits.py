@@ -55,10 +55,11 @@ def chain() -> Chain:
 
 def refused(chain: Chain, edit: StateEdit) -> str:
     """The text with which an edit is refused; nothing may have changed."""
-    before = state_digest(chain.state), chain.sidecars.edits_of(chain.state.props.head_block_id), chain.is_changed_by_hand
+    head_id, sidecars = chain.state.props.head_block_id, chain.sidecars
+    before = state_digest(chain.state), sidecars.edits_of(head_id), sidecars.is_changed_by_hand
     with pytest.raises(ChainError) as caught:
         chain.edit(edit)
-    assert (state_digest(chain.state), chain.sidecars.edits_of(chain.state.props.head_block_id), chain.is_changed_by_hand) == before
+    assert (state_digest(chain.state), sidecars.edits_of(head_id), sidecars.is_changed_by_hand) == before
     return caught.value.message(chain.state.spec.spell)
 
 
@@ -241,7 +242,7 @@ def test_an_edit_belongs_to_its_block(chain: Chain) -> None:
     assert chain.head is head
     assert len(chain.pending) == 1
     assert chain.sidecars.edits_of(head.id) == (edit,)
-    assert chain.is_changed_by_hand
+    assert chain.sidecars.is_changed_by_hand
     other = forked(chain, head.number - 1)
     for missed in (1, 0):
         chain.push_block(make_block(other, missed))
@@ -304,7 +305,7 @@ def test_edits_of_the_block_of_a_snapshot_are_made_once(chain: Chain) -> None:
         other.plan_edits(head, known)
         assert len(list(other.state.owner_histories)) == len(edits)
         assert (state_digest(other.state) == state_digest(chain.state)) == (known == edits)
-        assert other.irreversible_edits == len(known)
+        assert other.sidecars.irreversible_edits == len(known)
         assert (other.state.account("alice").balance == 3) == (known != edits)
 
 
@@ -323,7 +324,7 @@ def test_planned_edits_lead_to_the_same_state(chain: Chain) -> None:
         block = chain.block_by_number(number)
         assert block is not None
         other.push_block(block)
-    assert other.is_changed_by_hand
+    assert other.sidecars.is_changed_by_hand
     assert state_digest(other.state) == state_digest(chain.state)
     assert other.sidecars.edits == chain.sidecars.edits
 
@@ -347,11 +348,11 @@ def test_an_irreversible_head_can_be_edited_for_good() -> None:
     chain.state.listeners.after_block.append(lambda state, block: state.set_props(last_irreversible_block_num=block.number))
     for _ in range(3):
         make_block(chain)
-    assert not chain.poppable
+    assert not chain.main_branch.poppable
     chain.edit(SetBalance("alice", Asset(9, COIN)))
     assert chain.state.account("alice").balance == 9
     assert len(chain.state.journal) == 0
-    assert len(chain.sidecars.edits_of(chain.state.props.head_block_id)) == chain.irreversible_edits == 1
+    assert len(chain.sidecars.edits_of(chain.state.props.head_block_id)) == chain.sidecars.irreversible_edits == 1
     make_block(chain)
 
 

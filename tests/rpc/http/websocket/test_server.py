@@ -19,6 +19,7 @@ from rpc.http.websocket import server as websocket_server
 from rpc.http.websocket.frames import Frames
 from rpc.json import reader
 from rpc.json.reader import values_size
+from rpc.jsonrpc.batch import BatchRunner
 from rpc.jsonrpc.dispatch import Service
 from rpc.jsonrpc.memory import MemoryLimiter
 from tests.helpers.attackers import head, upgrade, ws_frame
@@ -263,13 +264,13 @@ async def test_a_batch_whose_connection_ends_is_freed_without_the_collector(monk
         """The requests of a batch."""
 
     seen: list[weakref.ref[Requests]] = []
-    batch = Service._batch
+    batch = BatchRunner.answer
 
-    async def spy(self: Service, requests: list[Any], caller: Any) -> bytes:
+    async def spy(self: BatchRunner, requests: list[Any], caller: Any) -> bytes:
         seen.append(weakref.ref(requests := Requests(requests)))
         return await batch(self, requests, caller)
 
-    monkeypatch.setattr(Service, "_batch", spy)
+    monkeypatch.setattr(BatchRunner, "answer", spy)
     waiting = Waiting()
     gc.disable()
     try:
