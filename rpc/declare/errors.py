@@ -177,5 +177,5 @@ class RefusedTooOften(Refused):
 
     def __init__(self, seconds: float) -> None:
         self.seconds = ceil(seconds * 10) / 10
-        text = "Too many transactions from this address were refused; try again in ${seconds} s"
+        text = "Too many transactions from this address were refused. Try again in ${seconds} s"
         super().__init__(text, condition="allowance >= min", seconds=self.seconds)

@@ -29,4 +29,4 @@ def hint(names: tuple[str, ...]) -> str:
     """Return a hint on how to enable methods that need one of these switches."""
     kind = "group of methods" if all(name in {group.name for group in OPTIONAL_GROUPS} for name in names) else "plugin"
     options = " or ".join(f"--enable {name}" for name in names)
-    return f"this needs the {kind} {' or '.join(names)}, which is off; start the node with {options}"
+    return f"this needs the {kind} {' or '.join(names)}, which is off. Start the node with {options}"

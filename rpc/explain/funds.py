@@ -61,8 +61,7 @@ def lacking(case: RefusalCase, name: str, where: str, needed: int, current: int,
     """Explain a balance that is `needed - current` too small."""
     text, missing = case.asset_text, needed - current
     # The difference can exceed 64 bits, if an amount is the largest possible one.
-    why = f"{does(case, case.operation)} needs {text(needed, symbol)} of {name}, whose {where} is {text(current, symbol)}; "
-    why += f"{text(missing, symbol)} too little."
+    why = f"{does(case, case.operation)} needs {text(needed, symbol)} of {name}, which has only {text(current, symbol)} ({where})."
     to_do = f"Send at most {text(max(current, 0), symbol)}, or give {name} the missing {text(missing, symbol)} first."
     facts = {"have": text(current, symbol), "need": text(needed, symbol), "missing": text(missing, symbol)}
     return case.explained("insufficient_funds", why, to_do, account=name, where=where, **facts)

@@ -20,7 +20,7 @@ def any_refusal(case: RefusalCase) -> Explanation:
     error = case.error
     said = fill(case.spec.spell(error.text), {name: case.shown(value) for name, value in error.values.items()}).strip().rstrip(".:")
     asked = in_words(case.spec.spell(error.condition))
-    asked = asked and "; ".join([asked, *facts_of(case)])
+    asked = asked and ", ".join([asked, *facts_of(case)])
     reason = f"{said} ({asked})" if said and asked else said or asked or case.spec.spell(error.condition or error.what)
     operation = case.operation
     values = {name: value for name, value in error.values.items() if name != "what"}
@@ -32,7 +32,7 @@ def any_refusal(case: RefusalCase) -> Explanation:
         advice = f"Change the fields of {case.name_of(operation)} so that this holds, and sign and send it again."
         values["fields"] = fields_of_operation(case)
     if "has_hardfork(" in error.condition:
-        advice = f"This chain is at hardfork {case.state.hardfork}, where that can't be done; use an operation of this hardfork."
+        advice = f"This chain is at hardfork {case.state.hardfork}, where that can't be done. Use an operation of this hardfork."
     elif type(error) in READING and operation is not None:
         rule, why, advice = unreadable_json(case, operation, said)
     return case.explained(rule, why, advice, **values | {"condition": error.condition})

@@ -13,12 +13,12 @@ KINDS: dict[tuple[str, ...], str] = {
     ("symbol",): "token",
 }
 ADVICE = {
-    "account": "Check the spelling of the name, and that the account exists on this chain; names have lower-case letters.",
-    "witness": "Only accounts that have sent witness_update are witnesses; see condenser_api.get_witness_by_account.",
-    "post": "Check author and permlink, without an @; the post must exist on this chain, and not have been deleted.",
-    "order": "The order may have been filled, cancelled, or have expired; see condenser_api.get_open_orders.",
-    "escrow": "The escrow may have ended; see condenser_api.get_escrow.",
-    "savings request": "The request may have been paid or cancelled; see condenser_api.get_savings_withdraw_from.",
+    "account": "Check the spelling of the name, and that the account exists on this chain. Names have lower-case letters.",
+    "witness": "Only accounts that have sent witness_update are witnesses (condenser_api.get_witness_by_account).",
+    "post": "Check author and permlink, without an @. The post must exist on this chain, and not be deleted.",
+    "order": "The order may have been filled, cancelled, or have expired (condenser_api.get_open_orders).",
+    "escrow": "The escrow may have ended (condenser_api.get_escrow).",
+    "savings request": "The request may have been paid or cancelled (condenser_api.get_savings_withdraw_from).",
     "authority": "That account exists without an authority, so nobody can act for it.",
     "metadata": "That account was made at genesis without metadata, which the rules don't add.",
 }

@@ -17,23 +17,23 @@ from rpc.explain.sentences import (
 WAIT = "Wait until {again_at} (the head block's time is {head_block_time}), then send it again."
 MIXED = Sentence(
     "mixed_authorities",
-    "The transaction holds operations that need the posting authority and operations that need another one: {operations}.",
-    "Send them in two transactions, each signed with its own key.",
+    "Some of the operations need the posting authority, and others a higher one: {operations}.",
+    "Send them in two transactions, each signed with its key.",
     mixed_roles,
 )
 TOO_LARGE = Sentence(
     "transaction_too_large",
-    "The transaction has {size} bytes, and at most {size_max} are taken.",
+    "The transaction has {size} bytes, and at most {size_max} are allowed.",
     "Split it, or shorten its texts.",
     size_limit,
 )
 FEE = Sentence(
     "wrong_account_creation_fee",
-    "The fee is {fee}; the chain asks for exactly {required}.",
+    "The fee is {fee}, but the chain requires exactly {required}.",
     "Set fee to {required} (condenser_api.get_chain_properties, account_creation_fee).",
     fee,
 )
-KEY_IN_MEMO = "The memo holds a private key of the sender, or the password that its keys were made from; memos are public for good."
+KEY_IN_MEMO = "The memo contains a private key of the sender, or the password of its keys. Memos are public forever."
 
 TEXTS: dict[str, Sentence] = {
     # transactions
@@ -41,43 +41,43 @@ TEXTS: dict[str, Sentence] = {
         "no_operations", "The transaction has no operation.", "Put at least one operation into it."
     ),
     "The node is busy, ${n} requests wait already": Sentence(
-        "node_busy", "{n} requests wait for the chain already.", "Send it again a moment later."
+        "node_busy", "{n} requests are already queued.", "Send it again a moment later."
     ),
     "${n} calls wait for transactions already": Sentence(
-        "too_many_waiting", "{n} calls wait for their transactions.", "Use broadcast_transaction, which doesn't wait."
+        "too_many_waiting", "{n} calls already wait for their transactions.", "Use broadcast_transaction, which doesn't wait."
     ),
     "the block producer doesn't answer, so it is unknown whether it accepted this: ${why}": Sentence(
         "owner_gives_no_answer",
-        "The node that makes the blocks gives no answer ({why}), so nobody knows whether it has taken the transaction.",
+        "The block producer doesn't answer ({why}), so it is unknown whether it accepted the transaction.",
         "Look for its id in the next blocks. If it isn't there, send the same bytes again: the chain never accepts a transaction twice.",
     ),
     "Tried to execute transaction with no resource user": Sentence(
         "nobody_pays", "No account pays for the transaction: no operation needs an account's authority.", "Add an operation that needs one."
     ),
     "Error when pushing TX:\nReason: TX has been rejected.": Sentence(
-        "account_locked", "The acting account may not act any more: the chain's rules have locked it.", "Use another account."
+        "account_locked", "The rules of the chain have locked the account.", "Use another account."
     ),
     # names, texts
     "Account name ${n} is invalid": Sentence(
         "invalid_account_name",
         "'{n}' can't be the name of an account.",
-        "Use 3 to 16 lower-case letters, digits and hyphens, in parts divided by dots; each part has 3 characters at least, begins with a "
-        "letter and ends with a letter or digit. Write it without an @. Where it is empty, a field may be missing or misspelt.",
+        "Use 3 to 16 lower-case letters, digits and hyphens, in parts divided by dots. Each part has at least 3 characters, begins with a "
+        "letter and ends with a letter or digit. Write it without an @. If it is empty, a field may be missing or misspelt.",
     ),
     "Memo is too large": Sentence("memo_too_long", "The memo has more than 2047 bytes.", "Shorten it."),
     "JSON Metadata not valid JSON": Sentence(
-        "invalid_json", "A field that must hold JSON doesn't: see its value.", "Write it with a JSON library, with nothing after its end."
+        "invalid_json", "A field that must be JSON isn't (see its value).", "Write it with a JSON library, with nothing after its end."
     ),
     "Permlink is not a valid size.": Sentence(
         "invalid_permlink", "The permlink of a new post must have 1 to 255 bytes, unlike '{permlink}'.", "Choose another permlink."
     ),
     "Invalid permlink character: ${s}": Sentence(
         "invalid_permlink",
-        "The permlink {permlink} holds {s}, which it may not.",
+        "The permlink {permlink} contains {s}, which is not allowed.",
         "Use lower-case letters, digits and hyphens only.",
     ),
     "custom_binary_operation is deprecated": Sentence(
-        "operation_retired", "The chain doesn't take custom_binary any more.", "Use custom_json or custom."
+        "operation_retired", "The chain no longer accepts custom_binary.", "Use custom_json or custom."
     ),
     # transfers
     "Cannot transfer a negative amount (aka: stealing)": Sentence(
@@ -87,26 +87,26 @@ TEXTS: dict[str, Sentence] = {
         "amount_not_positive", "The amount {amount} is not above zero.", "Send an amount above zero."
     ),
     "Transfer of vesting is not allowed.": Sentence(
-        "vests_not_transferable", "VESTS can't be transferred.", "Transfer COIN or SBD; or power down (withdraw_vesting) first."
+        "vests_not_transferable", "VESTS can't be transferred.", "Transfer COIN or SBD, or power down (withdraw_vesting) first."
     ),
-    "Can only transfer SBD to ${s}": Sentence("sbd_only", "{s} takes SBD only, not {amount}.", "Send SBD."),
+    "Can only transfer SBD to ${s}": Sentence("sbd_only", "{s} accepts only SBD, not {amount}.", "Send SBD."),
     "Account has reached limit for pending withdraw requests.": Sentence(
         "too_many_savings_requests",
-        "{from} has {requests} requests for savings that wait; more than {requests_max} are not taken.",
+        "{from} has {requests} pending withdrawals from savings, and at most {requests_max} are allowed.",
         "Wait until some are paid (three days after each), or cancel some with cancel_transfer_from_savings.",
         open_requests,
     ),
     # votes and posts
     "Can only vote once every 3 seconds.": Sentence(
-        "voting_too_fast", "{voter} has voted at {last}; votes must be 3 seconds apart.", WAIT, next_vote
+        "voting_too_fast", "{voter} voted at {last}. Votes must be 3 seconds apart.", WAIT, next_vote
     ),
     "Your current vote on this comment is identical to this vote.": Sentence(
-        "same_vote", "{voter} has voted for {author}/{permlink} with the weight {weight} already.", "Use another weight, or leave it so."
+        "same_vote", "{voter} has already voted for {author}/{permlink} with the weight {weight}.", "Use another weight, or keep the vote."
     ),
     "Vote weight cannot be 0.": Sentence(
         "vote_without_weight",
         "The weight of a first vote can't be 0.",
-        "Use -10000 to 10000, in hundredths of a percent; 0 takes a vote back.",
+        "Use -10000 to 10000, in hundredths of a percent. A weight of 0 withdraws an earlier vote.",
     ),
     "Voter has used the maximum number of vote changes on this comment.": Sentence(
         "too_many_vote_changes", "{voter} has changed its vote on {author}/{permlink} as often as is allowed.", "Leave the vote as it is."
@@ -114,32 +114,32 @@ TEXTS: dict[str, Sentence] = {
     "Account does not have enough mana to vote.": Sentence(
         "no_voting_mana",
         "{voter} has no voting mana for a vote of this weight.",
-        "Wait: mana comes back in five days; or vote with less weight.",
+        "Wait (mana is full again after five days), or vote with less weight.",
     ),
     "Voting weight is too small, please accumulate more voting power or coin power.": Sentence(
-        "vote_is_dust", "The vote of {voter} would count less than the chain counts.", "Power up COIN, or vote with more weight."
+        "vote_is_dust", "The vote of {voter} would be below the smallest weight that counts.", "Power up COIN, or vote with more weight."
     ),
     "Voter has declined their voting rights.": Sentence(
-        "voting_declined", "{voter} has declined its voting rights.", "It can't vote any more; use another account."
+        "voting_declined", "{voter} has declined its voting rights.", "Vote with another account."
     ),
     "You may only post once every 5 minutes.": Sentence(
-        "posting_too_fast", "{author} has posted at {last}; posts must be more than 5 minutes apart.", WAIT, next_post
+        "posting_too_fast", "{author} posted at {last}. Posts must be more than 5 minutes apart.", WAIT, next_post
     ),
     "You may only comment once every 3 seconds.": Sentence(
-        "commenting_too_fast", "{author} has published at {last}; replies must be 3 seconds apart.", WAIT, next_post
+        "commenting_too_fast", "{author} published at {last}. Replies must be 3 seconds apart.", WAIT, next_post
     ),
     "Can only perform one comment edit per block.": Sentence(
-        "editing_too_fast", "{author} has edited a post in this block already.", "Send it again after the next block."
+        "editing_too_fast", "{author} has already edited a post in this block.", "Send it again after the next block."
     ),
     "The permlink of a comment cannot change.": Sentence(
         "parent_is_fixed",
         "The post {author}/{permlink} has another parent_permlink than {parent_permlink}.",
-        "Edit it with the one that it was published with.",
+        "Edit it with the original one.",
     ),
     "The parent of a comment cannot change.": Sentence(
         "parent_is_fixed",
         "The post {author}/{permlink} has another parent than {parent_author}.",
-        "Edit it with the one that it was published with.",
+        "Edit it with the original one.",
     ),
     "Cannot delete a comment with replies.": Sentence(
         "post_has_replies", "{author}/{permlink} has replies, so it can't be deleted.", "Empty it by an edit instead."
@@ -148,37 +148,37 @@ TEXTS: dict[str, Sentence] = {
         "post_has_votes", "{author}/{permlink} has votes, so it can't be deleted.", "Empty it by an edit instead."
     ),
     "The parent comment has disabled replies.": Sentence(
-        "replies_disabled", "The root of this discussion takes no replies.", "Reply elsewhere."
+        "replies_disabled", "The author of this discussion has disabled replies.", "Reply elsewhere."
     ),
     "Votes are not allowed on the comment.": Sentence(
-        "votes_disabled", "The author of {author}/{permlink} takes no votes on it.", "Vote elsewhere."
+        "votes_disabled", "{author} has disabled votes on {author}/{permlink}.", "Vote elsewhere."
     ),
     "Comment is nested ${x} posts deep, maximum depth is ${y}.": Sentence(
-        "nested_too_deep", "The parent is nested {x} deep; the limit is {y}.", "Reply to a post further up."
+        "nested_too_deep", "The parent is at depth {x}, and the limit is {y}.", "Reply to a post further up."
     ),
     "Cannot specify more than 8 beneficiaries.": Sentence(
-        "too_many_beneficiaries", "This node takes 8 beneficiaries at most.", "Name fewer beneficiaries."
+        "too_many_beneficiaries", "This node accepts at most 8 beneficiaries.", "Name fewer beneficiaries."
     ),
     "Benficiaries must be specified in sorted order (account ascending)": Sentence(
-        "beneficiaries_not_sorted", "The beneficiaries must be in ascending order of their names, each once.", "Sort them by name."
+        "beneficiaries_not_sorted", "The beneficiaries must be in ascending order by name, without duplicates.", "Sort them by name."
     ),
     "Account ${a} already submitted ${n} custom json operation(s) this block.": Sentence(
         "too_many_custom_operations",
-        "{a} has sent {n} custom operations since the last block; this node takes no more.",
+        "{a} has sent {n} custom operations since the last block, the most that this node accepts.",
         "Send it again after the next block.",
     ),
     # rewards, power
     "Must claim something.": Sentence(
         "nothing_to_claim",
         "The operation claims nothing: all its amounts are 0.",
-        "Name what has been earned: {liquid_earned}, {sbd_earned}, {vests_earned}.",
+        "Claim up to the earned amounts: {liquid_earned}, {sbd_earned}, {vests_earned}.",
         earned,
     ),
     "This operation would not change the vesting withdraw rate.": Sentence(
-        "power_down_unchanged", "{account} powers down {present_rate} a week already.", "Name other VESTS; 0 ends it.", powering_down
+        "power_down_unchanged", "{account} already powers down {present_rate} a week.", "Set another amount, or 0 to stop.", powering_down
     ),
     "Account must delegate a minimum of ${v}": Sentence(
-        "delegation_too_small", "{vesting_shares} is too little: the first delegation must be {v} at least.", "Delegate {v} or more."
+        "delegation_too_small", "{vesting_shares} is too little. The first delegation must be at least {v}.", "Delegate {v} or more."
     ),
     "You cannot delegate VESTS to yourself": Sentence(
         "delegation_to_oneself", "{delegator} can't delegate to itself.", "Name another account."
@@ -188,39 +188,39 @@ TEXTS: dict[str, Sentence] = {
     "Cannot pay more than account creation fee. paid: ${p} fee: ${f}": FEE,
     "${creator} has no claimed accounts to create": Sentence(
         "no_claimed_accounts",
-        "{creator} has claimed no account that it could create now.",
+        "{creator} has no claimed account left.",
         "Send claim_account first, or pay a fee with account_create.",
     ),
     "New ${ac} authority on account ${aa} references non-existing account ${aref}": Sentence(
         "unknown_account_in_authority",
-        "The {ac} authority for {aa} names {aref}, and there is no such account.",
+        "The {ac} authority for {aa} names {aref}, which is not an account.",
         "Create it first, or leave it out.",
     ),
     "Authority membership exceeded. Max: ${max} Current: ${n}": Sentence(
-        "authority_too_large", "An authority may have {max} keys and accounts, this one has {n}.", "Name fewer."
+        "authority_too_large", "An authority may have {max} keys and accounts, but this one has {n}.", "Name fewer."
     ),
     # witnesses
     "Vote currently exists, user must indicate a desire to reject witness.": Sentence(
         "witness_vote_exists",
-        "{account} votes for {witness} already.",
-        "Nothing has to be done; set approve to false to take the vote back.",
+        "{account} already votes for {witness}.",
+        "Set approve to false to withdraw the vote.",
     ),
     "Vote doesn't exist, user must indicate a desire to approve witness.": Sentence(
-        "no_witness_vote", "{account} doesn't vote for {witness}, so there is nothing to take back.", "Set approve to true to vote."
+        "no_witness_vote", "{account} doesn't vote for {witness}, so there is no vote to withdraw.", "Set approve to true to vote."
     ),
     "Account has voted for too many witnesses.": Sentence(
-        "too_many_witness_votes", "{account} votes for {votes} witnesses, as many as are allowed.", "Take a vote back first.", present_vote
+        "too_many_witness_votes", "{account} votes for {votes} witnesses, as many as are allowed.", "Withdraw a vote first.", present_vote
     ),
     "A proxy is currently set, please clear the proxy before voting for a witness.": Sentence(
         "proxy_votes",
-        "{present_proxy} votes for {account}, which can't vote itself then.",
+        "{present_proxy} is the proxy of {account} and votes for it.",
         "Send account_witness_proxy with an empty proxy first.",
         present_vote,
     ),
     "Proxy must change.": Sentence(
         "same_proxy",
-        "The proxy of {account} is {present_proxy} already.",
-        "Nothing has to be done, or name another proxy.",
+        "The proxy of {account} is already {present_proxy}.",
+        "Set another proxy, or send nothing.",
         present_vote,
     ),
     # the market
@@ -238,25 +238,25 @@ TEXTS: dict[str, Sentence] = {
     ),
     "Cancelling order because it was not filled.": Sentence(
         "order_not_filled",
-        "The order must be filled at once (fill_or_kill), and there are not enough offers at its price.",
-        "Set fill_or_kill to false, or offer more; see condenser_api.get_order_book.",
+        "The order must be filled at once (fill_or_kill), but there are not enough offers at its price.",
+        "Set fill_or_kill to false, or offer more (condenser_api.get_order_book).",
     ),
     "Can only convert SBD to COIN": Sentence("sbd_only", "Only SBD can be converted, not {amount}.", "Name an amount in SBD."),
     "Cannot convert SBD because there is no price feed.": Sentence(
-        "no_price_feed", "The chain has no price feed.", "Have witnesses publish one (feed_publish), and wait until it is taken."
+        "no_price_feed", "The chain has no price feed yet.", "Have witnesses publish prices (feed_publish), and wait for the median."
     ),
 }
 
 CONDITIONS: dict[str, Sentence] = {
     "held <= free": Sentence(
         "too_many_pending",
-        "The transactions of {account} that wait for a block would hold {held} bytes of memory, and it may hold as much as all leave free: "
-        "{all} of {max} are taken.",
+        "The pending transactions of {account} would use {held} bytes of memory, more than is free: all pending transactions use "
+        "{all} of {max} bytes.",
         "Send it again after the next blocks.",
     ),
     "units <= limit": Sentence(
         "too_much_work",
-        "The node does at most {limit} units of work for {what}, and this takes more: {units} so far, most of them for {kinds}.",
+        "At most {limit} units of work are allowed for {what}, and this took {units} until it was stopped, most of them for {kinds}.",
         "Send its operations in several transactions. The operator of the node may send ten times as much from the same machine.",
     ),
     "fc::raw::pack_size(trx) <= (get_dynamic_global_properties().maximum_block_size - 256)": TOO_LARGE,

@@ -31,15 +31,15 @@ def wrong_time(case: RefusalCase) -> Explanation:
     }
     next_block_time = case.error.values.get("next")
     if next_block_time is not None:
-        why = f"The transaction expires at {time_text(given)}; the next block is of {next_block_time}, and can't hold it."
+        why = f"The transaction expires at {time_text(given)}, too early for the next block ({next_block_time})."
         to_do = "Let it last longer: clients set some minutes, counted from the head block's time."
     elif too_far:
         latest = time_text(now + COIN_MAX_TIME_UNTIL_EXPIRATION)
-        why = f"The transaction expires at {time_text(given)}, {span(given - now)} after the head block's time {time_text(now)}; at most "
+        why = f"The transaction expires at {time_text(given)}, {span(given - now)} after the head block's time {time_text(now)}. At most "
         why += f"{span(COIN_MAX_TIME_UNTIL_EXPIRATION)} are allowed."
         to_do = f"Set an expiration up to {latest}, counted from the head block's time."
     else:
-        why = f"The transaction expired at {time_text(given)}; the head block's time is {time_text(now)}, {span(now - given)} later."
+        why = f"The transaction expired at {time_text(given)}, {span(now - given)} before the head block's time {time_text(now)}."
         to_do = "Count the expiration from the head block's time (get_dynamic_global_properties, `time`), sign and send it at once."
     offset = local_offset(given - now)
     if offset:
@@ -89,11 +89,11 @@ def wrong_reference(case: RefusalCase) -> Explanation:
         why = f"The transaction refers to block {number} with the prefix {prefix}, and this chain "
         why += f"has no block of that number yet: its head is {head}." if number > head else "takes no reference before its last hardfork."
     else:
-        why = f"The transaction refers to block {own} by the prefix {prefix}; on this chain that block has the prefix {prefix_of(own_id)}."
+        why = f"The transaction refers to block {own} by the prefix {prefix}, but here that block has the prefix {prefix_of(own_id)}."
     cause, meant, said = meaning(case, number, prefix)
     values |= {"cause": cause, "prefix_belongs_to": meant}
     to_do = "Take ref_block_num and ref_block_prefix from one block of this chain: the number's last 16 bits, and the bytes 4 to 7 of its "
-    to_do += f"id as a little-endian number; for the head now {head % WORD16} and {prefix_of(case.state.props.head_block_id)}."
+    to_do += f"id as a little-endian number. For the head these are now {head % WORD16} and {prefix_of(case.state.props.head_block_id)}."
     return case.explained("wrong_reference_block", f"{why} {said}", to_do, **values)
 
 

@@ -34,7 +34,7 @@ from state.protocol.transaction import SignedTransaction, Wire
 from state.protocol.work import TooMuchWork
 
 REQUEST_LOGGED_MAX = 2000
-NOTHING_SENT = "send a JSON-RPC request by POST; /health shows the state of the node, and / the explorer unless it is off"
+NOTHING_SENT = "send a JSON-RPC request by POST. /health shows the state of the node, and / the explorer unless it is off"
 
 RequestId = int | str | None
 # Called after each request with the method's name ("" if unknown), the seconds it took, and its error.

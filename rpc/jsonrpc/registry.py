@@ -21,7 +21,7 @@ NUMBERED_GROUPS = {"0": "condenser_api", "1": "login_api", "2": "condenser_api"}
 NAME_GUESSED_MAX = 64
 NAME_POINTS_MAX = 2
 GUESSES_MAX, GUESSES_KEPT_MAX = 3, 1024
-NO_TEST_CHAIN = "this is for test chains, for example dev and steem-testnet; the node's chain is not a test chain"
+NO_TEST_CHAIN = "this is only for test chains, for example dev and steem-testnet"
 
 Path = tuple[str, ...]
 # Whether a caller has local rights, and whether it has a session.

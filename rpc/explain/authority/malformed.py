@@ -20,14 +20,14 @@ def bad_signature(case: RefusalCase) -> Explanation:
     index, signature = found
     values = {"signature_index": index, "signature": signature.hex()}
     if case.error.text == NO_KEY:
-        why = f"signatures[{index}] begins with the byte {signature[0]}; a signature has 65 bytes, and the first one is {HEADER_MIN} to "
+        why = f"signatures[{index}] begins with the byte {signature[0]}. A signature has 65 bytes, and the first one is {HEADER_MIN} to "
         why += f"{HEADER_MAX}: 31 plus the recovery id."
-        return case.explained("malformed_signature", why, "Send 65 bytes: header, r, s; as 130 hex digits.", **values)
+        return case.explained("malformed_signature", why, "Send 65 bytes (header, r, s) as 130 hex digits.", **values)
     if case.error.condition == CANONICAL_CONDITION:
         why = f"signatures[{index}] is valid but not in the form that the chain takes: of the two values of s it must have the lower one."
         return case.explained("signature_not_canonical", why, "Sign again until the signature is canonical, as the libraries do.", **values)
     why = f"signatures[{index}] is not a valid signature: no point of the curve belongs to it."
-    return case.explained("signature_not_recoverable", why, "Compare it with what the signer made; it was damaged on the way.", **values)
+    return case.explained("signature_not_recoverable", why, "Compare it with the signer's output. It was changed since.", **values)
 
 
 def first_bad(case: RefusalCase) -> tuple[int, bytes] | None:

@@ -81,9 +81,9 @@ def superfluous(case: RefusalCase) -> Explanation:
         values |= {"cause": "duplicate_signature", "duplicate": twice}
         return case.explained("duplicate_signature", why, "Sign once with each key.", **values)
     spare = not_needed(case, Needed.by(trx.operations), signers, {key["key"] for entry in entries for key in entry["keys"]})
-    said = "; ".join(f"{case.key_text(one.key)}, {whose(one)}" for one in spare)
+    said = " and ".join(f"{case.key_text(one.key)}, {whose(one)}" for one in spare)
     accounts = ", ".join(f"{entry['account']} ({entry['role']})" for entry in entries)
-    why = f"More keys have signed than are needed, and the chain refuses extra signatures. Needed is {accounts}; not needed is {said}."
+    why = f"More keys have signed than are needed, and the chain refuses extra signatures. Needed: {accounts}. Not needed: {said}."
     found = tried(case, trx, key_owners, next((one for one in spare if not one.places), None))
     advice = f"Leave out the signature of {', '.join(case.key_text(one.key) for one in spare)}."
     if found is not None:
@@ -204,7 +204,7 @@ def unknown_key(case: RefusalCase, signers: list[Signer], lacking: dict[str, Any
     if case.budget.is_spent:
         said += " Not everything could be tried: too many transactions were just refused, or this one is too large."
     spec = case.spec
-    to_do = f"Compare the bytes that the client signs with condenser_api.get_transaction_hex; check its chain id ({spec.chain_id.hex()}), "
+    to_do = f"Compare the bytes that the client signs with condenser_api.get_transaction_hex. Check its chain id ({spec.chain_id.hex()}), "
     to_do += f"its symbols ({spec.coin_symbol}, {spec.debt_symbol}, {spec.vests_symbol}) and the key of {wanted(lacking)}."
     return Cause(None, said, to_do)
 

@@ -273,13 +273,13 @@ async def test_methods_of_disabled_plugins_are_refused() -> None:
     off, half, on = (serving(registry, plugins=plugins) for plugins in ((), ("reputation",), None))
     error = (await call(off, "follow_api.get"))["error"]
     assert "Could not find API follow_api" in error["message"]
-    assert error["data"]["hint"] == "this needs the plugin follow, which is off; start the node with --enable follow"
+    assert error["data"]["hint"] == "this needs the plugin follow, which is off. Start the node with --enable follow"
     error = (await call(off, "condenser_api.get"))["error"]
     assert (error["code"], error["message"]) == (-32003, "Assert Exception:_follow_api: follow_api_plugin not enabled.")
-    assert error["data"]["hint"] == "this needs the plugin follow, which is off; start the node with --enable follow"
+    assert error["data"]["hint"] == "this needs the plugin follow, which is off. Start the node with --enable follow"
     error = (await call(off, "condenser_api.other"))["error"]
     assert "Could not find method other" in error["message"]
-    assert error["data"]["hint"].endswith("follow or reputation, which is off; start the node with --enable follow or --enable reputation")
+    assert error["data"]["hint"].endswith("follow or reputation, which is off. Start the node with --enable follow or --enable reputation")
     assert "hint" not in (await call(off, "follow_api.nothing"))["error"]["data"]
     assert off.registry.names == ["condenser_api.always", "condenser_api.get"]
     assert "result" in await call(half, "condenser_api.other")

@@ -77,5 +77,5 @@ def test_methods_name_the_plugin_that_serves_their_group() -> None:
 
 def test_hints_name_what_is_off() -> None:
     assert names_of((FOLLOW, REPUTATION)) == ("follow", "reputation")
-    assert hint(names_of(RC)) == "this needs the plugin rc, which is off; start the node with --enable rc"
+    assert hint(names_of(RC)) == "this needs the plugin rc, which is off. Start the node with --enable rc"
     assert hint(names_of(REWARDS_API)).startswith("this needs the group of methods rewards_api, which is off")
