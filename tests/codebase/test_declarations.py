@@ -13,7 +13,7 @@ from rpc.api.pages import MONEY, PASSED_OVER
 from state.operations.custom import Custom
 from state.operations.transfers import Transfer
 from state.plugins.rc.accounts import BEFORE
-from state.plugins.rc.usage import EXECUTION_TIMES, STATE
+from state.plugins.rc.usage import EXECUTION_TIMES, MARKET, STATE
 from state.protocol.codec.kinds import Bounded, Many, UInt16
 from state.protocol.operation import OPERATIONS, SMT_TAGS, Operation, is_many, operation
 from tests.helpers.golden import fails
@@ -54,6 +54,14 @@ OTHER_HISTORY = SMT | names("""
     recover_account remove_proposal report_over_production request_account_recovery reset_account return_vesting_delegation
     set_reset_account set_withdraw_vesting_route shutdown_witness sps_fund update_proposal_votes witness_set_properties witness_update
 """)
+NO_MARKET = SMT | names("""
+    account_create account_create_with_delegation account_update account_update2 account_witness_proxy account_witness_vote
+    cancel_transfer_from_savings change_recovery_account claim_account claim_reward_balance comment comment_options convert
+    create_claimed_account create_proposal custom custom_binary custom_json decline_voting_rights delegate_vesting_shares delete_comment
+    escrow_approve escrow_dispute escrow_release escrow_transfer feed_publish limit_order_cancel pow pow2 recover_account
+    remove_proposal report_over_production request_account_recovery reset_account set_reset_account set_withdraw_vesting_route
+    transfer_from_savings transfer_to_savings update_proposal_votes vote withdraw_vesting witness_set_properties witness_update
+""")
 SAME_VESTS = (SMT - {"claim_reward_balance2"}) | names("""
     account_create account_update account_update2 account_witness_proxy account_witness_vote cancel_transfer_from_savings
     change_recovery_account claim_account comment comment_options comment_payout_update convert create_claimed_account custom
@@ -71,6 +79,7 @@ SAME_VESTS = (SMT - {"claim_reward_balance2"}) | names("""
         pytest.param({cls.NAME for cls in OPERATIONS.values() if cls.PROTECTED}, UNPROTECTED, REAL, id="protected=, of @operation"),
         pytest.param(EXECUTION_TIMES, TIMELESS, REAL, id="rc/usage.EXECUTION_TIMES"),
         pytest.param({cls.NAME for cls in STATE}, STATELESS, REAL, id="rc/usage.STATE"),
+        pytest.param({cls.NAME for cls in MARKET}, NO_MARKET, REAL, id="rc/usage.MARKET"),
         pytest.param({cls.NAME for cls in BEFORE}, SAME_VESTS, ALL, id="rc/accounts.BEFORE"),
         pytest.param(MONEY | PASSED_OVER, OTHER_HISTORY, ALL, id="pages.MONEY or PASSED_OVER"),
     ],

@@ -1,0 +1,52 @@
+"""Things that a change easily forgets: the kinds of a new row's fields, the test of a method, and `RULES` after a change of rules."""
+
+import hashlib
+import re
+from itertools import islice
+
+import rpc.api
+from rpc.declare.method import METHODS
+from rpc.records.rows import MORE, RECORDS
+from state.chain.changes import tables_of
+from state.snapshot.image import RULES, parts_of
+from tests.codebase.test_declarations import names
+from tests.conformance.play import Player
+from tests.conftest import CASES, ROOT
+
+assert rpc.api
+
+# Rows whose fields the explorer shows well by the type of their values alone.
+SHOWN_BY_TYPE = names("""
+    BlockSummary BlogAuthor BucketVolume CommentContent Follow FollowCount KeyReference ProposalVote RcParameters RcPool Role SentOnce
+    StaleRoot TagCounter TagRest WithdrawRoute WitnessVote
+""")
+# Blocks of recorded cases, and a hash of the state and of all plugins' data after each case, under these rules.
+PLAYED = {"walk_random": 500, "communities": 54}
+KNOWN = (3, "224acad119208e853c2ff2f06fc74ecd2efc797e24c60a11cccfdbd3e9ae7d40")
+
+
+def test_every_row_shows_its_fields() -> None:
+    """In `explorer_api.get_changes`. A row is in RECORDS with its records, in MORE with the kinds of its fields, or in the list above."""
+    rows = {table.ROW for _, table in tables_of(Player(CASES / "communities").chain.state)}
+    unknown = {row.__name__ for row in rows - RECORDS.keys() - MORE.keys()}
+    assert unknown == SHOWN_BY_TYPE
+
+
+def test_every_method_has_a_test() -> None:
+    """A run of all tests knows which methods were called. Here it counts that a test names the method."""
+    words = set()
+    for path in (ROOT / "tests").rglob("test_*.py"):
+        words.update(re.findall(r"\w+", path.read_text(encoding="utf-8")))
+    assert [name for name in METHODS if name.partition(".")[2] not in words] == []
+
+
+def test_other_rules_have_another_number() -> None:
+    """Where this fails, blocks have another effect, or tables another form: raise `RULES`, and enter number and hash in KNOWN."""
+    found = hashlib.sha256()
+    for case, blocks in PLAYED.items():
+        player = Player(CASES / case)
+        for block in islice(player.blocks(), blocks):
+            player.chain.push_block(block)
+        for name, part in sorted(parts_of(player.chain.state).items()):
+            found.update(name.encode() + b"".join(part.dump()))
+    assert (RULES, found.hexdigest()) == KNOWN
