@@ -64,17 +64,10 @@ def resource_json(resource: Resource) -> Json:
             "budget_per_time_unit": json_int(resource.budget),
             "pool_eq": json_int(resource.pool_eq),
             "max_pool_size": json_int(resource.max_pool),
-            "decay_params": {
-                "decay_per_time_unit": json_int(resource.decay),
-                "decay_per_time_unit_denom_shift": resource.decay_shift,
-            },
+            "decay_params": {"decay_per_time_unit": json_int(resource.decay), "decay_per_time_unit_denom_shift": resource.decay_shift},
             "min_decay": json_int(resource.min_decay),
         },
-        "price_curve_params": {
-            "coeff_a": json_int(resource.coeff_a),
-            "coeff_b": json_int(resource.coeff_b),
-            "shift": resource.shift,
-        },
+        "price_curve_params": {"coeff_a": json_int(resource.coeff_a), "coeff_b": json_int(resource.coeff_b), "shift": resource.shift},
     }
 
 

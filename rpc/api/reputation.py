@@ -13,10 +13,7 @@ from state.plugins.reputation import REPUTATION
 from state.tables import State
 
 EITHER = (FOLLOW, REPUTATION)
-OFF = (
-    "_follow_api || _reputation_api",
-    "Neither follow_api_plugin nor reputation_api_plugin are enabled. One of these must be running.",
-)
+OFF = ("_follow_api || _reputation_api", "Neither follow_api_plugin nor reputation_api_plugin are enabled. One of these must be running.")
 
 ReputationJson = Annotated[Json, ShowsRecord(ReputationRecord)]
 ReputationsLimit = Annotated[UInt32, MaxValue(1000, "Cannot retrieve more than 1000 account reputations at a time.")]

@@ -137,9 +137,7 @@ TEXTS: dict[str, Sentence] = {
         "Edit it with the original one.",
     ),
     "The parent of a comment cannot change.": Sentence(
-        "parent_is_fixed",
-        "The post {author}/{permlink} has another parent than {parent_author}.",
-        "Edit it with the original one.",
+        "parent_is_fixed", "The post {author}/{permlink} has another parent than {parent_author}.", "Edit it with the original one."
     ),
     "Cannot delete a comment with replies.": Sentence(
         "post_has_replies", "{author}/{permlink} has replies, so it can't be deleted.", "Empty it by an edit instead."
@@ -187,9 +185,7 @@ TEXTS: dict[str, Sentence] = {
     "Must pay the exact account creation fee. paid: ${p} fee: ${f}": FEE,
     "Cannot pay more than account creation fee. paid: ${p} fee: ${f}": FEE,
     "${creator} has no claimed accounts to create": Sentence(
-        "no_claimed_accounts",
-        "{creator} has no claimed account left.",
-        "Send claim_account first, or pay a fee with account_create.",
+        "no_claimed_accounts", "{creator} has no claimed account left.", "Send claim_account first, or pay a fee with account_create."
     ),
     "New ${ac} authority on account ${aa} references non-existing account ${aref}": Sentence(
         "unknown_account_in_authority",
@@ -201,9 +197,7 @@ TEXTS: dict[str, Sentence] = {
     ),
     # witnesses
     "Vote currently exists, user must indicate a desire to reject witness.": Sentence(
-        "witness_vote_exists",
-        "{account} already votes for {witness}.",
-        "Set approve to false to withdraw the vote.",
+        "witness_vote_exists", "{account} already votes for {witness}.", "Set approve to false to withdraw the vote."
     ),
     "Vote doesn't exist, user must indicate a desire to approve witness.": Sentence(
         "no_witness_vote", "{account} doesn't vote for {witness}, so there is no vote to withdraw.", "Set approve to true to vote."
@@ -218,10 +212,7 @@ TEXTS: dict[str, Sentence] = {
         present_vote,
     ),
     "Proxy must change.": Sentence(
-        "same_proxy",
-        "The proxy of {account} is already {present_proxy}.",
-        "Set another proxy, or send nothing.",
-        present_vote,
+        "same_proxy", "The proxy of {account} is already {present_proxy}.", "Set another proxy, or send nothing.", present_vote
     ),
     # the market
     "Limit order has to expire after head block time.": Sentence(

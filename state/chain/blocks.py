@@ -34,14 +34,7 @@ from state.chain.steps.withdrawals import process_savings_withdraws, process_ves
 from state.chain.transactions import EXCEPTION_BLOCKS, apply_transaction, canonical_rule
 from state.protocol.codec.kinds import untagged
 from state.protocol.errors import require
-from state.protocol.transaction import (
-    HARDFORK_VOTE,
-    OPTIONAL_ACTIONS,
-    REQUIRED_ACTIONS,
-    VERSION_REPORT,
-    SignedBlock,
-    merkle_root,
-)
+from state.protocol.transaction import HARDFORK_VOTE, OPTIONAL_ACTIONS, REQUIRED_ACTIONS, VERSION_REPORT, SignedBlock, merkle_root
 from state.protocol.values.integers import UINT32_MAX
 from state.tables import State
 from state.tables.witnesses import Witness
@@ -158,12 +151,7 @@ def require_header(state: State, block: SignedBlock, skip_flags: int) -> Witness
     """Refuse unless the block follows the head and is signed by the witness scheduled for its slot. Return that witness."""
     props = state.props
     require(block.previous == props.head_block_id, condition="head_block_id() == next_block.previous")
-    require(
-        props.time < block.timestamp,
-        condition="head_block_time() < next_block.timestamp",
-        next=block.timestamp,
-        blocknum=block.number,
-    )
+    require(props.time < block.timestamp, condition="head_block_time() < next_block.timestamp", next=block.timestamp, blocknum=block.number)
     witness = state.witness(block.witness)
     if not skip_flags & Skip.WITNESS_SIGNATURE:
         key = state.wire.block_signer(block, canonical_rule(state))

@@ -52,10 +52,7 @@ class SignerHistory:
         """
         require_merkle_root(self._state, block, skip_flags)
         require(
-            parent_time < block.timestamp,
-            condition="head_block_time() < next_block.timestamp",
-            next=block.timestamp,
-            blocknum=block.number,
+            parent_time < block.timestamp, condition="head_block_time() < next_block.timestamp", next=block.timestamp, blocknum=block.number
         )
         keys = self._keys_of(block.witness, branch, mark)
         if not keys:

@@ -22,13 +22,7 @@ from state.protocol.values.asset import COIN, NULL_PRICE, SBD, Asset, Price, con
 from state.protocol.values.integers import UINT128_MAX
 from state.tables import State
 from state.tables.accounts import Account, AccountAuthority, AccountMetadata
-from state.tables.globals import (
-    ChainProperties,
-    FeedHistory,
-    GlobalProperties,
-    HardforkProperties,
-    WitnessSchedule,
-)
+from state.tables.globals import ChainProperties, FeedHistory, GlobalProperties, HardforkProperties, WitnessSchedule
 from state.tables.smt import NaiPool
 from state.tables.witnesses import MINER, Witness
 
@@ -78,11 +72,7 @@ def create_witness(state: State, name: str, coin: int = 0, sbd: int = 0) -> None
     state.account_authorities.insert(AccountAuthority(account=name, owner=authority, active=authority, posting=authority))
     state.witnesses.insert(
         Witness(
-            owner=name,
-            signing_key=key,
-            schedule=MINER,
-            props=default_properties(spec),
-            hardfork_time_vote=spec.constants.COIN_GENESIS_TIME,
+            owner=name, signing_key=key, schedule=MINER, props=default_properties(spec), hardfork_time_vote=spec.constants.COIN_GENESIS_TIME
         )
     )
 
@@ -111,10 +101,7 @@ def create_extra_account(state: State, given: GenesisAccount) -> None:
     state.account_metadata.insert(AccountMetadata(account=row.id))
     state.account_authorities.insert(
         AccountAuthority(
-            account=name,
-            owner=key_authority(given.owner),
-            active=key_authority(given.active),
-            posting=key_authority(given.posting),
+            account=name, owner=key_authority(given.owner), active=key_authority(given.active), posting=key_authority(given.posting)
         )
     )
 

@@ -17,14 +17,7 @@ from state.protocol.errors import ChainError, require
 from state.protocol.keys.keys import public_key
 from state.protocol.keys.signatures import sign
 from state.protocol.operation import Operation
-from state.protocol.transaction import (
-    HARDFORK_VOTE,
-    VERSION_REPORT,
-    HardforkVote,
-    SignedBlock,
-    SignedTransaction,
-    merkle_root,
-)
+from state.protocol.transaction import HARDFORK_VOTE, VERSION_REPORT, HardforkVote, SignedBlock, SignedTransaction, merkle_root
 from state.protocol.work import BLOCK_UNITS_MAX
 from state.tables import State
 from state.tables.witnesses import Witness

@@ -13,14 +13,7 @@ from state.chain.blocks import NO_TRANSACTION
 from state.chain.hardforks import LAST_BY_TIME, set_hardfork
 from state.effects.accounts import require_accounts, require_few, update_owner
 from state.effects.arithmetic import share
-from state.effects.balances import (
-    adjust_balance_of,
-    adjust_supply,
-    balance_of,
-    interest,
-    median_price,
-    vests_to_coin,
-)
+from state.effects.balances import adjust_balance_of, adjust_supply, balance_of, interest, median_price, vests_to_coin
 from state.effects.mana import update_manabar
 from state.effects.votes import propagate
 from state.protocol.authority import Authority
@@ -224,8 +217,7 @@ def change_vests(state: State, account: Account, delta: int) -> None:
     adjust_supply(state, coin, COIN)
     state.accounts.modify(account, vesting_shares=share(account.vesting_shares + delta))
     state.set_props(
-        total_vesting_fund_coin=share(props.total_vesting_fund_coin + coin),
-        total_vesting_shares=share(props.total_vesting_shares + delta),
+        total_vesting_fund_coin=share(props.total_vesting_fund_coin + coin), total_vesting_shares=share(props.total_vesting_shares + delta)
     )
     if delta >= 0:
         propagate(state, account, delta)

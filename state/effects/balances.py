@@ -289,8 +289,7 @@ def add_vesting(state: State, to: Account, coin: int, vests: int) -> None:
     adjust_balance(state, to, vests, VESTS)
     props = state.props
     state.set_props(
-        total_vesting_fund_coin=share(props.total_vesting_fund_coin + coin),
-        total_vesting_shares=share(props.total_vesting_shares + vests),
+        total_vesting_fund_coin=share(props.total_vesting_fund_coin + coin), total_vesting_shares=share(props.total_vesting_shares + vests)
     )
     propagate(state, to, vests)
 

@@ -5,12 +5,7 @@ before the balances move. Source: block-processing.md §3.27 `clear_account`.
 """
 
 from state.effects.arithmetic import share
-from state.effects.balances import (
-    adjust_balance,
-    adjust_reward_balance,
-    adjust_savings_balance,
-    vests_to_coin,
-)
+from state.effects.balances import adjust_balance, adjust_reward_balance, adjust_savings_balance, vests_to_coin
 from state.effects.escrow import give_back_escrow
 from state.effects.mana import regenerated, used
 from state.effects.operation_events import emit

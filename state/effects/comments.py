@@ -79,13 +79,7 @@ def require_depth(state: State, parent: Comment) -> None:
 
 def require_max_depth(parent: Comment, limit: int, condition: str) -> None:
     """Refuse a reply to a comment at the depth limit. `condition` is the reference's expression for it."""
-    require(
-        parent.depth < limit,
-        "Comment is nested ${x} posts deep, maximum depth is ${y}.",
-        condition=condition,
-        x=parent.depth,
-        y=limit,
-    )
+    require(parent.depth < limit, "Comment is nested ${x} posts deep, maximum depth is ${y}.", condition=condition, x=parent.depth, y=limit)
 
 
 def require_open(state: State, parent: Comment) -> None:

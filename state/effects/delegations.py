@@ -86,10 +86,7 @@ def bars_after_loss(state: State, delegatee: Account, less: int, rest: int) -> d
     """Return the changes of a delegatee's bars when a delegation is reduced by `less` VESTS to `rest`."""
     if state.hardfork >= 22:
         bars = manabar_changes(state, delegatee)
-        return bars | {
-            "voting_mana": used(bars["voting_mana"], less),
-            "downvote_mana": used(bars["downvote_mana"], pool_part(state, less)),
-        }
+        return bars | {"voting_mana": used(bars["voting_mana"], less), "downvote_mana": used(bars["downvote_mana"], pool_part(state, less))}
     # Before hardfork 22 the bars were not updated here. Hardfork 21 subtracted the rest of the delegation from the downvote bar instead
     # of the difference. Hardfork 22 corrected both.
     changes = {"voting_mana": used(delegatee.voting_mana, less)} if state.hardfork >= 20 else {}

@@ -113,12 +113,7 @@ def manabar_changes(state: State, account: Account, gained: int = 0) -> dict[str
     voting, downvote = both_now(state, account)
     # This product still wraps at 64 bits: only that of the bar's size was corrected.
     downvote = used(downvote, truncated(wrapped(-gained * state.props.downvote_pool_percent), COIN_100_PERCENT))
-    return {
-        "voting_mana": used(voting, -gained),
-        "voting_mana_time": now,
-        "downvote_mana": downvote,
-        "downvote_mana_time": now,
-    }
+    return {"voting_mana": used(voting, -gained), "voting_mana_time": now, "downvote_mana": downvote, "downvote_mana_time": now}
 
 
 def update_manabar(state: State, account: Account, gained: int = 0) -> None:

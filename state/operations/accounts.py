@@ -5,11 +5,7 @@ from __future__ import annotations
 from state.effects.accounts import create_account, require_accounts, require_few, require_members, require_size
 from state.effects.arithmetic import share
 from state.effects.balances import adjust_balance, coin_to_vests, create_vesting
-from state.operations.checks import (
-    require_account_name,
-    require_json_metadata,
-    require_no_extensions,
-)
+from state.operations.checks import require_account_name, require_json_metadata, require_no_extensions
 from state.protocol.authority import Authority
 from state.protocol.codec.kinds import AccountName, Codecs, Extensions, PublicKey, Text
 from state.protocol.constants import (
@@ -140,9 +136,7 @@ class AccountCreateWithDelegation(Operation, frozen=True):
 
         fee, shares = self.fee.amount, self.delegation.amount
         state.accounts.modify(
-            creator,
-            balance=share(creator.balance - fee),
-            delegated_vesting_shares=share(creator.delegated_vesting_shares + shares),
+            creator, balance=share(creator.balance - fee), delegated_vesting_shares=share(creator.delegated_vesting_shares + shares)
         )
         name = self.new_account_name
         account = create_account(state, name, self.creator, self.memo_key, authorities, self.json_metadata, received_vesting_shares=shares)

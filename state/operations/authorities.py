@@ -137,15 +137,11 @@ class RequestAccountRecovery(Operation, frozen=True):
             requests.remove(request)
             return
         require(
-            not authority.is_impossible,
-            "Cannot recover using an impossible authority.",
-            condition="!o.new_owner_authority.is_impossible()",
+            not authority.is_impossible, "Cannot recover using an impossible authority.", condition="!o.new_owner_authority.is_impossible()"
         )
         if request is None:
             require(
-                authority.weight_threshold,
-                "Cannot recover using an open authority.",
-                condition="o.new_owner_authority.weight_threshold",
+                authority.weight_threshold, "Cannot recover using an open authority.", condition="o.new_owner_authority.weight_threshold"
             )
             require_size(state, authority)
         if state.hardfork >= 15:
@@ -310,9 +306,7 @@ def require_not_temp(state: State, name: str) -> None:
 def require_possible(authority: Authority, which: str) -> None:
     """Refuse an authority whose weights can't reach its threshold."""
     require(
-        not authority.is_impossible,
-        f"{which} owner authority cannot be impossible",
-        condition=f"!{which}_owner_authority.is_impossible()",
+        not authority.is_impossible, f"{which} owner authority cannot be impossible", condition=f"!{which}_owner_authority.is_impossible()"
     )
 
 

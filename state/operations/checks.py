@@ -8,11 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from state.protocol.constants import (
-    COIN_MAX_MEMO_SIZE,
-    COIN_MAX_PERMLINK_LENGTH,
-    COIN_MAX_WITNESS_URL_LENGTH,
-)
+from state.protocol.constants import COIN_MAX_MEMO_SIZE, COIN_MAX_PERMLINK_LENGTH, COIN_MAX_WITNESS_URL_LENGTH
 from state.protocol.errors import require
 from state.protocol.values import jsontext, text
 

@@ -23,13 +23,7 @@ from state.effects.early_voting import cast_early_vote
 from state.effects.voting import cast_vote
 from state.operations.checks import require_account_name, require_optional_account_name, require_permlink, require_valid_json
 from state.protocol.codec.kinds import AccountName, Bool, ChainVariant, Codecs, Int16, Many, Pairs, Share, SymbolKind, Text, UInt16, Variant
-from state.protocol.constants import (
-    COIN_100_PERCENT,
-    COIN_BENEFICIARY_LIMIT,
-    COIN_COMMENT_TITLE_LIMIT,
-    SMT_MAX_VOTABLE_ASSETS,
-    TIME_MAX,
-)
+from state.protocol.constants import COIN_100_PERCENT, COIN_BENEFICIARY_LIMIT, COIN_COMMENT_TITLE_LIMIT, SMT_MAX_VOTABLE_ASSETS, TIME_MAX
 from state.protocol.errors import Refused, require
 from state.protocol.operation import Operation, operation
 from state.protocol.values import text
@@ -55,11 +49,7 @@ class Vote(Operation, frozen=True):
     def validate(self, codecs: Codecs) -> None:
         require_account_name(self.voter)
         require_account_name(self.author)
-        require(
-            abs(self.weight) <= COIN_100_PERCENT,
-            "Weight is not a COINIT percentage",
-            condition="abs(weight) <= COIN_100_PERCENT",
-        )
+        require(abs(self.weight) <= COIN_100_PERCENT, "Weight is not a COINIT percentage", condition="abs(weight) <= COIN_100_PERCENT")
         require_permlink(self.permlink)
 
     def apply(self, state: State) -> None:
@@ -220,9 +210,7 @@ class CommentPayoutBeneficiaries(Struct, frozen=True):
             )
             total += share.weight
             require(
-                total <= COIN_100_PERCENT,
-                "Cannot allocate more than 100% of rewards to a comment",
-                condition="sum <= COIN_100_PERCENT",
+                total <= COIN_100_PERCENT, "Cannot allocate more than 100% of rewards to a comment", condition="sum <= COIN_100_PERCENT"
             )
             require(
                 not i or shares[i - 1].account < share.account,
@@ -349,9 +337,7 @@ def require_beneficiaries(state: State, comment: CommentRow, beneficiaries: tupl
     """Refuse beneficiaries of a comment with beneficiaries or votes, and nonexistent accounts."""
     require(not comment.beneficiaries, "Comment already has beneficiaries specified.", condition="_c.beneficiaries.size() == 0")
     require(
-        comment.abs_rshares == 0,
-        "Comment must not have been voted on before specifying beneficiaries.",
-        condition="_c.abs_rshares == 0",
+        comment.abs_rshares == 0, "Comment must not have been voted on before specifying beneficiaries.", condition="_c.abs_rshares == 0"
     )
     for beneficiary in beneficiaries:
         require(

@@ -49,9 +49,7 @@ class EscrowTransfer(Operation, frozen=True):
         )
         require(self.agent not in (self.from_, self.to), "agent must be a third party", condition="from != agent && to != agent")
         require(
-            self.fee.symbol in (COIN, SBD),
-            "fee must be COIN or SBD",
-            condition="(fee.symbol == COIN_SYMBOL) || (fee.symbol == SBD_SYMBOL)",
+            self.fee.symbol in (COIN, SBD), "fee must be COIN or SBD", condition="(fee.symbol == COIN_SYMBOL) || (fee.symbol == SBD_SYMBOL)"
         )
         require_currencies(self.sbd_amount, self.coin_amount)
         require(
@@ -120,10 +118,7 @@ class EscrowApprove(Operation, frozen=True):
         )
         if self.who == self.to:
             require(
-                not escrow.to_approved,
-                "Account 'to' (${t}) has already approved the escrow.",
-                condition="!escrow.to_approved",
-                t=self.to,
+                not escrow.to_approved, "Account 'to' (${t}) has already approved the escrow.", condition="!escrow.to_approved", t=self.to
             )
         else:
             require(
@@ -215,11 +210,7 @@ class EscrowRelease(Operation, frozen=True):
         require_covered(self.sbd_amount, Asset(escrow.sbd_balance, SBD), "sbd")
         require_parties(escrow, self.to, self.agent, "e")
         # The reference checks again here that the receiver is one of the parties, which follows from the static checks.
-        require(
-            escrow.is_approved,
-            "Funds cannot be released prior to escrow approval.",
-            condition="e.to_approved && e.agent_approved",
-        )
+        require(escrow.is_approved, "Funds cannot be released prior to escrow approval.", condition="e.to_approved && e.agent_approved")
         self._require_right(escrow, state.head_time)
 
         receiver = state.account(self.receiver)
@@ -274,13 +265,7 @@ class EscrowRelease(Operation, frozen=True):
 
 def require_parties(escrow: Escrow, to: str, agent: str, name: str) -> None:
     """Refuse unless an operation has the parties of its escrow. `name` is the escrow in the reference's condition."""
-    require(
-        escrow.to == to,
-        "Operation 'to' (${o}) does not match escrow 'to' (${e}).",
-        condition=f"{name}.to == o.to",
-        o=to,
-        e=escrow.to,
-    )
+    require(escrow.to == to, "Operation 'to' (${o}) does not match escrow 'to' (${e}).", condition=f"{name}.to == o.to", o=to, e=escrow.to)
     # `${a}` stays in the text, as in the reference.
     require(
         escrow.agent == agent,

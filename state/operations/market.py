@@ -148,12 +148,7 @@ def create_order(state: State, operation: LimitOrderCreate | LimitOrderCreate2, 
     adjust_balance(state, state.account(operation.owner), -sold.amount, sold.symbol)
     order = state.limit_orders.insert(
         LimitOrder(
-            created=now,
-            expiration=expiration,
-            seller=operation.owner,
-            orderid=operation.orderid,
-            for_sale=sold.amount,
-            sell_price=price,
+            created=now, expiration=expiration, seller=operation.owner, orderid=operation.orderid, for_sale=sold.amount, sell_price=price
         )
     )
     gone = apply_order(state, order)

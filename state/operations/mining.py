@@ -91,11 +91,7 @@ class Pow(Operation, frozen=True):
         self._require_worker(state)
         require(self.block_id == state.props.head_block_id, "pow not for last block", condition="o.block_id == db.head_block_id()")
         target = TARGET_MAX >> (state.props.num_pow_witnesses // 4 + 4)
-        require(
-            int.from_bytes(self.work.work, "big") < target,
-            "Work lacks sufficient difficulty.",
-            condition="o.work.work < target",
-        )
+        require(int.from_bytes(self.work.work, "big") < target, "Work lacks sufficient difficulty.", condition="o.work.work < target")
 
         count_work(state)
         enter_queue(state, self.worker_account, self.work.worker, self.props, last_work=self.work.work)
@@ -117,16 +113,9 @@ class Pow(Operation, frozen=True):
         """Refuse unless the account's active authority is only the key that has done the work."""
         active = state.authority(self.worker_account).active
         require(
-            active.members == 1,
-            "Miners can only have one key authority. ${a}",
-            condition="worker_auth.active.num_auths() == 1",
-            a=active,
+            active.members == 1, "Miners can only have one key authority. ${a}", condition="worker_auth.active.num_auths() == 1", a=active
         )
-        require(
-            len(active.key_auths) == 1,
-            "Miners may only have one key authority.",
-            condition="worker_auth.active.key_auths.size() == 1",
-        )
+        require(len(active.key_auths) == 1, "Miners may only have one key authority.", condition="worker_auth.active.key_auths.size() == 1")
         require(
             active.key_auths[0][0] == self.work.worker,
             "Work must be performed by key that signed the work.",
@@ -183,10 +172,7 @@ class EquihashPow(Struct, frozen=True):
         work.require_equihash(codecs.pack(self.input), proof.n, proof.k, proof.seed, proof.inputs, self.pow_summary)
 
 
-Pow2Variant = Annotated[
-    Pow2Work | EquihashPow,
-    Variant(("pow2", Pow2Work), ("equihash_pow", EquihashPow), legacy_pairs=True),
-]
+Pow2Variant = Annotated[Pow2Work | EquihashPow, Variant(("pow2", Pow2Work), ("equihash_pow", EquihashPow), legacy_pairs=True)]
 
 
 @operation(30)
@@ -226,11 +212,7 @@ class Pow2(Operation, frozen=True):
             assert key is not None, "it has just been asked for"
             create_miner(state, name, key)
         else:
-            require(
-                key is None,
-                "Cannot specify an owner key unless creating account.",
-                condition="!o.new_owner_key.valid()",
-            )
+            require(key is None, "Cannot specify an owner key unless creating account.", condition="!o.new_owner_key.valid()")
             require(
                 state.witnesses.by_name.get(name) is not None,
                 "Witness must be created for existing account before mining.",
@@ -327,11 +309,7 @@ class ReportOverProduction(Operation, frozen=True):
 
     def apply(self, state: State) -> None:
         # Before hardfork 4 reports were accepted, without effect.
-        require(
-            state.hardfork < 4,
-            "report_over_production_operation is disabled.",
-            condition="!_db.has_hardfork( COIN_HARDFORK_0_4 )",
-        )
+        require(state.hardfork < 4, "report_over_production_operation is disabled.", condition="!_db.has_hardfork( COIN_HARDFORK_0_4 )")
 
 
 # ------------------------------------------------------------------ effects
@@ -383,9 +361,7 @@ def enter_queue(
         )
         return
     require(
-        witness.pow_worker == 0,
-        "This account is already scheduled for pow block production.",
-        condition="cur_witness->pow_worker == 0",
+        witness.pow_worker == 0, "This account is already scheduled for pow block production.", condition="cur_witness->pow_worker == 0"
     )
     state.witnesses.modify(witness, props=proposed(witness.props, given), **changes)
 

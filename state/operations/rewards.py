@@ -120,9 +120,7 @@ class ClaimRewardBalance2(Operation, frozen=True):
 def require_order(left: int, right: int, symbol: int) -> None:
     """Refuse unless the left NAI is smaller than the right one. `symbol` is the right one's, for the text of equal NAIs."""
     require(
-        left <= right,
-        "Reward tokens have not been inserted in ascending order.",
-        condition="itl->symbol.to_nai() <= itr->symbol.to_nai()",
+        left <= right, "Reward tokens have not been inserted in ascending order.", condition="itl->symbol.to_nai() <= itr->symbol.to_nai()"
     )
     require(
         left != right,

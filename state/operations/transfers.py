@@ -26,11 +26,7 @@ class Transfer(Operation, frozen=True):
     def validate(self, codecs: Codecs) -> None:
         require_account_name(self.from_)
         require_account_name(self.to)
-        require(
-            not is_vesting(self.amount.symbol),
-            "Transfer of vesting is not allowed.",
-            condition="amount.symbol.is_vesting() == false",
-        )
+        require(not is_vesting(self.amount.symbol), "Transfer of vesting is not allowed.", condition="amount.symbol.is_vesting() == false")
         require(self.amount.amount > 0, "Cannot transfer a negative amount (aka: stealing)", condition="amount.amount > 0")
         require_memo(self.memo)
 
@@ -56,10 +52,7 @@ class TransferToSavings(Operation, frozen=True):
     def apply(self, state: State) -> None:
         source, target = state.account(self.from_), state.account(self.to)
         require(
-            not is_closed_treasury(state, self.to),
-            "Cannot transfer savings to ${s}",
-            condition="op.to != COIN_TREASURY_ACCOUNT",
-            s=self.to,
+            not is_closed_treasury(state, self.to), "Cannot transfer savings to ${s}", condition="op.to != COIN_TREASURY_ACCOUNT", s=self.to
         )
 
         amount, symbol = self.amount.amount, self.amount.symbol
@@ -90,10 +83,7 @@ class TransferFromSavings(Operation, frozen=True):
         )
         require_sbd_for_treasury(state, self.to, self.amount)
         amount, symbol = self.amount.amount, self.amount.symbol
-        require(
-            savings_of(source, symbol) >= amount,
-            condition="_db.get_savings_balance( from, op.amount.symbol ) >= op.amount",
-        )
+        require(savings_of(source, symbol) >= amount, condition="_db.get_savings_balance( from, op.amount.symbol ) >= op.amount")
 
         adjust_savings_balance(state, source, -amount, symbol)
         state.savings_withdraws.insert(

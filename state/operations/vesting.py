@@ -133,9 +133,7 @@ class SetWithdrawVestingRoute(Operation, frozen=True):
         require_account_name(self.from_account)
         require_account_name(self.to_account)
         require(
-            self.percent <= COIN_100_PERCENT,
-            "Percent must be valid coin percent",
-            condition="0 <= percent && percent <= COIN_100_PERCENT",
+            self.percent <= COIN_100_PERCENT, "Percent must be valid coin percent", condition="0 <= percent && percent <= COIN_100_PERCENT"
         )
 
     def apply(self, state: State) -> None:

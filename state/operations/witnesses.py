@@ -15,17 +15,7 @@ from state.operations.chain_properties import LegacyChainProperties, require_cha
 from state.operations.checks import require_account_name, require_optional_account_name, require_url
 from state.operations.witness_properties import KEY, WitnessProperties, check_properties, read_properties, signing_key
 from state.protocol.authority import Authority, key_authority
-from state.protocol.codec.kinds import (
-    AccountName,
-    Blob,
-    Bool,
-    Codecs,
-    Extensions,
-    Pairs,
-    PublicKey,
-    String,
-    Text,
-)
+from state.protocol.codec.kinds import AccountName, Blob, Bool, Codecs, Extensions, Pairs, PublicKey, String, Text
 from state.protocol.constants import (
     COIN_MAX_ACCOUNT_CREATION_FEE,
     COIN_MAX_ACCOUNT_WITNESS_VOTES,

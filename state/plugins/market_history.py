@@ -127,10 +127,7 @@ class MarketHistory:
         is_high = others.high * coin < amount * coins.high
         is_low = others.low * coin > amount * coins.low
         self.buckets.modify(
-            bucket,
-            symbol=other.symbol,
-            coin=with_trade(coins, coin, is_high, is_low),
-            non_coin=with_trade(others, amount, is_high, is_low),
+            bucket, symbol=other.symbol, coin=with_trade(coins, coin, is_high, is_low), non_coin=with_trade(others, amount, is_high, is_low)
         )
         self._keep(bucket.seconds, coin, amount)
 
@@ -248,11 +245,5 @@ def restored(kept: MarketHistory) -> None:
 
 
 MARKET_HISTORY = Plugin(
-    "market_history",
-    MarketHistory,
-    install,
-    serves=("market_history_api",),
-    parts=parts,
-    unsaved=("kept",),
-    on_restored=restored,
+    "market_history", MarketHistory, install, serves=("market_history_api",), parts=parts, unsaved=("kept",), on_restored=restored
 )

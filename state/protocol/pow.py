@@ -33,9 +33,7 @@ _EQUIHASH_MASK = int.from_bytes(EQUIHASH_WORD_MASK.to_bytes(4, "little") * EQUIH
 def require_pow_input(block_id: bytes, nonce: int, recorded: bytes) -> None:
     """Refuse a `pow` whose recorded input doesn't follow from its block and nonce."""
     require(
-        pow_input(block_id, nonce) == recorded,
-        "Determninistic input does not match recorded input",
-        condition="work_input() == work.input",
+        pow_input(block_id, nonce) == recorded, "Determninistic input does not match recorded input", condition="work_input() == work.input"
     )
 
 
@@ -89,10 +87,7 @@ def require_equihash(packed_input: bytes, n: int, k: int, seed: bytes, inputs: S
     require(k == EQUIHASH_K, "proof of work 'k' value is incorrect", condition="proof.k == COIN_EQUIHASH_K")
     require(seed == sha256(packed_input).digest(), "proof of work seed does not match expected seed", condition="proof.seed == seed")
     require(is_equihash_solution(seed, inputs), "proof of work is not a solution", condition="proof.is_valid()")
-    require(
-        pow_summary == equihash_summary(inputs),
-        condition="pow_summary == fc::sha256::hash( proof.inputs ).approx_log_32()",
-    )
+    require(pow_summary == equihash_summary(inputs), condition="pow_summary == fc::sha256::hash( proof.inputs ).approx_log_32()")
 
 
 def is_equihash_solution(seed: bytes, inputs: Sequence[int]) -> bool:

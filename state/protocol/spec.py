@@ -68,8 +68,7 @@ class BuildConstants(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         Natural, Meta(description="Head block number from which former owner authorities are kept.")
     ]
     COIN_PROTECTION_HARDFORK_TIME: Annotated[
-        Natural,
-        Meta(description="Time from which the eight listed accounts are locked. `community321` is locked later."),
+        Natural, Meta(description="Time from which the eight listed accounts are locked. `community321` is locked later.")
     ]
     REVERSE_AUCTION_START_TIME: Annotated[
         Natural, Meta(description="Comments created earlier weigh votes differently. Later votes are discounted by time.")

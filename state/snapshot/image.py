@@ -25,10 +25,7 @@ RULES = 3
 CONSENSUS = "state"
 # The types of fields declared as Any, because tables can't import operations.
 SPECIAL: dict[str, Special] = {
-    "comments": {
-        "beneficiaries": tuple[Beneficiary, ...],
-        "allowed_vote_assets": tuple[tuple[int, VotableAssetInfo], ...],
-    },
+    "comments": {"beneficiaries": tuple[Beneficiary, ...], "allowed_vote_assets": tuple[tuple[int, VotableAssetInfo], ...]},
     "smt_icos": {"capped_generation_policy": SmtCappedGenerationPolicy | None},
     "required_actions": {"action": ExampleRequiredAction | None},
     "optional_actions": {"action": ExampleOptionalAction | None},

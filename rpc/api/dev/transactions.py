@@ -30,11 +30,7 @@ def impersonated_of(chain: Chain) -> Impersonated:
 
 @method("dev_api.impersonate", loopback_only=True)
 async def impersonate(
-    chain: Chain,
-    processor: Processor,
-    /,
-    accounts: list[AccountName] | None = None,
-    everyone: Bool = False,
+    chain: Chain, processor: Processor, /, accounts: list[AccountName] | None = None, everyone: Bool = False
 ) -> Impersonated:
     """Accept unsigned transactions of `accounts`, or of every account. This replaces the previous set; an empty set ends impersonation.
 

@@ -63,11 +63,7 @@ def get_changes(chain: Chain, /, block_num: UInt32) -> Changes:
     returned. Data of plugins outside of tables, for example account histories, is not included.
     """
     changes, left_out = changes_of(chain, block_num, ROWS_MAX)
-    return {
-        "block_num": block_num,
-        "rows": [shown_row(chain.state, change) for change in changes],
-        "rows_left_out": left_out,
-    }
+    return {"block_num": block_num, "rows": [shown_row(chain.state, change) for change in changes], "rows_left_out": left_out}
 
 
 def shown_row(state: State, change: RowChange) -> ChangedRow:

@@ -52,12 +52,7 @@ def list_posts(
     require(order in ORDERS, "There is no order ${o}", condition="order", o=order)
     start = start_post(state, start_author, start_permlink)
     entries = discussions(
-        state,
-        order,
-        as_tag(tag),
-        limit + 2,
-        start=None if start is None else start.id,
-        since=max(0, state.head_time - OVERDUE_SECONDS),
+        state, order, as_tag(tag), limit + 2, start=None if start is None else start.id, since=max(0, state.head_time - OVERDUE_SECONDS)
     )
     found = [entry.comment for entry in entries]
     # The list starts with the start post, unless that has left the list since.

@@ -13,13 +13,7 @@ from rpc.explain.case import Explanation, RefusalCase
 from state.chain.transactions import authority_lookups, canonical_rule
 from state.protocol.authorization.fewest_keys import suffice
 from state.protocol.authorization.signatures_check import LIMITS
-from state.protocol.errors import (
-    ChainError,
-    DuplicateSignature,
-    MissingActiveAuthority,
-    MissingOtherAuthority,
-    MissingOwnerAuthority,
-)
+from state.protocol.errors import ChainError, DuplicateSignature, MissingActiveAuthority, MissingOtherAuthority, MissingOwnerAuthority
 from state.protocol.keys.signatures import Canonical, recover
 from state.protocol.operation import Needed
 from state.protocol.transaction import SignedTransaction

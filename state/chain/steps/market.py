@@ -36,10 +36,7 @@ def process_conversions(state: State, block: SignedBlock) -> None:
         amount_out = convert(amount_in, price)
         adjust_balance(state, state.account(request.owner), amount_out.amount, COIN)
         total_in, total_out = share(total_in + amount_in.amount), share(total_out + amount_out.amount)
-        emit(
-            state,
-            FillConvertRequest(owner=request.owner, requestid=request.requestid, amount_in=amount_in, amount_out=amount_out),
-        )
+        emit(state, FillConvertRequest(owner=request.owner, requestid=request.requestid, amount_in=amount_in, amount_out=amount_out))
         requests.remove(request)
     if total_in == 0:
         return

@@ -125,10 +125,7 @@ def reset_virtual_schedule(state: State) -> None:
     state.witness_schedules.modify(state.schedule, current_virtual_time=0)
     for witness in list(state.witnesses):
         state.witnesses.modify(
-            witness,
-            virtual_position=0,
-            virtual_last_update=0,
-            virtual_scheduled_time=time_for(LAP_LENGTH, witness.votes),
+            witness, virtual_position=0, virtual_last_update=0, virtual_scheduled_time=time_for(LAP_LENGTH, witness.votes)
         )
 
 

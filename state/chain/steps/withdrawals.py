@@ -108,8 +108,7 @@ def leave_fund(state: State, coin: int, vests: int) -> None:
     """Remove converted VESTS and their COIN from the vesting fund."""
     props = state.props
     state.set_props(
-        total_vesting_fund_coin=share(props.total_vesting_fund_coin - coin),
-        total_vesting_shares=share(props.total_vesting_shares - vests),
+        total_vesting_fund_coin=share(props.total_vesting_fund_coin - coin), total_vesting_shares=share(props.total_vesting_shares - vests)
     )
 
 
@@ -124,11 +123,7 @@ def process_savings_withdraws(state: State, block: SignedBlock) -> None:
         emit(
             state,
             FillTransferFromSavings(
-                from_=withdrawal.from_,
-                to=withdrawal.to,
-                amount=withdrawal.amount,
-                request_id=withdrawal.request_id,
-                memo=withdrawal.memo,
+                from_=withdrawal.from_, to=withdrawal.to, amount=withdrawal.amount, request_id=withdrawal.request_id, memo=withdrawal.memo
             ),
         )
         withdrawals.remove(withdrawal)

@@ -12,12 +12,7 @@ from state.effects.tokens import last_emission, nai_number, symbol_text, token_w
 from state.operations import checks
 from state.operations.smt.types import GenerationPolicy, SmtCappedGenerationPolicy, require_liquid_symbol
 from state.protocol.codec.kinds import AccountName, Codecs, Extensions, Int64, Share, Symbol, Time, UInt32
-from state.protocol.constants import (
-    COIN_MAX_SHARE_SUPPLY,
-    COIN_NULL_ACCOUNT,
-    SMT_MIN_HARD_CAP_COIN_UNITS,
-    SMT_MIN_SOFT_CAP_COIN_UNITS,
-)
+from state.protocol.constants import COIN_MAX_SHARE_SUPPLY, COIN_NULL_ACCOUNT, SMT_MIN_HARD_CAP_COIN_UNITS, SMT_MIN_SOFT_CAP_COIN_UNITS
 from state.protocol.errors import require
 from state.protocol.operation import Operation, operation
 from state.protocol.values.asset import COIN, NULL_PRICE, SBD, Asset, decimals
@@ -101,12 +96,7 @@ class SmtCreate(Operation, frozen=True):
 
     def _require_free(self, state: State, token: SmtToken | None) -> None:
         """Refuse a NAI of an existing token, or one that isn't in the pool."""
-        require(
-            token is None,
-            "SMT ${nai} has already been created.",
-            condition="token_ptr == nullptr",
-            nai=nai_number(self.symbol),
-        )
+        require(token is None, "SMT ${nai} has already been created.", condition="token_ptr == nullptr", nai=nai_number(self.symbol))
         require(
             is_in_pool(state, self.symbol),
             "Cannot create an SMT that didn't come from the NAI pool.",
@@ -308,10 +298,7 @@ class SmtContribute(Operation, frozen=True):
         )
         ico = state.smt_icos.by_symbol.get(self.symbol)
         require(
-            ico is not None,
-            "Unable to find ICO data for symbol: ${sym}",
-            condition="token_ico != nullptr",
-            sym=symbol_text(self.symbol),
+            ico is not None, "Unable to find ICO data for symbol: ${sym}", condition="token_ico != nullptr", sym=symbol_text(self.symbol)
         )
         assert ico is not None, "it has just been asked for"
         return ico

@@ -226,10 +226,7 @@ class SmtParamAllowDownvotes(Struct, frozen=True):
 SetupParameter = SmtParamAllowVoting
 RuntimeParameter = SmtParamWindowsV1 | SmtParamVoteRegenerationPeriodSecondsV1 | SmtParamRewardsV1 | SmtParamAllowDownvotes
 
-SetupParameters = Annotated[
-    tuple[SetupParameter, ...],
-    Many(Variant(("smt_param_allow_voting", SmtParamAllowVoting)), ascending=True),
-]
+SetupParameters = Annotated[tuple[SetupParameter, ...], Many(Variant(("smt_param_allow_voting", SmtParamAllowVoting)), ascending=True)]
 RuntimeParameters = Annotated[
     tuple[RuntimeParameter, ...],
     Many(

@@ -6,12 +6,7 @@ Sizes and times are part of the rules, and `rc_api` returns them under these nam
 from collections.abc import Callable
 from typing import Any
 
-from state.operations.accounts import (
-    AccountCreate,
-    AccountCreateWithDelegation,
-    ClaimAccount,
-    CreateClaimedAccount,
-)
+from state.operations.accounts import AccountCreate, AccountCreateWithDelegation, ClaimAccount, CreateClaimedAccount
 from state.operations.authorities import DeclineVotingRights, RequestAccountRecovery
 from state.operations.content import Comment, CommentOptions, CommentPayoutBeneficiaries, Vote
 from state.operations.custom import CustomBinary, CustomJson

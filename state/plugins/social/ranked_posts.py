@@ -364,16 +364,10 @@ COMMUNITY_ORDERS = {
         PostSort("hot", lambda p, scope: p.hot if _is_visible_root(p) else None),
         PostSort("created", lambda p, scope: p.created if _is_visible_root(p) else None),
         PostSort(
-            "promoted",
-            lambda p, scope: p.promoted if p.is_unpaid and p.promoted > 0 and _is_visible_root(p) else None,
-            only_unpaid=True,
+            "promoted", lambda p, scope: p.promoted if p.is_unpaid and p.promoted > 0 and _is_visible_root(p) else None, only_unpaid=True
         ),
         PostSort(
-            "payout",
-            lambda p, scope: p.earning if p.is_unpaid and not p.is_muted else None,
-            only_unpaid=True,
-            in_payouts=True,
-            by_due=True,
+            "payout", lambda p, scope: p.earning if p.is_unpaid and not p.is_muted else None, only_unpaid=True, in_payouts=True, by_due=True
         ),
         PostSort("muted", lambda p, scope: p.earning if p.is_unpaid and p.is_muted else None, only_unpaid=True, in_payouts=True),
     )

@@ -198,11 +198,4 @@ class TagView:
         if stats is None:
             stats = self._stats.insert(TagStats(tag=tag))
         votes, posts, replies, whole = added(row.beyond, self._live.get(tag, NOTHING))
-        self._stats.modify(
-            stats,
-            total_payout=row.total_payout,
-            net_votes=votes,
-            top_posts=posts,
-            comments=replies,
-            total_trending=whole,
-        )
+        self._stats.modify(stats, total_payout=row.total_payout, net_votes=votes, top_posts=posts, comments=replies, total_trending=whole)

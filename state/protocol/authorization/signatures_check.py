@@ -52,12 +52,7 @@ class SignState:
     """State of a walk through authorities: the signing keys, those that were used, and the accounts approved so far."""
 
     def __init__(
-        self,
-        keys: Iterable[bytes],
-        nested: Lookup,
-        limits: Limits = LIMITS,
-        available: Iterable[bytes] = (),
-        spend: Spend = spend_nothing,
+        self, keys: Iterable[bytes], nested: Lookup, limits: Limits = LIMITS, available: Iterable[bytes] = (), spend: Spend = spend_nothing
     ) -> None:
         self.used = dict.fromkeys(keys, False)
         self.available = frozenset(available)

@@ -118,11 +118,7 @@ def symbol_from_digits(digits: int, precision: int) -> int:
         name = ("SBD", "COIN", "VESTS")[digits - 1]
         require(decimals(symbol) == precision, condition=f"decimal_places == COIN_PRECISION_{name}")
         return symbol
-    require(
-        precision <= DECIMALS_MAX,
-        "Invalid decimal_places",
-        condition="decimal_places <= COIN_ASSET_MAX_DECIMALS",
-    )
+    require(precision <= DECIMALS_MAX, "Invalid decimal_places", condition="decimal_places <= COIN_ASSET_MAX_DECIMALS")
     return digits << NAI_SHIFT | CONTROL_BIT | precision
 
 

@@ -278,8 +278,7 @@ def version_from_text(text: str) -> int:
     parts = [_version_part(match[i]) for i in (1, 3, 4)] if match else []
     if match is None or VERSION_PART_TOO_LARGE in parts[:2]:
         raise Refused(
-            "Variant does not contain proper dotted decimal format",
-            condition="( dot_a == '.' || dot_a == '_' ) && dot_a == dot_b",
+            "Variant does not contain proper dotted decimal format", condition="( dot_a == '.' || dot_a == '_' ) && dot_a == dot_b"
         )
     major, hardfork, release = parts
     require(major <= 0xFF, "Major version is out of range", condition="major <= 0xFF")

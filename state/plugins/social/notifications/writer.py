@@ -48,9 +48,7 @@ MENTIONS_MAX = ((30, 5), (60, 10))
 MENTIONS_MOST = 25
 
 # The first group is a name of 3 to 16 characters that is not inside a word, an address or a path.
-MENTION = re.compile(
-    r"(?:^|[^a-zA-Z0-9_!#$%&*@/])@([a-zA-Z0-9][a-zA-Z0-9.-]{1,14}[a-zA-Z0-9])(?![a-z])",
-)
+MENTION = re.compile(r"(?:^|[^a-zA-Z0-9_!#$%&*@/])@([a-zA-Z0-9][a-zA-Z0-9.-]{1,14}[a-zA-Z0-9])(?![a-z])")
 
 
 def notify(state: State, kept: Social, kind: Type, score: int = COMMUNITY_SCORE, **fields: object) -> None:

@@ -2,18 +2,7 @@
 
 from typing import Annotated
 
-from state.protocol.codec.kinds.base import (
-    Codecs,
-    Dump,
-    Kind,
-    Pack,
-    Parse,
-    Unpack,
-    as_it_is,
-    pack_length,
-    unpack_count,
-    unpack_length,
-)
+from state.protocol.codec.kinds.base import Codecs, Dump, Kind, Pack, Parse, Unpack, as_it_is, pack_length, unpack_count, unpack_length
 from state.protocol.codec.kinds.containers import Many, Maybe, Pairs
 from state.protocol.codec.kinds.money import AssetKind, CoinFee, CoinFeeKind, PriceKind, SymbolKind, asset_from_nai
 from state.protocol.codec.kinds.scalars import Choice, Fixed, Flag, Hash, Int, Key, Release, Seconds, ShareAmount, Wide

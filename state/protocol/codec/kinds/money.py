@@ -80,9 +80,7 @@ def symbol_from_nai(nai: str, precision: int) -> int:
         condition="(nai_data_digits >= SMT_MIN_NAI) & (nai_data_digits <= SMT_MAX_NAI)",
     )
     require(
-        assets.check_digit(digits) == check,
-        "Invalid check digit",
-        condition="nai_check_digit == damm_checksum_8digit(nai_data_digits)",
+        assets.check_digit(digits) == check, "Invalid check digit", condition="nai_check_digit == damm_checksum_8digit(nai_data_digits)"
     )
     return assets.symbol_from_digits(digits, precision)
 
