@@ -1,4 +1,4 @@
-"""Values as columns of bytes: exactly the same ones come back, whatever they are; and types that can read each other."""
+"""Values as columns of bytes: round trips of any values, and compatible types."""
 
 from typing import Any, NamedTuple
 
@@ -44,7 +44,7 @@ OUTERS = st.builds(
 
 
 @given(st.lists(OUTERS, max_size=8), st.integers(0, 3))
-def test_structs_come_back(values: list[Outer], times: int) -> None:
+def test_structs_round_trip(values: list[Outer], times: int) -> None:
     values = values * times
     structs = Structs(Outer)
     back = structs.unpack(structs.pack(values), len(values))
@@ -60,7 +60,7 @@ def test_a_column_of_few_values_is_short(kind: Any) -> None:
 
 
 @given(st.lists(st.sampled_from(["a", "\udc80", "c"]), max_size=200))
-def test_chosen_values_come_back(values: list[str]) -> None:
+def test_chosen_values_round_trip(values: list[str]) -> None:
     column = Column(str)
     assert column.unpack(column.pack(values), len(values)) == values
 
@@ -79,13 +79,13 @@ def test_chosen_values_come_back(values: list[str]) -> None:
         msgpack.encode({}),
     ],
 )
-def test_what_is_no_column_is_refused(data: bytes) -> None:
+def test_damaged_columns_are_refused(data: bytes) -> None:
     with pytest.raises((CorruptData, MsgspecError, ValueError)):
         Column(int).unpack(data, 1)
 
 
 @pytest.mark.parametrize("count", [-1, COUNT_MAX + 1, 10**12])
-def test_a_column_holds_no_more_than_memory_does(count: int) -> None:
+def test_a_column_with_too_many_values_is_refused(count: int) -> None:
     with fails(CorruptData):
         Column(int).unpack(msgpack.encode([0, [1, [7]]]), count)
 

@@ -1,4 +1,4 @@
-"""The sorted entries of an index against a plain list: short cuts at both ends, lists that split and join, the positions' index."""
+"""The sorted entries of an index against a plain list: fast paths at both ends, splits and joins, and the index of positions."""
 
 from bisect import insort
 
@@ -27,7 +27,7 @@ def test_like_a_sorted_list(steps: list[Step]) -> None:
             entry = plain.pop(0 if step == "front" else number % len(plain))
             entries.remove(entry)
         elif step == "place":
-            # The first question for a place makes an index of positions, which is kept up to date from then on.
+            # The first read by position builds an index of positions, which later changes update.
             assert entries.bisect_left((number,)) == sum(entry < (number,) for entry in plain)
             if plain:
                 assert entries[number % len(plain)] == plain[number % len(plain)]
@@ -36,7 +36,7 @@ def test_like_a_sorted_list(steps: list[Step]) -> None:
 
 
 @pytest.mark.parametrize("there", [[], [1], [1, 2, 3]])
-def test_what_is_refused_changes_nothing(there: list[int]) -> None:
+def test_a_refused_change_has_no_effect(there: list[int]) -> None:
     entries = Entries([(number,) for number in there])
     with pytest.raises(ValueError, match="not in list"):
         entries.remove((9,))

@@ -1,4 +1,4 @@
-"""Lazy indices that nobody reads."""
+"""Lazy indices that aren't read."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from tests.helpers.golden import fails
 from tests.state.store.test_store import Order, filled, ids
 
 
-def test_a_lazy_index_that_nobody_reads_gives_its_memory_back() -> None:
+def test_an_unread_lazy_index_is_released() -> None:
     journal = Journal()
     orders = filled(journal)
     index = orders.by_amount_lazily
@@ -43,7 +43,7 @@ def test_a_lazy_index_that_nobody_reads_gives_its_memory_back() -> None:
     assert ids(index) == [1, 0, 2, 4, 3]
 
 
-def test_rows_that_nobody_has_read_are_noted_as_one() -> None:
+def test_unread_rows_are_one_dirty_mark() -> None:
     journal = Journal()
     orders = filled(journal)
     index = orders.by_amount_lazily
@@ -62,7 +62,7 @@ def test_rows_that_nobody_has_read_are_noted_as_one() -> None:
     assert ids(index) == [other.id, 2, 1, 4, 0, 3]
 
 
-def test_rows_are_found_among_many_ids_that_are_gone() -> None:
+def test_rows_are_found_among_many_removed_ids() -> None:
     orders = filled(Journal())
     index = orders.by_amount_lazily
     for n in range(100):
@@ -73,7 +73,7 @@ def test_rows_are_found_among_many_ids_that_are_gone() -> None:
     orders.check()
 
 
-def test_rows_that_come_between_slices_of_a_read_are_in_it() -> None:
+def test_rows_inserted_during_an_incremental_read_are_in_it() -> None:
     read_mode = ReadMode()
     orders = filled(Journal(read_mode))
     count = 3 * CHUNK_ROWS

@@ -1,4 +1,4 @@
-"""Tables, lists and dictionaries as bytes and back: exactly, and nothing that isn't one."""
+"""Serializers of tables, lists and dictionaries: round trips, and damaged bytes."""
 
 import tracemalloc
 from typing import Any
@@ -28,7 +28,7 @@ THINGS: st.SearchStrategy[list[dict[str, Any]]] = st.lists(
 
 
 def filled(rows: list[dict[str, Any]], removed: int = 0) -> Things:
-    """A table with rows, the first of which are removed again."""
+    """A table with rows, without the first ones, which were removed."""
     things = Things(Journal())
     for fields in rows:
         things.insert(Thing(**fields))
@@ -42,7 +42,7 @@ def written(table: Table[Any]) -> list[str]:
 
 
 def moved(source: SnapshotPart, target: SnapshotPart) -> None:
-    """Put what one part holds into another."""
+    """Copy the content of one part into another, through bytes."""
     left = target.read(source.dump())()
     if left is not None:
         left.finish()
@@ -58,7 +58,7 @@ def chunk(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> in
 
 @pytest.mark.parametrize("is_deferred", [False, True])
 @given(rows=THINGS, before=THINGS)
-def test_a_table_comes_back_as_it_was(is_deferred: bool, rows: list[dict[str, Any]], before: list[dict[str, Any]]) -> None:
+def test_a_table_round_trips(is_deferred: bool, rows: list[dict[str, Any]], before: list[dict[str, Any]]) -> None:
     source, target = filled(rows, removed=len(rows) // 3), filled(before)
     moved(TablePart(source), TablePart(target, is_deferred=is_deferred))
     assert written(target) == written(source)
@@ -70,7 +70,7 @@ def test_a_table_comes_back_as_it_was(is_deferred: bool, rows: list[dict[str, An
     target.check()
 
 
-def test_a_deferred_table_is_there_when_somebody_looks(chunk: int) -> None:
+def test_reading_a_loading_table_finishes_it(chunk: int) -> None:
     source = filled([{"name": str(number)} for number in range(10)])
     target = Things(Journal())
     by_name = TablePart(target, is_deferred=True).read(TablePart(source).dump())()
@@ -81,7 +81,7 @@ def test_a_deferred_table_is_there_when_somebody_looks(chunk: int) -> None:
     target.check()
 
 
-def test_a_deferred_table_can_be_filled_in_steps() -> None:
+def test_a_table_can_be_loaded_in_steps() -> None:
     source = filled([{"name": str(number)} for number in range(10)])
     target = Things(Journal())
     left = TablePart(target, is_deferred=True).read(TablePart(source).dump())()
@@ -119,16 +119,16 @@ def test_rows_that_clash_are_refused() -> None:
     ],
 )
 @pytest.mark.parametrize("chunk", [3, 10_000], indirect=True)  # the two rows have to be in one
-def test_what_is_no_table_is_unreadable(spoil: Any, chunk: int) -> None:
+def test_damaged_tables_are_refused(spoil: Any, chunk: int) -> None:
     chunks = list(TablePart(filled([{"name": "one"}, {"name": "two"}])).dump())
     with pytest.raises(CorruptData):
         TablePart(Things(Journal())).read(iter(spoil(chunks)))
 
 
 @given(st.dictionaries(TEXTS, st.lists(INTEGERS, min_size=1, max_size=5), max_size=6))
-def test_lists_come_back_as_they_were(kept: dict[str, list[int]]) -> None:
+def test_lists_round_trip(values_of: dict[str, list[int]]) -> None:
     source: AppendLists[str, int] = AppendLists(Journal())
-    for key, values in kept.items():
+    for key, values in values_of.items():
         for value in values:
             source.append(key, value)
         source.drop_front(key, len(values) // 2)
@@ -142,10 +142,10 @@ def test_lists_come_back_as_they_were(kept: dict[str, list[int]]) -> None:
 
 
 @given(st.dictionaries(st.binary(max_size=4), INTEGERS, max_size=6))
-def test_a_dictionary_comes_back_in_its_order(kept: dict[bytes, int]) -> None:
+def test_a_dictionary_round_trips_in_order(values: dict[bytes, int]) -> None:
     target: dict[bytes, int] = {b"old": 1}
-    moved(DictPart(kept, bytes, int), DictPart(target, bytes, int))
-    assert list(target.items()) == list(kept.items())
+    moved(DictPart(values, bytes, int), DictPart(target, bytes, int))
+    assert list(target.items()) == list(values.items())
 
 
 def equal(values: bytes) -> bytes:
@@ -177,7 +177,7 @@ def test_a_few_bytes_do_not_take_much_memory(part: SnapshotPart, chunks: list[An
         tracemalloc.stop()
 
 
-def test_equal_values_of_many_histories_come_back() -> None:
+def test_equal_values_of_many_histories_round_trip() -> None:
     lists: AppendLists[int, int] = AppendLists(Journal())
     for _ in range(3 * VALUES_FREE):
         lists.append(7, 1)
@@ -186,7 +186,7 @@ def test_equal_values_of_many_histories_come_back() -> None:
     assert list(target.get(7)) == [1] * 3 * VALUES_FREE
 
 
-def test_entries_show_what_a_part_holds() -> None:
+def test_entries_show_the_content_of_a_part() -> None:
     table, lists = filled([{"name": "one", "weight": 2}]), AppendLists[str, int](Journal())
     lists.append("key", 5)
     assert dict(TablePart(table).entries())[0]["weight"] == "2"

@@ -1,10 +1,10 @@
-"""Reading back what was written to one table since a mark of the journal."""
+"""Reading the writes to one table since a position of the journal."""
 
 from state.store import Journal
 from tests.state.store.test_store import Order, filled
 
 
-def test_writes_can_be_read_back_with_what_they_replaced() -> None:
+def test_writes_are_read_with_the_replaced_values() -> None:
     journal = Journal()
     orders, others = filled(journal), filled(journal)
     start = journal.position()

@@ -1,4 +1,4 @@
-"""Objects whose attributes are taken away until they are needed."""
+"""Objects that load in the background."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from state.store.lazy.background_load import BackgroundLoad, BackgroundLoadable
 
 
 def parked_lists() -> tuple[AppendLists[str, int], BackgroundLoad]:
-    """Lists that get a value in the second of two steps."""
+    """Lists that receive a value in the second of two steps."""
     lists: AppendLists[str, int] = AppendLists(Journal())
     made = AppendLists[str, int](Journal())
     made.append("a", 7)
@@ -22,7 +22,7 @@ def parked_lists() -> tuple[AppendLists[str, int], BackgroundLoad]:
     return lists, BackgroundLoad((lists,), steps())
 
 
-def test_only_what_waits_has_a_slow_way_to_attributes() -> None:
+def test_only_loading_objects_have_slow_attribute_access() -> None:
     # Python has a slower access to each attribute of a class that has this method.
     assert not hasattr(AppendLists, "__getattr__")
     lists, deferred = parked_lists()
@@ -31,13 +31,13 @@ def test_only_what_waits_has_a_slow_way_to_attributes() -> None:
     assert (lists.is_loading, type(lists)) == (False, AppendLists)
 
 
-def test_whoever_looks_finishes_it() -> None:
+def test_reading_an_attribute_finishes_the_load() -> None:
     lists, deferred = parked_lists()
     assert list(lists.get("a")) == [7]
     assert deferred.is_done
 
 
-def test_an_attribute_that_nobody_has() -> None:
+def test_an_unknown_attribute() -> None:
     lists, deferred = parked_lists()
     with pytest.raises(AttributeError, match="nothing"):
         _ = lists.nothing  # type: ignore[attr-defined]

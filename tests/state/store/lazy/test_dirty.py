@@ -1,4 +1,4 @@
-"""Rows that are noted until they are read."""
+"""Ids of changed rows since the last read."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from state.store import DirtyRows, Journal
 
 
 class Reader:
-    """Rows of which a table has given out so many ids, and what was read of them."""
+    """Model of a table's rows by id, and of the last read."""
 
     def __init__(self, count: int) -> None:
         self.next_id, self.journal, self.read = count, Journal(), list[int]()
@@ -18,7 +18,7 @@ class Reader:
         return sorted(self.read)
 
 
-def test_unread_rows_are_noted_without_their_ids() -> None:
+def test_unread_rows_are_dirty_without_their_ids() -> None:
     reader = Reader(5)
     reader.noted.add(3)
     assert len(reader.noted) == 5
@@ -33,7 +33,7 @@ def test_unread_rows_are_noted_without_their_ids() -> None:
     assert not reader.noted
 
 
-def test_undoing_notes_a_row_that_was_read_meanwhile() -> None:
+def test_undoing_makes_a_row_dirty_that_was_read_since() -> None:
     reader = Reader(2)
     mark = reader.journal.position()
     reader.noted.add(1)
@@ -47,7 +47,7 @@ def test_undoing_notes_a_row_that_was_read_meanwhile() -> None:
     assert reader.take(9) == [1]
 
 
-def test_undoing_notes_no_row_that_is_unread() -> None:
+def test_undoing_leaves_unread_rows_as_they_are() -> None:
     reader = Reader(2)
     mark = reader.journal.position()
     reader.noted.add(1)
@@ -55,7 +55,7 @@ def test_undoing_notes_no_row_that_is_unread() -> None:
     assert not reader.noted.ids
 
 
-def test_all_are_noted_and_those_that_are_known_still() -> None:
+def test_adding_all_keeps_known_dirty_rows() -> None:
     reader = Reader(3)
     reader.take(9)
     reader.next_id = 1
@@ -65,7 +65,7 @@ def test_all_are_noted_and_those_that_are_known_still() -> None:
     assert not reader.noted
 
 
-def test_a_row_whose_work_raises_holds_up_no_other() -> None:
+def test_a_row_that_raises_does_not_stop_others() -> None:
     reader = Reader(3)
     with pytest.raises(ZeroDivisionError):
         reader.noted.process(3, lambda row: reader.read.append(1 // row))

@@ -1,4 +1,4 @@
-"""Reads in slices: what is read in the end is what would have been read at once, whatever changes between the slices."""
+"""Incremental reads: the result equals that of a whole read, whatever changes between the slices."""
 
 from collections.abc import Callable
 from random import Random
@@ -46,7 +46,7 @@ def scores(things: Things) -> list[tuple[int, int]]:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_an_order_in_slices_is_that_of_the_moment_of_its_read(seed: int) -> None:
+def test_an_incremental_read_has_the_order_at_its_end(seed: int) -> None:
     random, journal = Random(seed), Journal()
     things = Things(journal)
     change(random, things, 100)
@@ -74,7 +74,7 @@ def test_an_order_in_slices_is_that_of_the_moment_of_its_read(seed: int) -> None
     assert slices
 
 
-def test_only_reads_in_slices_are_interrupted() -> None:
+def test_only_incremental_reads_are_interrupted() -> None:
     things = Things(Journal())
     change(Random(1), things, 50)
     read_mode = things.journal.read_mode
@@ -85,7 +85,7 @@ def test_only_reads_in_slices_are_interrupted() -> None:
     assert read_mode.try_read(scores, things) == scores(things)
 
 
-def test_a_walk_ends_when_its_order_was_settled_in_slices() -> None:
+def test_an_iterator_ends_when_its_order_was_refreshed_incrementally() -> None:
     things = Things(Journal())
     rows = [things.insert(Thing(score=i)) for i in range(20)]
     walk = iter(things.by_score)
@@ -98,7 +98,7 @@ def test_a_walk_ends_when_its_order_was_settled_in_slices() -> None:
         next(walk)
 
 
-def test_what_raises_is_given_up_and_the_others_are_done() -> None:
+def test_failing_work_is_dropped_and_the_rest_is_done() -> None:
     things, done = {1, 2, 3, 4}, set[int]()
 
     def work(thing: int) -> None:
@@ -113,7 +113,7 @@ def test_what_raises_is_given_up_and_the_others_are_done() -> None:
 
 
 @pytest.mark.parametrize("error", [NotReady(bool), KeyboardInterrupt(), TooMuchWork("a call", 1, {})])
-def test_what_is_only_interrupted_stays_to_be_done(error: BaseException) -> None:
+def test_interrupted_work_stays(error: BaseException) -> None:
     things = {1}
 
     def work(thing: int) -> None:
@@ -130,7 +130,7 @@ class Holder(BackgroundLoadable):
 
 
 def filling(holder: Holder, reads: ReadMode) -> Callable[[], list[int]]:
-    """Defer an object, and return the read of what it will hold."""
+    """Defer the load of an object, and return a read of its content."""
 
     def steps() -> object:
         for number in range(4):
@@ -141,7 +141,7 @@ def filling(holder: Holder, reads: ReadMode) -> Callable[[], list[int]]:
     return lambda: holder.values
 
 
-def test_a_read_in_slices_fills_what_is_deferred_step_by_step() -> None:
+def test_an_incremental_read_finishes_a_background_load_in_steps() -> None:
     holder, read_mode = Holder(), ReadMode()
     steps = read_mode.read_incrementally(filling(holder, read_mode))
     assert sum(1 for _ in steps) == 5

@@ -1,4 +1,4 @@
-"""LazyOrder by example, and against a plain sorted list."""
+"""LazyOrder: examples, and random changes against a sorted list."""
 
 from random import Random
 from typing import Any
@@ -15,7 +15,7 @@ MANY = 20 * REBUILD_SHARE
 
 
 class Scored:
-    """Things with scores, and the order of them, best first."""
+    """Things with scores, and their order by descending score."""
 
     def __init__(self, count: int) -> None:
         self.scores: dict[int, Any] = {thing: thing % 10 for thing in range(count)}
@@ -46,7 +46,7 @@ def test_the_first_read_sorts_all_and_the_next_none() -> None:
 
 
 @pytest.mark.parametrize("changes", [1, MANY // REBUILD_SHARE + 1], ids=["few", "many"])
-def test_a_read_asks_for_what_has_changed_once(changes: int) -> None:
+def test_a_read_computes_each_changed_entry_once(changes: int) -> None:
     scored = Scored(MANY)
     scored.best()
     scored.asked.clear()
@@ -59,7 +59,7 @@ def test_a_read_asks_for_what_has_changed_once(changes: int) -> None:
 
 
 @pytest.mark.parametrize("changes", [1, MANY // REBUILD_SHARE + 1], ids=["few", "many"])
-def test_what_is_gone_is_taken_out(changes: int) -> None:
+def test_removed_entries_are_taken_out(changes: int) -> None:
     scored = Scored(MANY)
     scored.best()
     for thing in range(changes):
@@ -69,7 +69,7 @@ def test_what_is_gone_is_taken_out(changes: int) -> None:
     scored.order.check()
 
 
-def test_what_came_and_went_between_two_reads_leaves_no_trace() -> None:
+def test_entries_added_and_removed_between_reads_leave_no_trace() -> None:
     scored = Scored(3)
     scored.best()
     for thing in range(100, 200):
@@ -83,7 +83,7 @@ def test_what_came_and_went_between_two_reads_leaves_no_trace() -> None:
 @pytest.mark.parametrize("changes", [1, MANY // REBUILD_SHARE + 1], ids=["few", "many"])
 @pytest.mark.parametrize("had_one", [True, False], ids=["moves", "first"])
 @pytest.mark.parametrize("wrong", ["text", ZeroDivisionError(), Refused("")], ids=["compared", "fault", "refusal"])
-def test_what_has_no_entry_is_left_out_and_holds_up_no_other(wrong: object, had_one: bool, changes: int) -> None:
+def test_an_entry_that_fails_is_left_out_and_does_not_stop_others(wrong: object, had_one: bool, changes: int) -> None:
     scored = Scored(MANY)
     if had_one:
         scored.best()
@@ -91,7 +91,7 @@ def test_what_has_no_entry_is_left_out_and_holds_up_no_other(wrong: object, had_
         scored.give(thing, 100)
     scored.give(0, wrong)
     if not isinstance(wrong, Refused):
-        # A fault of ours is told once; a refusal says that the rules can't compute it.
+        # A bug is reported once; a refusal says that the rules can't compute the value.
         with pytest.raises((TypeError, ZeroDivisionError)):
             scored.best()
     found = scored.best()

@@ -1,4 +1,4 @@
-"""Fields that only lazy indices read: nothing moves when they are modified, and the next read has the new order."""
+"""Fields that only lazy indices read: a change marks the row, and the next read has the new order."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from tests.helpers.golden import fails
 
 
 class Post(Row):
-    """A row of which two fields are read by lazy indices only, and one by none."""
+    """A row with two fields that only lazy indices read, and one that no index reads."""
 
     name: str
     score: int = 0
@@ -16,7 +16,7 @@ class Post(Row):
 
 
 class Posts(Table[Post]):
-    """One index that is always up to date, and two that aren't."""
+    """A table with one eager and two lazy indices."""
 
     by_name = Unique("name")
     by_score = Ordered("-score", lazy=True)
@@ -49,7 +49,7 @@ def test_the_next_read_has_the_new_order_and_undo_the_old_one(posts: Posts) -> N
     posts.check()
 
 
-def test_an_equal_value_ends_no_walk_and_another_does(posts: Posts) -> None:
+def test_only_a_changed_value_ends_an_iterator(posts: Posts) -> None:
     a = posts.by_name.find("a")
     assert names(posts) == "dcba dcba"
     walk = iter(posts.by_score)
