@@ -76,18 +76,6 @@ def case_names() -> list[str]:
 
 
 @pytest.fixture(scope="session")
-def wire_vectors() -> Any:
-    """Recorded bytes, ids and keys: vectors/wire.json."""
-    return read_json(VECTORS / "wire.json")
-
-
-@pytest.fixture(scope="session")
-def social_vectors() -> Any:
-    """Recorded replies of the derived indices: vectors/social.json."""
-    return read_json(VECTORS / "social.json")
-
-
-@pytest.fixture(scope="session")
 def package(tmp_path_factory: pytest.TempPathFactory) -> "Installed":
     """The wheel of this checkout, installed in an environment that all workers of a run share."""
     from tests.helpers.wheels import installed

@@ -47,6 +47,11 @@ def chain_at(hardfork: int = NEWEST, spec: ChainSpec = TEST_SPEC, number: int = 
     return Chain(fresh)
 
 
+def genesis_state(*plugins: str, chain: str = "steem-testnet") -> State:
+    """Return a state at genesis with these plugins."""
+    return new_state(load_spec(chain), prepare=lambda state: enable(state, plugins))
+
+
 def key_of(name: str) -> bytes:
     """The public key that the test account uses for all its roles."""
     return public_key(secret_from_seed(name))
@@ -142,8 +147,26 @@ def refused(chain: Chain, *operations: Operation, by: Callable[..., None] = appl
     raise AssertionError(f"not refused: {operations}")
 
 
-def told(state: State, *classes: type[Operation]) -> list[Operation]:
+def refused_step(state: State, step: Callable[[], object]) -> str:
+    """Return the text with which a step of a block or an effect is refused. Undo must restore the state."""
+    position, before = state.journal.position(), state_digest(state)
+    try:
+        step()
+    except ChainError as error:
+        state.journal.undo(position)
+        assert state_digest(state) == before
+        return error.message(state.spec.spell)
+    raise AssertionError("not refused")
+
+
+def reason(chain: Chain, *operations: Operation, by: Callable[..., None] = apply) -> str:
+    """Return the text of a refusal without its condition, or the condition if it has no text."""
+    condition, text = refused(chain, *operations, by=by).removeprefix("Assert Exception:").split(": ", 1)
+    return text or condition
+
+
+def completed(state: State, *classes: type[Operation]) -> list[Operation]:
     """Return a list that collects the completed operations of these classes, including virtual ones."""
-    heard: list[Operation] = []
-    state.listeners.on_operation(lambda _, operation: heard.append(operation), *classes)
-    return heard
+    operations: list[Operation] = []
+    state.listeners.on_operation(lambda _, operation: operations.append(operation), *classes)
+    return operations

@@ -1,13 +1,11 @@
 """The operations of the `op.*` vectors as objects, on the vectors' chain, for the tests of operations."""
 
-from types import ModuleType
-
 from msgspec.structs import replace
 
 import state.operations  # noqa: F401 - fills the registry
 from node.specs.builder import load_spec
 from state.protocol.codec.codecs import ChainCodecs
-from state.protocol.operation import OPERATIONS, Operation, OperationKind
+from state.protocol.operation import Operation, OperationKind
 from tests.conftest import VECTORS, read_json
 
 # The vectors' chain: the product's symbols with the key prefix of the public chain.
@@ -21,8 +19,3 @@ def sample(name: str) -> Operation:
     """Return the operation of the vector with this name."""
     parsed: Operation = CODECS.parser(KIND)(SAMPLES[name]["input"]["json"])
     return parsed
-
-
-def names_of(module: ModuleType) -> list[str]:
-    """Return the names of the operations that a module declares, ordered by tag."""
-    return [cls.NAME for _, cls in sorted(OPERATIONS.items()) if cls.__module__ == module.__name__]

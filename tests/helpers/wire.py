@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -41,3 +42,13 @@ def refusal(operation: Operation, codecs: ChainCodecs = CODECS) -> str:
     except ChainError as error:
         return fill(error.text, error.values) or error.condition
     return ""
+
+
+def invalid(name: str) -> str:
+    """Return the refusal text of an invalid account name."""
+    return f"Account name {name} is invalid"
+
+
+def table_ids(table: Sequence[tuple[Any, ...]]) -> list[str]:
+    """Return test ids for a table whose rows begin with an operation and a change."""
+    return [f"{row[0].NAME}-{'+'.join(row[1])}" for row in table]

@@ -34,7 +34,7 @@ from state.protocol.virtual import ClearNullAccountBalance, ProducerReward, Shut
 from state.tables import State
 from state.tables.witnesses import ELECTED, MINER, TIMESHARE, WitnessVote
 from tests.conftest import ROOT
-from tests.helpers.chains import BLOCK, MAIN_SPEC, NOW, add_account, add_witness, chain_at, key_of, told
+from tests.helpers.chains import BLOCK, MAIN_SPEC, NOW, add_account, add_witness, chain_at, completed, key_of
 
 PRICE = Price(Asset(250, SBD), Asset(1_000, COIN))
 
@@ -56,7 +56,7 @@ def test_inflation(kind: int, reward: int) -> None:
     """Worked example E1: block 44,000,000 at a supply of 400,000,000.000 COIN."""
     state = state_at(head_block_number=44_000_000, virtual_supply=400_000_000_000)
     state.witnesses.modify(state.witness("alice"), schedule=kind)
-    heard = told(state, ProducerReward)
+    events = completed(state, ProducerReward)
     props = state.props
     fund, vesting, supply = next(iter(state.reward_funds)), props.total_vesting_fund_coin, props.current_supply
     sbd = props.current_sbd_supply
@@ -67,7 +67,7 @@ def test_inflation(kind: int, reward: int) -> None:
     assert state.account("coin.dao").sbd_balance == 305  # one SBD is one COIN here
     assert (props.current_sbd_supply, props.sps_interval_ledger) == (sbd + 305, 305)
     assert props.virtual_supply == 400_000_000_000 + 1983 + 457 + reward + 305
-    assert heard == [ProducerReward("alice", Asset(state.account("alice").vesting_shares, VESTS))]
+    assert events == [ProducerReward("alice", Asset(state.account("alice").vesting_shares, VESTS))]
 
 
 def test_inflation_before_the_treasury() -> None:
@@ -79,19 +79,19 @@ def test_inflation_before_the_treasury() -> None:
 
 
 def test_early_inflation_pays_the_producer_at_the_old_price() -> None:
-    """Before hardfork 16 the fund grows by nine times the rewards after the producer is paid."""
+    """Before hardfork 16 the fund grows by nine times the rewards, after the producer's payment."""
     state = state_at(15, head_block_number=201_600)
     state.set_props(total_vesting_fund_coin=1_000_000, total_vesting_shares=1_000_000_000, virtual_supply=10_000_000)
-    heard = told(state, ProducerReward)
+    events = completed(state, ProducerReward)
     process_funds(state, BLOCK)
-    assert heard == [ProducerReward("alice", Asset(1_000_000, VESTS))]
+    assert events == [ProducerReward("alice", Asset(1_000_000, VESTS))]
     assert state.props.total_vesting_fund_coin == 1_000_000 + 1_000 + 9 * 3_000
     assert (state.props.total_reward_fund_coin, state.props.virtual_supply) == (2_000, 10_000_000 + 30_000)
     process_funds(state, BLOCK)
-    assert (state.account("alice").balance, len(heard)) == (1_000, 1)  # who has VESTS is paid in COIN before block 864,000
+    assert (state.account("alice").balance, len(events)) == (1_000, 1)  # who has VESTS is paid in COIN before block 864,000
     state.set_props(head_block_number=864_000)
     process_funds(state, BLOCK)
-    assert (state.account("alice").balance, len(heard)) == (1_000, 2)
+    assert (state.account("alice").balance, len(events)) == (1_000, 2)
 
 
 def test_the_print_rate() -> None:
@@ -108,7 +108,7 @@ def test_the_print_rate() -> None:
 
 
 def feed_state(spec_main: bool = False, hardfork: int = 23) -> State:
-    """A state with a round of eight witnesses, one of whom publishes nothing; the others publish 0.244 to 0.250 SBD."""
+    """A state with a round of eight witnesses: one without a feed, the others with 0.244 to 0.250 SBD."""
     state = chain_at(hardfork, MAIN_SPEC).state if spec_main else chain_at(hardfork).state
     names = [f"feeder{i}" for i in range(8)]
     for i, name in enumerate(names[:7]):
@@ -163,9 +163,9 @@ def test_sbd_is_worth_a_tenth_of_all_coin_at_most() -> None:
 # ------------------------------------------------------------------ the null account
 
 
-def test_what_null_owns_is_destroyed() -> None:
+def test_funds_of_the_null_account_are_destroyed() -> None:
     state = state_at()
-    heard = told(state, ClearNullAccountBalance)
+    events = completed(state, ClearNullAccountBalance)
     null = state.account("null")
     add_account(state, "source", balance=70, savings_balance=5, sbd_balance=6, savings_sbd_balance=7, vesting_shares=3_000)
     add_account(state, "rest", vesting_shares=1_000_000)
@@ -176,15 +176,15 @@ def test_what_null_owns_is_destroyed() -> None:
     state.accounts.modify(giver, **dict.fromkeys(taken, 0))
     supply, sbd = state.props.current_supply, state.props.current_sbd_supply
     clear_null_account_balance(state, BLOCK)
-    assert heard == [ClearNullAccountBalance((Asset(78, COIN), Asset(3_000, VESTS), Asset(13, SBD)))]
+    assert events == [ClearNullAccountBalance((Asset(78, COIN), Asset(3_000, VESTS), Asset(13, SBD)))]
     assert [getattr(null, name) for name in taken] == [0] * 5
     assert (state.props.current_supply, state.props.current_sbd_supply) == (supply - 78, sbd - 13)
     validate_invariants(state)
     clear_null_account_balance(state, BLOCK)
-    assert len(heard) == 1
+    assert len(events) == 1
 
 
-def test_before_hardfork_14_null_kept_it() -> None:
+def test_before_hardfork_14_the_null_account_keeps_its_funds() -> None:
     state = state_at(13)
     state.accounts.modify(state.account("null"), balance=5)
     clear_null_account_balance(state, BLOCK)
@@ -225,7 +225,7 @@ def test_the_order_of_a_round() -> None:
 
 
 def round_state(count: int) -> State:
-    """A state with witnesses by falling votes, beside the genesis one."""
+    """A state with the genesis witness and others in descending order of votes."""
     state = chain_at().state
     for i in range(count):
         name = f"wit{i:02}"
@@ -258,7 +258,7 @@ def test_a_missing_key_in_a_small_set_breaks_the_round() -> None:
 
 
 def test_missed_slots() -> None:
-    """Worked example E15, and the counters: of seven missed slots two witnesses have two each, the producer's don't count."""
+    """Worked example E15 and the counters: seven missed slots are two for each of two witnesses; the producer's own don't count."""
     state = round_state(2)
     names = ("wit00", "wit01", "initminer")
     state.witness_schedules.modify(state.schedule, current_shuffled_witnesses=names + ("",) * 18, num_scheduled_witnesses=3)
@@ -273,19 +273,19 @@ def test_missed_slots() -> None:
 def test_inactive_witnesses_of_the_main_build_lose_their_keys_slot_by_slot() -> None:
     chain = chain_at(19, MAIN_SPEC, number=40_000)
     state = chain.state
-    heard = told(state, ShutdownWitness)
+    events = completed(state, ShutdownWitness)
     for name, last in (("one", 11_199), ("two", 11_200), ("three", 0)):
         add_witness(state, name, last_confirmed_block_num=last)
     round_ = ("one", "two", "three") + ("",) * 18
     state.witness_schedules.modify(state.schedule, current_shuffled_witnesses=round_, num_scheduled_witnesses=3)
     state.set_props(current_aslot=2)
     count_missed(state, 5, "initminer")
-    assert heard == [ShutdownWitness(name) for name in ("one", "three", "one")]
+    assert events == [ShutdownWitness(name) for name in ("one", "three", "one")]
     assert [state.witness(name).signing_key for name in ("one", "two", "three")] == [NULL_KEY, key_of("two"), NULL_KEY]
 
 
 def test_no_witness_can_have_the_speed_zero() -> None:
-    """Early votes could be negative: at -1 the reference divides by zero, which refuses what led there."""
+    """Early votes could be negative: at -1 the reference divides by zero, which refuses the operation or the block."""
     state = chain_at(1).state
     witness = state.witness("initminer")
     state.witnesses.modify(witness, votes=-1)
@@ -304,7 +304,7 @@ def test_no_witness_can_have_the_speed_zero() -> None:
 
 
 def table_of_steps() -> dict[int, str]:
-    """Number and first words of each row of the table in block-processing.md §3.1."""
+    """The number and the first words of each row of the table in block-processing.md §3.1."""
     page = (ROOT / "docs" / "reference" / "block-processing.md").read_text("utf-8")
     section = page.split("### 3.1 ", 1)[1].split("\n### ", 1)[0]
     return {int(number): words for number, words in re.findall(r"(?m)^\| (\d+) \| ([^|]*)", section)}
@@ -328,7 +328,7 @@ def test_the_steps_are_those_of_the_page() -> None:
 
 
 def test_a_header_that_claims_a_remembered_root_is_not_enough() -> None:
-    """What is remembered of the exceptions is the root of their transactions, not the one that their headers claim."""
+    """Exceptions are recognized by the computed root of their transactions, not by the root in their headers."""
     state = chain_at().state
     for number, root in ((21, b"\1" * 20), (3_705_111, bytes.fromhex(EXCEPTION_BLOCKS[3_705_111]))):
         block = SignedBlock(number=number, transaction_merkle_root=root)
@@ -338,7 +338,7 @@ def test_a_header_that_claims_a_remembered_root_is_not_enough() -> None:
     require_merkle_root(state, SignedBlock(number=21, transaction_merkle_root=merkle_root(())), Skip.NOTHING)
 
 
-def test_counting_witness_votes_once_more_changes_nothing() -> None:
+def test_recounting_witness_votes_twice_changes_nothing() -> None:
     state = chain_at(1).state
     for i, name in enumerate(("alice", "bob", "carol"), 1):
         add_account(state, name, vesting_shares=i * 1_000_000)

@@ -1,4 +1,4 @@
-"""Edits of bodies: the results of the reference's own library, and the bounds of their work."""
+"""Edits of bodies: the results of the reference's own library, and the limits on their work."""
 
 import json
 import time
@@ -24,11 +24,11 @@ LETTERS = "ab \n.é🙂\x01\x04"
 
 
 def patched(old: str, body: str) -> str:
-    """The body after an edit that may take as long as it likes."""
+    """The body after an edit without a limit of work."""
     return edited(old, body, WorkBudget(10**9))
 
 
-def test_edits_give_what_the_reference_library_gives() -> None:
+def test_edits_give_the_results_of_the_reference_library() -> None:
     assert [(old, body) for old, body, new in VECTORS if patched(old, body) != new] == []
 
 
@@ -95,7 +95,7 @@ def test_numbers_of_any_length_are_read(digits: str) -> None:
 
 
 def test_a_patch_beyond_the_end_makes_the_edit_a_new_text() -> None:
-    """The end of the text is deleted by its padding, and nothing can be stripped any more."""
+    """The padding deletes the end of the text, so nothing is left to strip."""
     body = "@@ -1,4 +1 @@\n-%01%02%03%04abc%01%02%03%04\n"
     assert patched("abc", body) == body
 
@@ -105,7 +105,7 @@ def test_a_patch_beyond_the_end_makes_the_edit_a_new_text() -> None:
 
 @pytest.mark.parametrize("case", worst.CASES, ids=lambda case: case.__name__)
 def test_the_worst_edits_end(case: Callable[[], worst.Edits]) -> None:
-    """They take at most 50 ms (bench/edits.py); a second leaves room for a slow machine. With the library, some took minutes."""
+    """They take at most 50 ms (bench/edits.py); with the library, some took minutes."""
     old, edits = case()
     assert sum(len(body.encode()) for body in edits) <= 65_536
     budget = WorkBudget(EDIT_STEPS_MAX)
@@ -138,7 +138,7 @@ def test_patches_of_a_body_that_has_grown_too_long_are_left_out() -> None:
 
 
 def test_a_diff_that_runs_out_of_steps_deletes_and_inserts() -> None:
-    """As the reference does when its second is over; the parts that are alike at the ends are found before."""
+    """Like the reference after its time limit of a second. The common ends are found before."""
     random = Random(1)
     old, new = ("".join(random.choices("abcd", k=300)) for _ in range(2))
     assert len(differences(old, new, WorkBudget(10**9))) > 100
@@ -155,7 +155,7 @@ def test_differences_lead_from_one_text_to_the_other(old: str, new: str, count: 
 
 
 @given(st.text("ab \n.é", max_size=200), st.text("ab \n.é", max_size=200))
-def test_what_clients_make_is_applied(old: str, new: str) -> None:
+def test_patches_of_clients_are_applied(old: str, new: str) -> None:
     library = diff_match_patch()
     patches = library.patch_make(old, new)
     body = library.patch_toText(patches)

@@ -1,4 +1,4 @@
-"""Reward curves by the page's check values."""
+"""Reward curves by the check values of the reference page."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Delegations: what an account can lend, how manabars follow, and when what was taken back returns."""
+"""Delegations: the amount that an account can delegate, manabars, and the return of removed delegations."""
 
 from typing import Any
 
@@ -14,14 +14,14 @@ from state.protocol.transaction import SignedBlock
 from state.protocol.values.asset import VESTS, Asset
 from state.protocol.virtual import ReturnVestingDelegation
 from state.tables.accounts import Account
-from tests.helpers.chains import NOW, add_account, apply, chain_at, move_to, refused, set_median, told
+from tests.helpers.chains import NOW, add_account, apply, chain_at, completed, move_to, refused, set_median
 
 OWN = 8_000_000_000
 RETURN_PERIOD = 432_000
 
 
 def lending_chain(hardfork: int = 23, **fields: Any) -> Chain:
-    """A chain with `alice`, who has VESTS and full bars, and `bob`, who has none."""
+    """A chain with `alice`, with VESTS and full manabars, and `bob` without."""
     chain = chain_at(hardfork)
     add_account(chain.state, "alice", vesting_shares=OWN, **fields)
     add_account(chain.state, "bob")
@@ -42,7 +42,7 @@ def bars(account: Account) -> tuple[int, int]:
 
 
 def amount(text: str, label: str) -> int:
-    """The amount behind a label in a refusal."""
+    """The amount after a label in a refusal."""
     return int(text.split(f'{label}: {{"amount":"')[1].split('"')[0])
 
 
@@ -54,7 +54,7 @@ def test_both_accounts_must_exist(chain: Chain) -> None:
     assert refused(chain, delegate(1, delegatee="nobody")) == UnknownKey().message()
 
 
-def test_one_lends_what_one_has(chain: Chain) -> None:
+def test_only_owned_vests_can_be_delegated(chain: Chain) -> None:
     text = refused(chain, delegate(OWN + 1))
     assert "Account alice does not have enough mana to delegate. required: " in text
     assert (amount(text, "required"), amount(text, "available")) == (OWN + 1, OWN)
@@ -63,7 +63,7 @@ def test_one_lends_what_one_has(chain: Chain) -> None:
     assert (amount(text, "required"), amount(text, "available")) == (11, 10)
 
 
-def test_mana_that_was_used_is_not_lent(chain: Chain) -> None:
+def test_used_mana_cannot_be_delegated(chain: Chain) -> None:
     state = chain.state
     alice = state.account("alice")
     state.accounts.modify(alice, voting_mana=OWN - 100, voting_mana_time=NOW, downvote_mana=OWN // 4, downvote_mana_time=NOW)
@@ -96,7 +96,7 @@ def test_received_vests_are_not_lent_but_count_as_used_first(chain: Chain) -> No
     assert bars(alice) == (0, 0)
 
 
-def test_what_is_powered_down_is_not_lent(chain: Chain) -> None:
+def test_vests_being_powered_down_cannot_be_delegated(chain: Chain) -> None:
     alice = chain.state.account("alice")
     chain.state.accounts.modify(alice, vesting_withdraw_rate=1_000, to_withdraw=4_000, withdrawn=500, next_vesting_withdrawal=NOW + 60)
     assert amount(refused(chain, delegate(OWN)), "available") == OWN - 3_500
@@ -164,13 +164,13 @@ def test_more_and_less(chain: Chain) -> None:
 
 
 def test_nothing_can_be_delegated_again_and_again(chain: Chain) -> None:
-    """Without a creation fee there is no minimum: an empty delegation is raised by nothing, not refused."""
+    """Without a creation fee there is no minimum: an empty delegation can be repeated."""
     for _ in range(3):
         apply(chain, delegate(0))
     assert [row.vesting_shares for row in chain.state.vesting_delegations] == [0]
 
 
-def test_a_delegation_stays_as_long_as_it_was_promised(chain: Chain) -> None:
+def test_a_delegation_stays_for_its_minimum_time(chain: Chain) -> None:
     state = chain.state
     apply(chain, delegate(1_000_000))
     row = state.vesting_delegations.by_delegation.find("alice", "bob")
@@ -179,19 +179,19 @@ def test_a_delegation_stays_as_long_as_it_was_promised(chain: Chain) -> None:
     assert [expiration.expiration for expiration in state.delegation_expirations] == [NOW + 2_592_000]
 
 
-def test_what_was_taken_back_returns_with_mana(chain: Chain) -> None:
+def test_removed_delegations_return_with_mana(chain: Chain) -> None:
     state = chain.state
-    heard = told(state, ReturnVestingDelegation)
+    events = completed(state, ReturnVestingDelegation)
     alice = state.account("alice")
     apply(chain, delegate(1_000_000), delegate(0))
     move_to(state, NOW + RETURN_PERIOD)
     clear_expired_delegations(state, SignedBlock(timestamp=NOW + RETURN_PERIOD))
-    assert heard == []
+    assert events == []
     state.accounts.modify(alice, voting_mana=100, voting_mana_time=NOW + RETURN_PERIOD + 1)
     state.accounts.modify(alice, downvote_mana=0, downvote_mana_time=NOW + RETURN_PERIOD + 1)
     move_to(state, NOW + RETURN_PERIOD + 1)
     clear_expired_delegations(state, SignedBlock(timestamp=NOW + RETURN_PERIOD + 1))
-    assert heard == [ReturnVestingDelegation("alice", Asset(1_000_000, VESTS))]
+    assert events == [ReturnVestingDelegation("alice", Asset(1_000_000, VESTS))]
     assert bars(alice) == (1_000_100, 250_000)
     assert alice.delegated_vesting_shares == 0
     assert len(state.delegation_expirations) == 0

@@ -1,4 +1,4 @@
-"""Votes on comments before hardfork 20: power as a percentage, and payouts that votes put off."""
+"""Votes on comments before hardfork 20: power as a percentage, and payouts that votes postpone."""
 
 from typing import Any
 
@@ -6,20 +6,19 @@ import pytest
 
 from state.chain.chain import Chain
 from state.effects.curves import SQUARE_ROOT, curve_value, quadratic
-from state.operations.content import Vote
 from state.protocol.constants import TIME_MAX
 from state.protocol.errors import UnknownKey
 from state.protocol.spec import ChainSpec
-from state.tables.accounts import Account
-from state.tables.content import Comment, CommentVote
+from state.tables.content import CommentVote
 from tests.helpers.chains import MAIN_SPEC, NOW, TEST_SPEC, add_account, add_comment, apply, chain_at, move_to, refused
+from tests.state.effects.test_voting import alice, cast, comment, vote
 
 FIRST_DAYS = 1_466_776_800  # on the main chain, comments before this are weighed by the cubes of their rshares
 SMALL = "Voting weight is too small, please accumulate more voting power or coin power."
 
 
 def vote_chain(hardfork: int, spec: ChainSpec = TEST_SPEC, **fields: Any) -> Chain:
-    """Alice with full power and 10¹³ VESTS, and Bob's post with a reply, an hour old, to be paid in an hour."""
+    """A chain with Alice, full power and 10¹³ VESTS, and an hour-old post of Bob with a reply, due in an hour."""
     chain = chain_at(hardfork, spec)
     add_account(chain.state, "alice", vesting_shares=10**13, voting_mana=10000, voting_mana_time=NOW)
     add_account(chain.state, "bob")
@@ -29,24 +28,8 @@ def vote_chain(hardfork: int, spec: ChainSpec = TEST_SPEC, **fields: Any) -> Cha
     return chain
 
 
-def vote(weight: int = 10000, permlink: str = "b") -> Vote:
-    return Vote("alice", "bob", permlink, weight)
-
-
-def alice(chain: Chain) -> Account:
-    return chain.state.account("alice")
-
-
-def comment(chain: Chain, permlink: str = "b") -> Comment:
-    return chain.state.comments.by_permlink.find("bob", permlink)
-
-
-def cast(chain: Chain, permlink: str = "b") -> CommentVote:
-    return chain.state.comment_votes.by_comment_voter.find(comment(chain, permlink).id, alice(chain).id)
-
-
 def note(chain: Chain, **fields: Any) -> CommentVote:
-    """A vote of Alice's that is there already."""
+    """Insert a vote of Alice."""
     return chain.state.comment_votes.insert(CommentVote(voter=alice(chain).id, comment=comment(chain).id, **fields))
 
 
@@ -63,7 +46,7 @@ def note(chain: Chain, **fields: Any) -> CommentVote:
         (13, 9949, 10**13 * 51 // 10000),
     ],
 )
-def test_what_a_vote_costs(hardfork: int, left: int, rshares: int) -> None:
+def test_the_cost_of_a_vote(hardfork: int, left: int, rshares: int) -> None:
     chain = vote_chain(hardfork)
     apply(chain, vote())
     voter, row = alice(chain), comment(chain)
@@ -178,7 +161,7 @@ def test_net_votes_before_hardfork_6() -> None:
     assert comment(later).net_votes == 6
 
 
-# ------------------------------------------------------------------ what a vote moves
+# ------------------------------------------------------------------ effects of a vote
 
 
 def test_archived_discussions() -> None:
@@ -206,7 +189,7 @@ def test_votes_put_off_the_payout(hardfork: int, spec: ChainSpec, window: int) -
     assert root.cashout_time == NOW + 10
 
 
-def test_the_second_payout_stays_where_it_is() -> None:
+def test_the_second_payout_is_not_postponed() -> None:
     for hardfork, expected in ((12, NOW - 9 + 259200), (11, NOW + 3 + 3600)):
         chain = vote_chain(hardfork, last_payout=NOW - 9, cashout_time=NOW + 5000)
         apply(chain, vote())
@@ -220,7 +203,7 @@ def test_taking_a_vote_back_leaves_the_payout_time() -> None:
     assert comment(chain).cashout_time == NOW + 5000
 
 
-def test_claims_stood_in_the_global_properties_before_hardfork_17() -> None:
+def test_before_hardfork_17_claims_are_in_the_global_properties() -> None:
     chain = vote_chain(16)
     apply(chain, vote())
     assert chain.state.props.total_reward_shares2 == quadratic(10**13 * 50 // 10000)

@@ -1,6 +1,5 @@
-"""Amounts so large that a sum or a product leaves 64 bits, in rules that do more than add one number to another."""
+"""Amounts whose sums or products exceed 64 bits, in rules with more than one addition."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -27,7 +26,6 @@ from state.protocol.constants import (
     COIN_HF_21_STALL_BLOCK,
     COIN_LIQUIDITY_REWARD_BLOCKS,
 )
-from state.protocol.errors import ChainError
 from state.protocol.transaction import SignedBlock
 from state.protocol.values.asset import COIN, SBD, VESTS, Asset, Price
 from state.protocol.virtual import LiquidityReward as Reward
@@ -43,10 +41,11 @@ from tests.helpers.chains import (
     add_witness,
     apply,
     chain_at,
+    completed,
     key_of,
     refused,
+    refused_step,
     set_median,
-    told,
 )
 
 MOST = 2**63 - 1
@@ -54,15 +53,8 @@ OVER = "Integer Overflow:"
 ANY = (key_authority(key_of("new")),) * 3
 
 
-def refusal(state: State, call: Callable[[], object]) -> str:
-    """The text with which a step or an effect refuses."""
-    with pytest.raises(ChainError) as caught:
-        call()
-    return caught.value.message(state.spec.spell)
-
-
 def set_price(state: State, sbd: int, coin: int) -> None:
-    """So much SBD is worth so much COIN."""
+    """Set the median price to this SBD for this COIN."""
     state.feed_histories.modify(state.feed, current_median_history=Price(Asset(sbd, SBD), Asset(coin, COIN)))
 
 
@@ -113,14 +105,14 @@ def test_hardfork_20_raises_fees(whose: str) -> None:
         set_median(state, account_creation_fee=MOST // 30 + 1)
     else:
         state.witnesses.modify(witness, props=structs.replace(witness.props, account_creation_fee=MOST // 30 + 1))
-    assert refusal(state, lambda: apply_hardfork(state, 20)) == OVER
+    assert refused_step(state, lambda: apply_hardfork(state, 20)) == OVER
 
 
-# ------------------------------------------------------------------ what comments earn
+# ------------------------------------------------------------------ rewards of comments
 
 
 def paid_state(hardfork: int = 23) -> State:
-    """Bob has a comment, Alice is there as well, and there is as much COIN in the vesting fund as VESTS."""
+    """A state with a comment of Bob, with Alice, and with as much COIN in the vesting fund as VESTS."""
     state = chain_at(hardfork).state
     for name in ("alice", "bob"):
         add_account(state, name)
@@ -132,7 +124,7 @@ def paid_state(hardfork: int = 23) -> State:
 def test_parts_of_a_payout(fields: dict[str, Any]) -> None:
     state = paid_state()
     comment = add_comment(state, "bob", "post", **fields)
-    assert refusal(state, lambda: pay(state, comment, MOST // 10_000 + 1, 0)) == OVER
+    assert refused_step(state, lambda: pay(state, comment, MOST // 10_000 + 1, 0)) == OVER
 
 
 def test_parts_of_a_payout_that_fit() -> None:
@@ -147,7 +139,7 @@ def test_parts_of_a_payout_that_fit() -> None:
 def test_the_printed_part_of_a_reward() -> None:
     state = paid_state()
     bob = state.account("bob")
-    assert refusal(state, lambda: add_sbd_reward(state, bob, MOST // 10_000 + 1)) == OVER
+    assert refused_step(state, lambda: add_sbd_reward(state, bob, MOST // 10_000 + 1)) == OVER
     state.set_props(sbd_print_rate=5000)
     state.set_props(current_supply=2**62)
     add_sbd_reward(state, bob, MOST // 10_000 + 1)
@@ -160,10 +152,10 @@ def test_the_price_of_rewards_in_vests(field: str) -> None:
     state.set_props(**{field: MOST - 1000})
     coin_to_reward_vests(state, 1)
     state.set_props(**{field: MOST - 999})
-    assert refusal(state, lambda: coin_to_reward_vests(state, 1)) == OVER
+    assert refused_step(state, lambda: coin_to_reward_vests(state, 1)) == OVER
 
 
-def test_what_a_comment_accepts_may_be_worth_more_than_63_bits() -> None:
+def test_max_accepted_payout_worth_more_than_63_bits() -> None:
     state = paid_state()
     comment = add_comment(state, "bob", "post", net_rshares=10**6, max_accepted_payout=10**9)
     pool = RewardPool(1000, 10**6, curve=2, constant=0, curation_percent=0)
@@ -173,7 +165,7 @@ def test_what_a_comment_accepts_may_be_worth_more_than_63_bits() -> None:
     pool = structs.replace(pool, balance=10**12)
     assert payout_of(state, comment, pool) == 10**12
     set_price(state, 1, 2 * 10**10)
-    assert refusal(state, lambda: payout_of(state, comment, pool)) == "Assert Exception:result.hi == 0: "
+    assert refused_step(state, lambda: payout_of(state, comment, pool)) == "Assert Exception:result.hi == 0: "
 
 
 # ------------------------------------------------------------------ supplies and prices
@@ -188,10 +180,10 @@ def test_the_floor_of_the_median_price() -> None:
     padded = tuple(names) + ("",) * 14
     state.witness_schedules.modify(state.schedule, current_shuffled_witnesses=padded, num_scheduled_witnesses=7)
     state.set_props(current_sbd_supply=MOST // 9 + 1, current_supply=1)
-    assert refusal(state, lambda: update_median_feed(state, SignedBlock(number=1200))) == OVER
+    assert refused_step(state, lambda: update_median_feed(state, SignedBlock(number=1200))) == OVER
     state.set_props(current_sbd_supply=MOST // 9, current_supply=0)
     text = "Assert Exception:quote.amount > share_type(0): "
-    assert refusal(state, lambda: update_median_feed(state, SignedBlock(number=1200))) == text
+    assert refused_step(state, lambda: update_median_feed(state, SignedBlock(number=1200))) == text
 
 
 @pytest.mark.parametrize(
@@ -211,7 +203,7 @@ def test_the_virtual_supply(sbd: int, coin: int, supply: int, expected: tuple[in
     set_price(state, 1, coin)
     state.set_props(current_sbd_supply=sbd, current_supply=supply)
     if isinstance(expected, str):
-        assert refusal(state, lambda: update_virtual_supply(state, BLOCK)) == expected
+        assert refused_step(state, lambda: update_virtual_supply(state, BLOCK)) == expected
     else:
         update_virtual_supply(state, BLOCK)
         assert (state.props.virtual_supply, state.props.sbd_print_rate) == expected
@@ -233,14 +225,14 @@ def test_percentages_of_a_negative_supply_are_those_of_a_large_one() -> None:
         {"vesting_shares": MOST, "reward_vesting_balance": 1},
     ],
 )
-def test_sums_of_what_an_account_owns(fields: dict[str, int]) -> None:
+def test_sums_of_an_accounts_funds(fields: dict[str, int]) -> None:
     state = paid_state(22)
     state.set_props(total_vesting_fund_coin=1, total_vesting_shares=MOST)
     state.accounts.modify(state.account("null"), **fields)
-    assert refusal(state, lambda: clear_null_account_balance(state, BLOCK)) == OVER
+    assert refused_step(state, lambda: clear_null_account_balance(state, BLOCK)) == OVER
     alice, bob = state.account("alice"), state.account("bob")
     state.accounts.modify(alice, **fields)
-    assert refusal(state, lambda: clear_account(state, alice, bob)) == OVER
+    assert refused_step(state, lambda: clear_account(state, alice, bob)) == OVER
 
 
 # ------------------------------------------------------------------ interest
@@ -260,14 +252,14 @@ def test_interest(seconds: int, text: str) -> None:
     alice = state.account("alice")
     state.set_props(sbd_interest_rate=10_000)
     state.accounts.modify(alice, sbd_balance=1, sbd_seconds=seconds, sbd_seconds_last_update=NOW - 1)
-    assert refusal(state, lambda: adjust_balance(state, alice, 0, SBD)) == text
+    assert refused_step(state, lambda: adjust_balance(state, alice, 0, SBD)) == text
 
 
 # ------------------------------------------------------------------ votes
 
 
 def test_both_bars_together() -> None:
-    """The sum wraps: such a voter hasn't enough for the least downvote."""
+    """The sum wraps: the voter's mana is too low for the smallest downvote."""
     chain = chain_at(number=COIN_HF_21_STALL_BLOCK + 1)
     state = chain.state
     alice = add_account(state, "alice")
@@ -298,7 +290,7 @@ def test_downvote_mana_of_all_that_there_can_be() -> None:
 
 
 def test_minus_one_vote() -> None:
-    """Under hardfork 2 a witness can have less than no votes; with -1 its lap has no length."""
+    """Under hardfork 2 a witness can have negative votes; with -1 the length of its round is a division by zero."""
     chain = chain_at(2)
     state = chain.state
     for name in ("wit", "pit"):
@@ -314,28 +306,28 @@ def test_minus_one_vote() -> None:
     # A schedule that comes to such a witness refuses its block.
     for witness in list(state.witnesses):
         state.witnesses.modify(witness, votes=-1)
-    text = refusal(state, lambda: update_witness_schedule(state, SignedBlock(number=21)))
+    text = refused_step(state, lambda: update_witness_schedule(state, SignedBlock(number=21)))
     assert text == "Division by zero.:Division by zero.: "
-    assert refusal(state, lambda: apply_hardfork_4(state)) == text
+    assert refused_step(state, lambda: apply_hardfork_4(state)) == text
 
 
 def apply_hardfork_4(state: State) -> None:
-    """Hardfork 4 puts all witnesses at the start of a lap; hardfork 3, which counts votes anew, has been passed over."""
+    """Apply hardfork 4, which moves all witnesses to the start of a round, without hardfork 3, which recounts votes."""
     state.hardfork_properties.modify(state.hardforks, last_hardfork=3)
     apply_hardfork(state, 4)
 
 
-# ------------------------------------------------------------------ what is paid out
+# ------------------------------------------------------------------ payouts
 
 
 @pytest.mark.parametrize(("coin", "sbd", "times"), [(2**32, 2**32, 0), (2**32, 2**32 + 1, 1), (2**62, 3, 1), (-(2**32), -(2**32) - 1, 0)])
 def test_a_market_maker_whose_volumes_have_no_product(coin: int, sbd: int, times: int) -> None:
     state = chain_at(11, MAIN_SPEC).state
-    heard = told(state, Reward)
+    events = completed(state, Reward)
     alice = add_account(state, "alice")
     state.liquidity_rewards.insert(LiquidityReward(owner=alice.id, coin_volume=coin, sbd_volume=sbd, weight=1))
     pay_liquidity_reward(state, SignedBlock(number=COIN_LIQUIDITY_REWARD_BLOCKS))
-    assert len(heard) == times
+    assert len(events) == times
 
 
 @pytest.mark.parametrize(
@@ -356,4 +348,4 @@ def test_a_treasury_that_has_not_paid_for_long(days: int, text: str) -> None:
     state.proposals.insert(Proposal(creator="alice", receiver="bob", end_date=NOW + 86_400, daily_pay=2**56))
     state.proposal_votes.insert(ProposalVote(voter="alice", proposal_id=0))
     state.set_props(last_budget_time=NOW - days * 86_400)
-    assert text in refusal(state, lambda: process_proposals(state, SignedBlock(timestamp=NOW)))
+    assert text in refused_step(state, lambda: process_proposals(state, SignedBlock(timestamp=NOW)))

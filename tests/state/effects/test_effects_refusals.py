@@ -1,10 +1,9 @@
-"""What shared effects refuse when they are handed what no operation hands them, or meet what only early blocks left behind."""
+"""Refusals of shared effects for values that no operation passes, or for states that only early blocks left."""
 
 from collections.abc import Callable
 
 import pytest
 
-from state.chain.digest import state_digest
 from state.effects.arithmetic import share
 from state.effects.balances import adjust_balance, adjust_reward_balance, adjust_savings_balance, adjust_supply, coin_to_reward_vests
 from state.effects.mana import downvote_maximum, regenerated
@@ -12,18 +11,18 @@ from state.effects.smt_balances import adjust_token_balance, adjust_token_reward
 from state.operations.escrow import EscrowTransfer
 from state.operations.transfers import Transfer
 from state.protocol.constants import COIN_HF_21_STALL_BLOCK
-from state.protocol.errors import ChainError, IntegerOverflow, IntegerUnderflow
+from state.protocol.errors import IntegerOverflow, IntegerUnderflow
 from state.protocol.values.asset import COIN, SBD, VESTS, Asset, convert, paired, ratio
 from state.tables import State
 from state.tables.accounts import Account
-from tests.helpers.chains import NOW, add_account, apply, chain_at, refused
+from tests.helpers.chains import NOW, add_account, apply, chain_at, refused, refused_step
 
 TOKEN = 10_000_000 << 5 | 0x10
 Effect = Callable[[State, Account], object]
 
 
 def debtor(hardfork: int) -> State:
-    """A state with `alice`, who owes what she could spend twice in the first years."""
+    """A state with `alice` and negative balances, which double spending in the first years allowed."""
     state = chain_at(hardfork).state
     add_account(
         state,
@@ -41,16 +40,6 @@ def debtor(hardfork: int) -> State:
     return state
 
 
-def refusal(state: State, effect: Callable[[], object]) -> str:
-    """The text with which an effect is refused; who applies the operation undoes what it has changed."""
-    mark, before = state.journal.position(), state_digest(state)
-    with pytest.raises(ChainError) as caught:
-        effect()
-    state.journal.undo(mark)
-    assert state_digest(state) == before
-    return caught.value.message()
-
-
 FUNDS: list[tuple[Effect, str]] = [
     (lambda state, alice: adjust_balance(state, alice, 9, COIN), "Insufficient COIN funds"),
     (lambda state, alice: adjust_balance(state, alice, 9, SBD), "Insufficient SBD funds"),
@@ -66,7 +55,7 @@ FUNDS: list[tuple[Effect, str]] = [
 @pytest.mark.parametrize(("effect", "text"), FUNDS)
 def test_debts_of_early_blocks_are_not_paid_in_parts(effect: Effect, text: str) -> None:
     state = debtor(20)
-    assert refusal(state, lambda: effect(state, state.account("alice"))).endswith(text)
+    assert refused_step(state, lambda: effect(state, state.account("alice"))).endswith(text)
     early = debtor(19)
     effect(early, early.account("alice"))
 
@@ -83,31 +72,31 @@ def test_a_credit_that_leaves_a_debt_is_refused() -> None:
 def test_symbols_that_have_no_such_balance() -> None:
     state = chain_at().state
     alice = add_account(state, "alice")
-    assert refusal(state, lambda: adjust_savings_balance(state, alice, 1, VESTS)).endswith("invalid symbol: ")
-    assert refusal(state, lambda: adjust_balance(state, alice, -1, VESTS)).split(": ")[1].startswith("Invalid symbol")
-    assert refusal(state, lambda: adjust_reward_balance(state, alice, 1, SBD, 1)).endswith("share_delta.amount.value == 0: ")
-    assert refusal(state, lambda: adjust_supply(state, 1, VESTS)).endswith("invalid symbol")
+    assert refused_step(state, lambda: adjust_savings_balance(state, alice, 1, VESTS)).endswith("invalid symbol: ")
+    assert refused_step(state, lambda: adjust_balance(state, alice, -1, VESTS)).split(": ")[1].startswith("Invalid symbol")
+    assert refused_step(state, lambda: adjust_reward_balance(state, alice, 1, SBD, 1)).endswith("share_delta.amount.value == 0: ")
+    assert refused_step(state, lambda: adjust_supply(state, 1, VESTS)).endswith("invalid symbol")
 
 
 def test_supplies_stay_positive() -> None:
     state = chain_at(20).state
     props = state.props
-    text = refusal(state, lambda: adjust_supply(state, -props.current_supply - 1, COIN))
+    text = refused_step(state, lambda: adjust_supply(state, -props.current_supply - 1, COIN))
     assert text.endswith("props.current_supply.amount.value >= 0: ")
     # What SBD is worth is worked out before its supply is looked at, and a negative amount has no worth.
-    text = refusal(state, lambda: adjust_supply(state, -props.current_sbd_supply - 1, SBD))
+    text = refused_step(state, lambda: adjust_supply(state, -props.current_sbd_supply - 1, SBD))
     assert text == "Assert Exception:result.hi == 0: "
     early = chain_at(19).state
     adjust_supply(early, -early.props.current_supply - 1, COIN)
     assert early.props.current_supply == -1
-    # A negative supply of SBD is worth nothing that could be told.
-    assert refusal(early, lambda: adjust_supply(early, -1, SBD)).endswith("result.hi == 0: ")
+    # A negative supply of SBD has no value.
+    assert refused_step(early, lambda: adjust_supply(early, -1, SBD)).endswith("result.hi == 0: ")
 
 
 def test_rewards_in_vests_need_a_price() -> None:
     state = chain_at().state
     state.set_props(total_vesting_shares=0, total_vesting_fund_coin=0)
-    assert refusal(state, lambda: coin_to_reward_vests(state, 1)).endswith("base.amount > share_type(0): ")
+    assert refused_step(state, lambda: coin_to_reward_vests(state, 1)).endswith("base.amount > share_type(0): ")
     state.set_props(pending_rewarded_vesting_shares=3_000, pending_rewarded_vesting_coin=2)
     assert coin_to_reward_vests(state, 1) == 1_500
 
@@ -118,10 +107,10 @@ def test_rewards_in_vests_need_a_price() -> None:
 def test_tokens_that_are_not_there() -> None:
     state = chain_at(24).state
     for adjust in (adjust_token_balance, adjust_token_rewards):
-        assert "Insufficient SMT" in refusal(state, lambda adjust=adjust: adjust(state, "alice", -1, TOKEN))  # type: ignore[misc]
+        assert "Insufficient SMT" in refused_step(state, lambda adjust=adjust: adjust(state, "alice", -1, TOKEN))  # type: ignore[misc]
         adjust(state, "alice", 5, TOKEN)
-        assert "Insufficient SMT" in refusal(state, lambda adjust=adjust: adjust(state, "alice", -6, TOKEN))  # type: ignore[misc]
-    text = refusal(state, lambda: create_token_vesting(state, "alice", 1, paired(TOKEN)))
+        assert "Insufficient SMT" in refused_step(state, lambda adjust=adjust: adjust(state, "alice", -6, TOKEN))  # type: ignore[misc]
+    text = refused_step(state, lambda: create_token_vesting(state, "alice", 1, paired(TOKEN)))
     assert text.endswith("liquid.symbol.is_vesting() == false: ")
 
 
@@ -131,9 +120,9 @@ def test_tokens_that_are_not_there() -> None:
 def test_bars_that_cannot_be() -> None:
     assert regenerated(5, NOW, 10, NOW) == 5
     state = chain_at(number=COIN_HF_21_STALL_BLOCK + 1).state
-    assert refusal(state, lambda: regenerated(5, NOW + 1, 10, NOW)) == "Assert Exception:now >= last_update_time: rethrow"
-    assert refusal(state, lambda: regenerated(5, NOW, -1, NOW)) == "Assert Exception:max_mana >= 0: rethrow"
-    assert refusal(state, lambda: downvote_maximum(state, -1)) == "Assert Exception:max_mana >= 0: rethrow"
+    assert refused_step(state, lambda: regenerated(5, NOW + 1, 10, NOW)) == "Assert Exception:now >= last_update_time: rethrow"
+    assert refused_step(state, lambda: regenerated(5, NOW, -1, NOW)) == "Assert Exception:max_mana >= 0: rethrow"
+    assert refused_step(state, lambda: downvote_maximum(state, -1)) == "Assert Exception:max_mana >= 0: rethrow"
     state.set_props(head_block_number=COIN_HF_21_STALL_BLOCK)
     assert downvote_maximum(state, -40_000) == -10_000
 
@@ -156,10 +145,10 @@ def test_products_of_prices() -> None:
     assert ratio(-1, 0, 1) == 0
     state = chain_at().state
     for amount, numerator, denominator in ((2**62, 4, 1), (-1, 1, 1), (-1, 1, 2**62)):
-        text = refusal(state, lambda a=amount, n=numerator, d=denominator: ratio(a, n, d))  # type: ignore[misc]
+        text = refused_step(state, lambda a=amount, n=numerator, d=denominator: ratio(a, n, d))  # type: ignore[misc]
         assert text == "Assert Exception:result.hi == 0: "
     median = state.feed.current_median_history
-    assert refusal(state, lambda: convert(Asset(1, VESTS), median)) == "Assert Exception:invalid asset * price"
+    assert refused_step(state, lambda: convert(Asset(1, VESTS), median)) == "Assert Exception:invalid asset * price"
 
 
 @pytest.mark.parametrize(("sbd", "coin", "symbol"), [(0, 2**63 - 1, COIN), (2**63 - 1, 0, SBD)])

@@ -1,4 +1,4 @@
-"""Votes on comments since hardfork 20: what they cost, what they move, and who may not."""
+"""Votes on comments since hardfork 20: their cost, their effects and their refusals."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ TRILLION = 10**12
 
 
 def vote_chain(hardfork: int = NEWEST, **fields: Any) -> Chain:
-    """Alice, whose bars are full of a trillion, and Bob's post, five minutes old, with a reply."""
+    """A chain with Alice, whose manabars are full with 10¹², and a five-minute-old post of Bob with a reply."""
     chain = chain_at(hardfork)
     add_account(chain.state, "alice", vesting_shares=TRILLION)
     add_account(chain.state, "bob")
@@ -53,7 +53,7 @@ def rshares(row: Comment) -> tuple[int, int, int, int, int]:
 
 
 def set_bars(chain: Chain, voting: int, downvote: int) -> None:
-    """Bars as they are now."""
+    """Set the manabars of Alice at the head time."""
     chain.state.accounts.modify(alice(chain), voting_mana=voting, voting_mana_time=NOW, downvote_mana=downvote, downvote_mana_time=NOW)
 
 
@@ -168,7 +168,7 @@ def test_changing_a_vote(chain: Chain) -> None:
     assert rshares(comment(chain)) == (0, 39_900_000_000, 19_950_000_000, 39_900_000_000, 0)
 
 
-def test_a_changed_early_vote_leaves_what_it_had_lost(chain: Chain) -> None:
+def test_a_changed_early_vote_keeps_its_loss(chain: Chain) -> None:
     chain.state.comments.modify(comment(chain), created=NOW - 60)
     apply(chain, vote())
     move_to(chain.state, NOW + 3)

@@ -25,7 +25,7 @@ def chain() -> Chain:
 
 
 def chain_of(hardfork: int, fee: int = 3_000) -> Chain:
-    """A chain on which accounts cost something, and `alice` can pay it."""
+    """A chain with a fee for account creation, which `alice` can pay."""
     chain = chain_at(hardfork)
     add_account(chain.state, "alice", balance=2_000_000_000, vesting_shares=8_000_000_000)
     set_median(chain.state, account_creation_fee=fee)
@@ -122,7 +122,7 @@ def test_before_hardfork_20_only_pushes_had_limits() -> None:
     apply(chain, structs.replace(crowded, new_account_name="newbie2"))
 
 
-def test_before_hardfork_15_nobody_looked_for_the_members() -> None:
+def test_before_hardfork_15_members_need_not_exist() -> None:
     chain = chain_of(14, fee=0)
     apply(chain, create(owner=STRANGER, active=STRANGER, posting=STRANGER))
     assert chain.state.authority("newbie").owner == STRANGER
@@ -171,7 +171,7 @@ def test_an_account_created_with_a_delegation() -> None:
 
 
 @pytest.mark.parametrize(("hardfork", "rows"), [(18, 1), (19, 0)])
-def test_a_delegation_of_nothing_was_kept_before_hardfork_19(hardfork: int, rows: int) -> None:
+def test_before_hardfork_19_an_empty_delegation_was_stored(hardfork: int, rows: int) -> None:
     chain = chain_of(hardfork, fee=0)
     apply(chain, create_delegated(fee=Asset(0, COIN), delegation=Asset(0, VESTS)))
     assert len(chain.state.vesting_delegations) == rows
@@ -220,7 +220,7 @@ def test_free_claims_in_a_block(chain: Chain) -> None:
     assert (state.account("alice").pending_claimed_accounts, state.account("null").balance) == (1, 0)
 
 
-def test_a_free_claim_is_pushed_whoever_produces(chain: Chain) -> None:
+def test_a_free_claim_can_be_pushed_under_any_producer(chain: Chain) -> None:
     state = chain.state
     state.set_props(available_account_subsidies=ONE_ACCOUNT - 1)
     assert "There are not enough subsidized accounts to claim" in refused(chain, claim(0), by=push)

@@ -1,4 +1,4 @@
-"""Changing authorities, recovering accounts, giving up votes; and the block steps that settle such requests."""
+"""Changing authorities, recovering accounts, declining votes, and the block steps that process such requests."""
 
 import pytest
 from msgspec import structs
@@ -65,7 +65,7 @@ def test_update_refusals(chain: Chain, update: Update) -> None:
 
 
 @UPDATES
-def test_updates_change_what_is_given(chain: Chain, update: Update) -> None:
+def test_updates_change_only_given_fields(chain: Chain, update: Update) -> None:
     state = chain.state
     apply(chain, update("alice", NEW))
     row, alice = state.authority("alice"), state.account("alice")
@@ -155,7 +155,7 @@ def test_recovery_request_refusals(chain: Chain) -> None:
     apply(chain, request())
     assert "Cannot recover using an impossible authority." in refused(chain, request(IMPOSSIBLE))
     assert refused(chain, request(STRANGER)) == UnknownKey().message()
-    apply(chain, request(CROWD))  # a change is not held to the size
+    apply(chain, request(CROWD))  # the size limit doesn't apply to changes
     state.accounts.modify(state.account("alice"), recovery_account="")
     top = "Top witness must recover an account with no recovery partner."
     assert top in refused(chain, request())
@@ -234,7 +234,7 @@ def test_resets_are_disabled(chain: Chain) -> None:
     assert "Set Reset Account Operation is currently disabled." in refused(chain, SetResetAccount("alice", "null", "bob"))
 
 
-def test_what_has_expired_is_forgotten_and_partners_change(chain: Chain) -> None:
+def test_expired_requests_are_removed_and_partners_change(chain: Chain) -> None:
     state = chain.state
     apply(chain, AccountUpdate("alice", OTHER), request(), ChangeRecoveryAccount("alice", "alice"))
     move_to(state, NOW + EXPIRY - 1)

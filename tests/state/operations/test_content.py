@@ -1,4 +1,4 @@
-"""Comments: publishing, editing, options, deleting, by the rules of every hardfork."""
+"""Comments: publishing, editing, options and deletion by the rules of every hardfork."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ TOKEN = 10_000_000 << 5 | 0x10
 
 
 def content_chain(hardfork: int = NEWEST, **fields: Any) -> Chain:
-    """Alice, Bob, and Bob's post `b`, to which others reply."""
+    """A chain with Alice, Bob, and Bob's post `b` for replies."""
     chain = chain_at(hardfork)
     for name in ("alice", "bob"):
         add_account(chain.state, name, vesting_shares=10**12)
@@ -205,7 +205,7 @@ def test_editing(posted: Chain) -> None:
 
 
 def test_edits_of_a_transaction_share_their_steps(chain: Chain) -> None:
-    """A patch that fits nowhere takes the more, the more there is to compare; Bob's post is left as it is when no steps are left."""
+    """The work for a patch that fits nowhere grows with the text. Bob's post doesn't change when no steps are left."""
     old, edits = deletions_differ()
     apply(chain, post(body=old), Comment("bob", "b", "bob", "re", "", "The quick fox"))
     mine, his = Comment("", "tag", "alice", "a", "", edits[0]), Comment("bob", "b", "bob", "re", "", "@@ -1,7 +1,5 @@\n-The\n+A\n  qui\n")

@@ -1,4 +1,4 @@
-"""Custom operations: their limits, which differ between a block and what enters this node, and who reads them."""
+"""Custom operations: their limits, which differ between blocks and pushes, and the plugins that read them."""
 
 import pytest
 from msgspec import structs
@@ -10,7 +10,7 @@ from state.protocol.errors import Refused
 from state.protocol.operation import Operation
 from state.tables import State
 from state.tables.content import CommentContent
-from tests.helpers.chains import add_account, apply, chain_at, key_of, push, refused
+from tests.helpers.chains import add_account, apply, chain_at, key_of, push, reason
 
 NAMES = tuple(f"crowd{i:02}" for i in range(41))
 LONG = 8193
@@ -22,14 +22,8 @@ def crowd(hardfork: int = 23) -> Chain:
     return chain
 
 
-def text_of(chain: Chain, operation: Operation, by: object = apply) -> str:
-    """What a refusal says behind its condition, or the condition when that is all."""
-    condition, text = refused(chain, operation, by=push if by is push else apply).removeprefix("Assert Exception:").split(": ", 1)
-    return text or condition
-
-
 def many(n: int) -> tuple[Operation, ...]:
-    """Operations that so many accounts must sign."""
+    """Operations that `n` accounts must sign."""
     authority = Authority(1, (("alice", 1),), ((key_of("alice"), 1),))
     return (
         Custom(NAMES[:n], 1, b""),
@@ -42,41 +36,41 @@ def many(n: int) -> tuple[Operation, ...]:
 def test_at_most_40_accounts_sign(one: Operation, most: Operation) -> None:
     text = "Authority membership exceeded. Max: 40 Current: 41"
     chain = crowd()
-    assert text_of(chain, one) == text
+    assert reason(chain, one) == text
     apply(chain, most)
-    # Before hardfork 20 only pushes were held to it.
+    # Before hardfork 20 the limit applied to pushes only.
     chain = crowd(19)
     apply(chain, one)
     if not isinstance(one, CustomBinary):
-        assert text_of(chain, one, by=push) == text
+        assert reason(chain, one, by=push) == text
 
 
 def test_long_payloads_only_come_in_blocks() -> None:
     chain = crowd()
     custom, binary = Custom(("alice",), 1, bytes(LONG)), CustomBinary(("alice",), data=bytes(LONG))
     json = CustomJson((), ("alice",), "id", '"' + "x" * (LONG - 2) + '"')
-    assert text_of(chain, custom, by=push) == "Operation data must be less than 8192 bytes."
-    assert text_of(chain, binary, by=push) == "Operation data must be less than 8192 bytes."
-    assert text_of(chain, json, by=push) == "Operation JSON must be less than 8192 bytes."
+    assert reason(chain, custom, by=push) == "Operation data must be less than 8192 bytes."
+    assert reason(chain, binary, by=push) == "Operation data must be less than 8192 bytes."
+    assert reason(chain, json, by=push) == "Operation JSON must be less than 8192 bytes."
     apply(chain, custom, binary, json)
     push(chain, structs.replace(custom, data=bytes(8192)), structs.replace(json, json='"' + "x" * 8190 + '"'))
 
 
 def test_the_size_is_asked_first() -> None:
     chain = crowd()
-    assert "data must be less" in text_of(chain, Custom(NAMES, 1, bytes(LONG)), by=push)
-    assert "JSON must be less" in text_of(chain, CustomJson(NAMES, (), "id", '"' + "x" * LONG + '"'), by=push)
+    assert "data must be less" in reason(chain, Custom(NAMES, 1, bytes(LONG)), by=push)
+    assert "JSON must be less" in reason(chain, CustomJson(NAMES, (), "id", '"' + "x" * LONG + '"'), by=push)
 
 
 def test_custom_binary_only_comes_in_blocks_since_hardfork_14() -> None:
     binary = CustomBinary(("alice",), id="id", data=b"x")
-    assert text_of(crowd(), binary, by=push) == "custom_binary_operation is deprecated"
-    assert text_of(crowd(13), binary) == "d.has_hardfork( COIN_HARDFORK_0_14__317 )"
+    assert reason(crowd(), binary, by=push) == "custom_binary_operation is deprecated"
+    assert reason(crowd(13), binary) == "d.has_hardfork( COIN_HARDFORK_0_14__317 )"
     apply(crowd(14), binary)
 
 
 @pytest.mark.parametrize("operation", [CustomJson((), ("alice",), "known", "1"), CustomBinary(("alice",), id="known")])
-def test_an_interpreter_reads_its_id_and_its_refusals_undo_what_it_did(operation: Operation) -> None:
+def test_an_interpreter_gets_its_id_and_its_refusal_undoes_its_changes(operation: Operation) -> None:
     chain = crowd()
     read: list[Operation] = []
 
@@ -90,4 +84,4 @@ def test_an_interpreter_reads_its_id_and_its_refusals_undo_what_it_did(operation
     assert read == [operation]
     assert len(chain.state.comment_contents) == 0
     if isinstance(operation, CustomJson):
-        assert text_of(chain, operation, by=push) == "no such thing"
+        assert reason(chain, operation, by=push) == "no such thing"

@@ -1,4 +1,4 @@
-"""Escrows: what their operations refuse, who gets what, and what happens to those that nobody accepts."""
+"""Escrows: refusals, payments, and escrows that aren't accepted."""
 
 from typing import Any
 
@@ -10,11 +10,10 @@ from state.chain.invariants import validate_invariants
 from state.chain.steps.market import expire_escrow_ratification
 from state.operations.escrow import EscrowApprove, EscrowDispute, EscrowRelease, EscrowTransfer
 from state.protocol.errors import Refused, UnknownKey
-from state.protocol.operation import Operation
 from state.protocol.transaction import SignedBlock
 from state.protocol.values.asset import COIN, SBD, Asset
 from state.tables.payments import Escrow
-from tests.helpers.chains import NOW, add_account, apply, chain_at, move_to, refused
+from tests.helpers.chains import NOW, add_account, apply, chain_at, move_to, reason, refused
 
 FUNDS = 10_000
 DEADLINE, END = NOW + 100, NOW + 200
@@ -41,7 +40,7 @@ def release(who: str, receiver: str, sbd: int = 500, coin: int = 1000) -> Escrow
 
 
 def funds(chain: Chain, name: str) -> tuple[int, int]:
-    """What an account has more than at first, in COIN and SBD."""
+    """The change of an account's balances since the start, in COIN and SBD."""
     account = chain.state.account(name)
     return account.balance - FUNDS, account.sbd_balance - FUNDS
 
@@ -50,27 +49,22 @@ def the_escrow(chain: Chain) -> Escrow:
     return chain.state.escrows.by_from_id.find("fay", 7)
 
 
-def text_of(chain: Chain, operation: Operation) -> str:
-    """What a refusal says behind its condition."""
-    return refused(chain, operation).split(": ", 1)[1]
-
-
 # ------------------------------------------------------------------ refusals
 
 
 def test_making_one_is_refused(chain: Chain) -> None:
     for field in ("from_", "to", "agent"):
         assert refused(chain, structs.replace(MAKE, **{field: "nobody"})) == UnknownKey().message()
-    text = text_of(chain, structs.replace(MAKE, ratification_deadline=NOW))
+    text = reason(chain, structs.replace(MAKE, ratification_deadline=NOW))
     assert text == "The escorw ratification deadline must be after head block time."
     # An escrow ends behind its deadline, so one that has ended is refused because of the deadline, unless that is skipped.
     late = structs.replace(MAKE, ratification_deadline=NOW + 1, escrow_expiration=NOW)
     with pytest.raises(Refused, match=r"The escrow expiration must be after head block time\."):
         late.apply(chain.state)
-    assert "Account fay does not have sufficient funds" in text_of(chain, structs.replace(MAKE, coin_amount=Asset(FUNDS - 9, COIN)))
-    assert "Account fay does not have sufficient funds" in text_of(chain, structs.replace(MAKE, sbd_amount=Asset(FUNDS + 1, SBD)))
+    assert "Account fay does not have sufficient funds" in reason(chain, structs.replace(MAKE, coin_amount=Asset(FUNDS - 9, COIN)))
+    assert "Account fay does not have sufficient funds" in reason(chain, structs.replace(MAKE, sbd_amount=Asset(FUNDS + 1, SBD)))
     fee = structs.replace(MAKE, sbd_amount=Asset(FUNDS, SBD), fee=Asset(1, SBD))
-    assert "Account fay does not have sufficient funds" in text_of(chain, fee)
+    assert "Account fay does not have sufficient funds" in reason(chain, fee)
     apply(chain, MAKE)
     assert "uniqueness constraint" in refused(chain, MAKE)
 
@@ -79,15 +73,15 @@ def test_approving_is_refused(chain: Chain) -> None:
     assert refused(chain, approve("tom")) == UnknownKey().message()
     apply(chain, MAKE)
     to_eve = structs.replace(approve("eve"), to="eve")
-    assert text_of(chain, to_eve) == "Operation 'to' (eve) does not match escrow 'to' (tom)."
+    assert reason(chain, to_eve) == "Operation 'to' (eve) does not match escrow 'to' (tom)."
     # A placeholder without a value stays, as in the reference.
     by_eve = structs.replace(approve("eve"), agent="eve")
-    assert text_of(chain, by_eve) == "Operation 'agent' (${a}) does not match escrow 'agent' (ann)."
+    assert reason(chain, by_eve) == "Operation 'agent' (${a}) does not match escrow 'agent' (ann)."
     apply(chain, approve("tom"))
     for yes in (True, False):
-        assert text_of(chain, approve("tom", yes)) == "Account 'to' (tom) has already approved the escrow."
+        assert reason(chain, approve("tom", yes)) == "Account 'to' (tom) has already approved the escrow."
     apply(chain, approve("ann"))
-    assert text_of(chain, approve("ann")) == "Account 'agent' (ann) has already approved the escrow."
+    assert reason(chain, approve("ann")) == "Account 'agent' (ann) has already approved the escrow."
 
 
 def test_approving_ends_with_the_deadline(chain: Chain) -> None:
@@ -95,22 +89,22 @@ def test_approving_ends_with_the_deadline(chain: Chain) -> None:
     move_to(chain.state, DEADLINE)
     apply(chain, approve("tom"))
     move_to(chain.state, DEADLINE + 1)
-    assert text_of(chain, approve("ann")) == "The escrow ratification deadline has passed. Escrow can no longer be ratified."
+    assert reason(chain, approve("ann")) == "The escrow ratification deadline has passed. Escrow can no longer be ratified."
 
 
 def test_disputing_is_refused(chain: Chain) -> None:
     assert refused(chain, structs.replace(DISPUTE, from_="nobody", who="nobody")) == UnknownKey().message()
     assert refused(chain, DISPUTE) == UnknownKey().message()
     apply(chain, MAKE, approve("tom"))
-    assert text_of(chain, DISPUTE) == "The escrow must be approved by all parties before a dispute can be raised."
+    assert reason(chain, DISPUTE) == "The escrow must be approved by all parties before a dispute can be raised."
     apply(chain, approve("ann"))
-    assert text_of(chain, structs.replace(DISPUTE, to="eve")) == "Operation 'to' (eve) does not match escrow 'to' (tom)."
-    text = text_of(chain, structs.replace(DISPUTE, agent="eve"))
+    assert reason(chain, structs.replace(DISPUTE, to="eve")) == "Operation 'to' (eve) does not match escrow 'to' (tom)."
+    text = reason(chain, structs.replace(DISPUTE, agent="eve"))
     assert text == "Operation 'agent' (${a}) does not match escrow 'agent' (ann)."
     apply(chain, DISPUTE)
-    assert text_of(chain, structs.replace(DISPUTE, who="tom")) == "The escrow is already under dispute."
+    assert reason(chain, structs.replace(DISPUTE, who="tom")) == "The escrow is already under dispute."
     move_to(chain.state, END)
-    assert text_of(chain, DISPUTE) == "Disputing the escrow must happen before expiration."
+    assert reason(chain, DISPUTE) == "Disputing the escrow must happen before expiration."
 
 
 def test_releasing_is_refused(chain: Chain) -> None:
@@ -118,20 +112,20 @@ def test_releasing_is_refused(chain: Chain) -> None:
     assert refused(chain, RELEASE) == UnknownKey().message()
     apply(chain, MAKE)
     for coin, sbd, text in ((1001, 0, "Release amount exceeds escrow balance."), (0, 501, "Release amount exceeds escrow balance.")):
-        assert text in text_of(chain, release("fay", "tom", sbd, coin))
-    text = text_of(chain, structs.replace(RELEASE, to="eve", receiver="eve"))
+        assert text in reason(chain, release("fay", "tom", sbd, coin))
+    text = reason(chain, structs.replace(RELEASE, to="eve", receiver="eve"))
     assert text == "Operation 'to' (eve) does not match escrow 'to' (tom)."
-    text = text_of(chain, structs.replace(RELEASE, agent="eve"))
+    text = reason(chain, structs.replace(RELEASE, agent="eve"))
     assert text == "Operation 'agent' (${a}) does not match escrow 'agent' (ann)."
-    assert text_of(chain, RELEASE) == "Funds cannot be released prior to escrow approval."
+    assert reason(chain, RELEASE) == "Funds cannot be released prior to escrow approval."
     apply(chain, approve("tom"), approve("ann"))
     text = "Only 'from' (fay) and 'to' (tom) can release funds from a non-disputed escrow"
-    assert text_of(chain, release("ann", "tom")) == text
-    assert text_of(chain, release("fay", "fay")) == "Only 'from' (fay) can release funds to 'to' (tom)."
-    assert text_of(chain, release("tom", "tom")) == "Only 'to' (tom) can release funds to 'from' (tom)."
+    assert reason(chain, release("ann", "tom")) == text
+    assert reason(chain, release("fay", "fay")) == "Only 'from' (fay) can release funds to 'to' (tom)."
+    assert reason(chain, release("tom", "tom")) == "Only 'to' (tom) can release funds to 'from' (tom)."
     apply(chain, DISPUTE)
     for who in ("fay", "tom"):
-        assert text_of(chain, release(who, "tom")) == "Only 'agent' (ann) can release funds in a disputed escrow."
+        assert reason(chain, release(who, "tom")) == "Only 'agent' (ann) can release funds in a disputed escrow."
 
 
 # ------------------------------------------------------------------ effects
@@ -156,7 +150,7 @@ def test_a_fee_in_sbd_and_a_part_of_nothing(chain: Chain) -> None:
 
 
 @pytest.mark.parametrize("who", ["tom", "ann"])
-def test_a_rejected_escrow_goes_back(chain: Chain, who: str) -> None:
+def test_a_rejected_escrow_is_refunded(chain: Chain, who: str) -> None:
     apply(chain, MAKE, approve("ann" if who == "tom" else "tom"), approve(who, False))
     assert len(chain.state.escrows) == 0
     assert funds(chain, "fay") == (0, 0)
@@ -183,18 +177,18 @@ def test_the_agent_decides_a_dispute_even_after_the_end(chain: Chain, receiver: 
 
 
 @pytest.mark.parametrize(("who", "receiver"), [("fay", "fay"), ("tom", "tom"), ("fay", "tom")])
-def test_after_the_end_a_party_releases_to_whom_it_likes(chain: Chain, who: str, receiver: str) -> None:
+def test_after_the_expiration_a_party_releases_to_either(chain: Chain, who: str, receiver: str) -> None:
     apply(chain, MAKE, approve("tom"), approve("ann"))
     move_to(chain.state, END - 1)
     if who == receiver:
-        assert "can release funds to" in text_of(chain, release(who, receiver))
+        assert "can release funds to" in reason(chain, release(who, receiver))
     move_to(chain.state, END)
-    assert "non-disputed escrow" in text_of(chain, release("ann", receiver))
+    assert "non-disputed escrow" in reason(chain, release("ann", receiver))
     apply(chain, release(who, receiver))
     assert len(chain.state.escrows) == 0
 
 
-def test_who_does_not_accept_in_time_ends_it(chain: Chain) -> None:
+def test_unratified_escrows_end_at_the_deadline(chain: Chain) -> None:
     others: dict[str, Any] = {"escrow_id": 8}
     apply(chain, MAKE, structs.replace(MAKE, **others), structs.replace(MAKE, escrow_id=9, ratification_deadline=DEADLINE + 1))
     apply(chain, *(structs.replace(approve(who), **others) for who in ("tom", "ann")), approve("tom"))

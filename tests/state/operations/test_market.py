@@ -1,4 +1,4 @@
-"""Orders, their matching and their end; conversions; liquidity rewards of the first months."""
+"""Orders, their matching and their expiry, conversions, and liquidity rewards of the first months."""
 
 import pytest
 from msgspec import structs
@@ -13,7 +13,7 @@ from state.protocol.transaction import SignedBlock
 from state.protocol.values.asset import COIN, NULL_PRICE, SBD, Asset, Price
 from state.protocol.virtual import FillConvertRequest, FillOrder, LiquidityReward
 from state.tables.market import LiquidityReward as LiquidityRow
-from tests.helpers.chains import NOW, add_account, apply, chain_at, move_to, refused, told
+from tests.helpers.chains import NOW, add_account, apply, chain_at, completed, move_to, refused
 
 DAY = 86_400
 FUNDS = 1_000_000
@@ -46,7 +46,7 @@ def sbd(amount: int) -> Asset:
 
 
 def funds(chain: Chain, name: str) -> tuple[int, int]:
-    """What an account has more than at first, in COIN and SBD."""
+    """The change of an account's balances since the start, in COIN and SBD."""
     account = chain.state.account(name)
     return account.balance - FUNDS, account.sbd_balance - FUNDS
 
@@ -56,7 +56,7 @@ def book(chain: Chain) -> dict[tuple[str, int], int]:
 
 
 def block(chain: Chain, time: int, number: int = 1200) -> SignedBlock:
-    """A block that has become the head."""
+    """Make a block with this number and time the head."""
     chain.state.set_props(head_block_number=number, time=time)
     return SignedBlock(number=number, timestamp=time)
 
@@ -93,7 +93,7 @@ def test_an_order_may_last_28_days(chain: Chain) -> None:
     assert chain.state.limit_orders.find(0).expiration == NOW + 28 * DAY
 
 
-def test_only_an_order_of_ones_own_is_cancelled(chain: Chain) -> None:
+def test_only_own_orders_can_be_cancelled(chain: Chain) -> None:
     apply(chain, order("alice", 1, coin(1000), sbd(500)))
     assert refused(chain, LimitOrderCancel("bob", 1)) == UnknownKey().message()
     assert refused(chain, LimitOrderCancel("alice", 2)) == UnknownKey().message()
@@ -119,7 +119,7 @@ MATCHES = [
 def test_two_orders_meet(
     chain: Chain, maker: tuple[int, int], taker: tuple[int, int], paid: tuple[int, int], stays: dict[tuple[str, int], int]
 ) -> None:
-    fills = told(chain.state, FillOrder)
+    fills = completed(chain.state, FillOrder)
     apply(chain, order("alice", 1, coin(maker[0]), sbd(maker[1])))
     apply(chain, order("bob", 1, sbd(taker[0]), coin(taker[1])))
     assert fills == [FillOrder("bob", 1, sbd(paid[1]), "alice", 1, coin(paid[0]))]
@@ -130,7 +130,7 @@ def test_two_orders_meet(
 
 
 def test_the_best_price_comes_first_then_the_oldest_order(chain: Chain) -> None:
-    fills = told(chain.state, FillOrder)
+    fills = completed(chain.state, FillOrder)
     apply(
         chain,
         order("alice", 1, coin(1000), sbd(1100)),
@@ -154,7 +154,7 @@ def test_an_account_trades_with_itself(chain: Chain) -> None:
     assert funds(chain, "alice") == (0, 0)
 
 
-def test_what_is_too_little_to_buy_anything_goes_back(chain: Chain) -> None:
+def test_rests_too_small_to_trade_are_returned(chain: Chain) -> None:
     apply(chain, order("alice", 1, coin(1000), sbd(10)), order("bob", 1, sbd(9), coin(900)))
     assert book(chain) == {("alice", 1): 100}
     apply(chain, LimitOrderCreate2("bob", 2, sbd(1), Price(sbd(1), coin(50)), expiration=NOW + DAY))
@@ -219,7 +219,7 @@ def test_before_hardfork_6_cancelling_looks_at_16_bits() -> None:
 
 
 def volumes(chain: Chain) -> dict[str, tuple[int, int, int]]:
-    """COIN volume, SBD volume and weight of each market maker."""
+    """The COIN volume, the SBD volume and the weight of each market maker."""
     name_of = {account.id: account.name for account in chain.state.accounts}
     return {name_of[row.owner]: (row.coin_volume, row.sbd_volume, row.weight) for row in chain.state.liquidity_rewards}
 
@@ -236,7 +236,7 @@ def test_liquidity_counts_for_orders_that_were_there(hardfork: int, age: int, co
     assert volumes(chain) == ({"alice": (0, 1000, 0), "bob": (0, -1000, 0)} if counts else {})
 
 
-def test_who_was_there_first_gains_volume() -> None:
+def test_the_maker_gains_volume() -> None:
     chain = market(11)
     apply(chain, order("alice", 1, coin(1000), sbd(500)), order("alice", 2, sbd(400), coin(1000)))
     move_to(chain.state, NOW + 1800)
@@ -262,7 +262,7 @@ def test_weights_of_volumes() -> None:
 def test_the_first_market_maker_is_paid_every_hour(hardfork: int, paid: int) -> None:
     chain = market(hardfork)
     state = chain.state
-    heard = told(state, LiquidityReward)
+    events = completed(state, LiquidityReward)
     for name, volume in (("bob", 5), ("carol", 6)):
         row = LiquidityRow(owner=state.account(name).id, coin_volume=volume, sbd_volume=volume, weight=volume)
         state.liquidity_rewards.insert(row)
@@ -271,7 +271,7 @@ def test_the_first_market_maker_is_paid_every_hour(hardfork: int, paid: int) -> 
     pay_liquidity_reward(state, block(chain, NOW + 3))
     assert funds(chain, "carol") == (paid, 0)
     assert volumes(chain)["carol"] == ((0, 0, 0) if paid else (6, 6, 6))
-    assert heard == ([LiquidityReward("carol", coin(paid))] if paid else [])
+    assert events == ([LiquidityReward("carol", coin(paid))] if paid else [])
     validate_invariants(state)
 
 
@@ -302,15 +302,15 @@ def test_conversions_are_paid_at_the_median_price(chain: Chain) -> None:
     props = state.props
     state.set_props(virtual_supply=props.current_supply + props.current_sbd_supply * 4)
     validate_invariants(state)
-    heard = told(state, FillConvertRequest)
+    events = completed(state, FillConvertRequest)
     apply(chain, Convert("alice", 1, sbd(100_000)), Convert("bob", 9, sbd(1)), Convert("carol", 1, sbd(7)))
     late = state.convert_requests.by_owner.find("carol", 1)
     state.convert_requests.modify(late, conversion_date=NOW + 302_401)
     supply, debt = props.current_supply, props.current_sbd_supply
     process_conversions(state, block(chain, NOW + 302_399))
-    assert heard == []
+    assert events == []
     process_conversions(state, block(chain, NOW + 302_400))
-    assert heard == [
+    assert events == [
         FillConvertRequest("alice", 1, sbd(100_000), coin(400_000)),
         FillConvertRequest("bob", 9, sbd(1), coin(4)),
     ]

@@ -21,14 +21,14 @@ from state.protocol.operation import Operation
 from state.protocol.spec import ChainSpec
 from state.tables.globals import ChainProperties
 from state.tables.witnesses import Witness
-from tests.helpers.chains import MAIN_SPEC, TEST_SPEC, UNSIGNED, add_account, add_witness, chain_at, key_of, refused, transaction
+from tests.helpers.chains import MAIN_SPEC, TEST_SPEC, UNSIGNED, add_account, add_witness, chain_at, key_of, reason, refused, transaction
 
 HEAD = (1000).to_bytes(4, "big") + bytes(16)
 EASY, HARD = (1).to_bytes(32, "big"), b"\xff" * 32
 
 
 def mine(chain: Chain, *operations: Operation) -> None:
-    """Apply operations as those of a block, without asking whether the proofs hold."""
+    """Apply operations as in a block, without checking the proofs."""
     mark = chain.state.journal.position()
     try:
         apply_transaction(chain.state, transaction(chain, *operations), UNSIGNED | Skip.VALIDATE | Skip.TRANSACTION_DUPE_CHECK)
@@ -46,9 +46,7 @@ def mine_chain(hardfork: int, spec: ChainSpec = TEST_SPEC, number: int = 1000) -
 
 
 def text_of(chain: Chain, operation: Operation) -> str:
-    """What a refusal says behind its condition, or the condition when that is all."""
-    condition, text = refused(chain, operation, by=mine).removeprefix("Assert Exception:").split(": ", 1)
-    return text or condition
+    return reason(chain, operation, by=mine)
 
 
 def pow_of(worker: str, work: bytes = EASY, key: str = "", **changes: object) -> Pow:
@@ -178,7 +176,7 @@ def test_a_witness_that_mines_keeps_its_key_and_its_other_votes() -> None:
         (MAIN_SPEC, 201_600, 0, 21 * 2596, True),
     ],
 )
-def test_what_work_pays(spec: ChainSpec, number: int, waiting: int, reward: int, liquid: bool) -> None:
+def test_the_reward_of_work(spec: ChainSpec, number: int, waiting: int, reward: int, liquid: bool) -> None:
     chain = mine_chain(12, spec, number)
     props = chain.state.props
     # operations.md §20: 750 per round of 250,000,000.000 are 2.596.

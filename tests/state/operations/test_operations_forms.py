@@ -1,6 +1,6 @@
 """All operations against the vectors `op.*`: their bytes and both forms of JSON, who must sign, and whose history they enter.
 
-What they refuse without state is in test_<module>_refusals.py.
+test_operations_recorded.py and test_operations_refusals.py have their refusals without state.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from msgspec.structs import replace
 from node.specs.builder import load_spec
 from state.operations.authorities import AccountUpdate, AccountUpdate2, SetResetAccount
 from state.operations.custom import CustomBinary, CustomJson
-from state.protocol import virtual
 from state.protocol.authority import Authority
 from state.protocol.codec.codecs import ChainCodecs
 from state.protocol.codec.kinds import CoinFee
@@ -28,7 +27,7 @@ from tests.helpers.wire import ANY, VECTOR_CODECS, VECTORS, refusal, vectors
 
 
 def test_every_tag_is_declared() -> None:
-    """Numbers without a gap, each with a vector."""
+    """Tags have no gaps, and each has a vector."""
     assert sorted(OPERATIONS) == list(range(len(OPERATIONS)))
     assert {cls.NAME for cls in OPERATIONS.values()} == set(SAMPLES)
 
@@ -48,7 +47,7 @@ def test_importing_the_package_declares_all_operations() -> None:
 
 @pytest.mark.parametrize("example", vectors("op"))
 def test_forms(example: Any) -> None:
-    """NAI JSON and condenser JSON both read as one object; it packs to the example's bytes and prints both again."""
+    """NAI JSON and condenser JSON decode to the same object, which encodes to the example's bytes and to both forms of JSON."""
     given, legacy, packed = example["input"]["json"], example["input"]["legacy"], bytes.fromhex(example["expect"]["hex"])
     operation = VECTOR_CODECS.parser(ANY)(given)
     assert operation.TAG == wire_tag(operation.TAG, smt=True) == example["expect"]["which"]
@@ -105,15 +104,6 @@ def test_condenser_copies_allow_votes() -> None:
     name, given = SAMPLES["comment_options"]["input"]["legacy"]
     assert VECTOR_CODECS.parser(KIND, True)([name, given | {"allow_votes": False}]).allow_votes is False
     assert VECTOR_CODECS.parser(KIND, True)([name, {}]).allow_votes is True
-
-
-@pytest.mark.parametrize("name", [name for name, example in SAMPLES.items() if example["input"]["legacy"] is not None])
-def test_condenser_names(name: str) -> None:
-    """An operation whose condenser form differs has a name of its own there, which is read as well. Operations on tokens have none."""
-    given = SAMPLES[name]["input"]
-    is_converted = given["json"]["value"] != given["legacy"][1]
-    full = f"legacy_{name}_operation" if is_converted else f"{name}_operation"
-    assert VECTOR_CODECS.parser(KIND, True)([full, given["legacy"][1]]) == sample(name)
 
 
 # ------------------------------------------------------------------ who must sign, who is touched
@@ -212,6 +202,18 @@ TOUCHED = {
     "account_create_with_delegation": "creator new_account_name",
     "witness_set_properties": "owner",
     "account_update2": "account",
+    "fill_convert_request": "owner",
+    "author_reward": "author",
+    "curation_reward": "curator",
+    "liquidity_reward": "owner",
+    "interest": "owner",
+    "fill_vesting_withdraw": "from_account to_account",
+    "fill_order": "current_owner open_owner",
+    "shutdown_witness": "owner",
+    "fill_transfer_from_savings": "from_ to",
+    "return_vesting_delegation": "account",
+    "comment_benefactor_reward": "author benefactor",
+    "producer_reward": "producer",
 }
 
 
@@ -222,33 +224,11 @@ def test_impacted_fields(name: str) -> None:
     assert operation.impacted() == {f"in-{field.strip('_')}" for field in fields}
 
 
-def test_impacted_accounts_where_a_name_may_be_empty() -> None:
+def test_impacted_accounts_that_depend_on_the_values() -> None:
+    assert replace(sample("proposal_pay"), receiver="alice").impacted() == {"alice", "coin.dao"}
     assert replace(sample("comment"), parent_author="", author="alice").impacted() == {"alice"}
     assert replace(sample("transfer_to_vesting"), from_="alice", to="").impacted() == {"alice"}
     assert replace(sample("account_witness_proxy"), account="alice", proxy="").impacted() == {"alice", ""}
-
-
-@pytest.mark.parametrize(
-    ("operation", "accounts"),
-    [
-        (virtual.FillConvertRequest(owner="ann"), {"ann"}),
-        (virtual.AuthorReward(author="ann"), {"ann"}),
-        (virtual.CurationReward(curator="ann", comment_author="bob"), {"ann"}),
-        (virtual.LiquidityReward(owner="ann"), {"ann"}),
-        (virtual.Interest(owner="ann"), {"ann"}),
-        (virtual.FillVestingWithdraw(from_account="ann", to_account="bob"), {"ann", "bob"}),
-        (virtual.FillOrder(current_owner="ann", open_owner="bob"), {"ann", "bob"}),
-        (virtual.ShutdownWitness(owner="ann"), {"ann"}),
-        (virtual.FillTransferFromSavings(from_="ann", to="bob"), {"ann", "bob"}),
-        (virtual.ReturnVestingDelegation(account="ann"), {"ann"}),
-        (virtual.CommentBenefactorReward(benefactor="ann", author="bob"), {"ann", "bob"}),
-        (virtual.ProducerReward(producer="ann"), {"ann"}),
-        (virtual.ProposalPay(receiver="ann"), {"ann", "coin.dao"}),
-    ],
-    ids=lambda value: type(value).__name__ if isinstance(value, Operation) else "",
-)
-def test_impacted_by_virtual_operations(operation: Operation, accounts: set[str]) -> None:
-    assert operation.impacted() == accounts
 
 
 def test_missing_fields_have_the_references_defaults() -> None:

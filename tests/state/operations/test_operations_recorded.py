@@ -1,6 +1,4 @@
-"""Recorded broadcasts against reading and validating alone: what the reference refused without its state is refused in the same words,
-and everything else passes.
-"""
+"""Decoding and validation of recorded broadcasts: the stateless refusals are the reference's, and everything else passes."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -32,7 +30,7 @@ RECOVERY = ("elliptic_secp256k1.cpp", "report_over_production")
 
 
 def recorded(case: str) -> Iterator[tuple[list[str], dict[str, Any]]]:
-    """The names of the operations of each broadcast of a case that is a transaction at all, with what came of it."""
+    """The names of the operations of each broadcast transaction of a case, with the outcome."""
     for event in read_json_lines(CASES / case / "broadcasts.jsonl.gz"):
         operations = event["trx"].get("operations") if isinstance(event["trx"], dict) else None
         if not isinstance(operations, list) or not operations:
@@ -43,7 +41,7 @@ def recorded(case: str) -> Iterator[tuple[list[str], dict[str, Any]]]:
 
 
 def outcome(transaction: Any) -> str:
-    """What reading a transaction and validating its operations ends in: the text of the refusal, or nothing."""
+    """The text with which decoding or validation refuses a transaction, or ""."""
     try:
         for operation in WIRE.transaction_from_json(transaction).operations:
             operation.validate(WIRE.codecs)
@@ -70,7 +68,7 @@ def expected(names: list[str], event: dict[str, Any]) -> str | None:
 
 @cache
 def compared(case: str) -> list[tuple[tuple[str, ...], int, str, str]]:
-    """Names, step, the expected and the actual outcome of each broadcast of a case whose outcome is known."""
+    """The names, the step, and the expected and actual outcome of each broadcast with a known outcome."""
     found = []
     for names, event in recorded(case):
         want = expected(names, event)

@@ -1,4 +1,4 @@
-"""Proposals: what their operations refuse, votes, removal within the limit, and what the treasury pays every hour."""
+"""Proposals: refusals, votes, removal within the limit, and the hourly payments of the treasury."""
 
 from itertools import islice
 
@@ -16,7 +16,7 @@ from state.protocol.values.asset import SBD, Asset
 from state.protocol.virtual import ProposalPay, SpsFund
 from state.tables.content import Comment
 from state.tables.proposals import Proposal
-from tests.helpers.chains import NOW, TEST_SPEC, add_account, apply, chain_at, refused, told
+from tests.helpers.chains import NOW, TEST_SPEC, add_account, apply, chain_at, completed, reason, refused
 
 DAY, HOUR = 86_400, 3600
 FEE = 10_000
@@ -41,11 +41,6 @@ def chain() -> Chain:
     return treasury_chain()
 
 
-def text_of(chain: Chain, operation: Operation) -> str:
-    """What a refusal says behind its condition."""
-    return refused(chain, operation).split(": ", 1)[1]
-
-
 def vote(voter: str, *numbers: int, yes: bool = True) -> UpdateProposalVotes:
     return UpdateProposalVotes(voter, numbers, yes)
 
@@ -64,22 +59,22 @@ def end_of_block(chain: Chain, time: int) -> None:
 
 @pytest.mark.parametrize("operation", [MAKE, vote("vic", 0), RemoveProposal("pia", (0,))])
 def test_proposals_exist_since_hardfork_21(operation: Operation) -> None:
-    assert text_of(treasury_chain(20), operation) == "Proposals functionality not enabled until hardfork 21"
+    assert reason(treasury_chain(20), operation) == "Proposals functionality not enabled until hardfork 21"
     chain = treasury_chain(21)
     apply(chain, MAKE, operation)
 
 
 def test_making_one_is_refused(chain: Chain) -> None:
     ended = structs.replace(MAKE, start_date=NOW - 1, end_date=NOW)
-    assert text_of(chain, ended) == "Can't create inactive proposals..."
+    assert reason(chain, ended) == "Can't create inactive proposals..."
     assert refused(chain, structs.replace(MAKE, creator="nobody")) == UnknownKey().message()
-    text = text_of(chain, structs.replace(MAKE, receiver="nobody"))
+    text = reason(chain, structs.replace(MAKE, receiver="nobody"))
     assert text == "Specified receiver account: nobody must exist in the blockchain"
-    text = text_of(chain, structs.replace(MAKE, permlink="other"))
+    text = reason(chain, structs.replace(MAKE, permlink="other"))
     assert text == "Proposal permlink must point to the article posted by creator or receiver"
     apply(chain, structs.replace(MAKE, creator="rita", receiver="quin"))  # the receiver's post will do
     chain.state.accounts.modify(chain.state.account("pia"), sbd_balance=FEE - 1)
-    assert "Account pia does not have sufficient funds" in text_of(chain, MAKE)
+    assert "Account pia does not have sufficient funds" in reason(chain, MAKE)
 
 
 def test_one_is_made_for_a_fee(chain: Chain) -> None:
@@ -108,14 +103,14 @@ def test_votes_come_and_go_and_nothing_about_them_is_refused(chain: Chain) -> No
 
 def test_only_the_creator_removes(chain: Chain) -> None:
     apply(chain, MAKE, structs.replace(MAKE, creator="quin"), vote("vic", 0, 1), vote("walt", 0))
-    assert text_of(chain, RemoveProposal("pia", (0, 1))) == "Only proposal owner can remove it..."
-    assert text_of(chain, RemoveProposal("rita", (0,))) == "Only proposal owner can remove it..."
+    assert reason(chain, RemoveProposal("pia", (0, 1))) == "Only proposal owner can remove it..."
+    assert reason(chain, RemoveProposal("rita", (0,))) == "Only proposal owner can remove it..."
     apply(chain, RemoveProposal("pia", (0, 9)))
     assert [row.creator for row in chain.state.proposals] == ["quin"]
     assert votes(chain) == [("vic", 1)]
 
 
-def test_what_is_too_much_for_one_removal_is_marked_whosever_it_is() -> None:
+def test_proposals_beyond_the_removal_limit_are_marked() -> None:
     chain = treasury_chain(spec=structs.replace(TEST_SPEC, remove_threshold=3))
     apply(chain, MAKE, structs.replace(MAKE, creator="quin"), structs.replace(MAKE, creator="quin"))
     apply(chain, vote("vic", 0), vote("walt", 0), vote("xena", 0), vote("vic", 1))
@@ -162,7 +157,7 @@ def test_the_limit_holds_for_ends_on_the_last_day_of_32_bits() -> None:
 
 
 def ended_proposals_of(chain: Chain) -> list[Proposal]:
-    """The proposal that goes first."""
+    """The ended proposal that is removed first."""
     return list(islice(ended_proposals(chain.state, NOW), 1))
 
 
@@ -175,17 +170,17 @@ def pays(*payments: tuple[str, int]) -> list[ProposalPay]:
 
 def test_an_hour_is_paid_by_votes(chain: Chain) -> None:
     state = chain.state
-    heard = told(state, ProposalPay, SpsFund)
+    events = completed(state, ProposalPay, SpsFund)
     apply(chain, MAKE, structs.replace(MAKE, receiver="quin"), structs.replace(MAKE, receiver="xena", start_date=NOW + 2 * HOUR))
     apply(chain, structs.replace(MAKE, receiver="walt"), vote("walt", 0), vote("vic", 1), vote("xena", 1), vote("xena", 2))
     treasury = state.account(TREASURY)
     state.accounts.modify(treasury, sbd_balance=5_000_000)
     state.set_props(sps_interval_ledger=77)
     end_of_block(chain, NOW + HOUR - 1)
-    assert heard == []
+    assert events == []
     end_of_block(chain, NOW + HOUR)
     # E13: the ratio for an hour is 416, 48.000 a day are 1.996 an hour; 2083 may be spent. Nobody votes for walt's.
-    assert heard == [SpsFund(Asset(77, SBD)), *pays(("quin", 1996), ("rita", 2083 - 1996))]
+    assert events == [SpsFund(Asset(77, SBD)), *pays(("quin", 1996), ("rita", 2083 - 1996))]
     assert (treasury.sbd_balance, state.account("quin").sbd_balance) == (5_000_000 - 2083, 10 * FEE + 1996)
     assert [row.total_votes for row in state.proposals] == [2_000_000, 4_000_000, 0, 0]
     assert state.props.sps_interval_ledger == 0
@@ -194,35 +189,35 @@ def test_an_hour_is_paid_by_votes(chain: Chain) -> None:
 
 def test_equal_votes_are_paid_by_number_and_nothing_pays_nothing(chain: Chain) -> None:
     state = chain.state
-    heard = told(state, ProposalPay)
+    events = completed(state, ProposalPay)
     apply(chain, structs.replace(MAKE, daily_pay=Asset(0, SBD)), structs.replace(MAKE, receiver="quin", end_date=NOW + HOUR))
     apply(chain, vote("vic", 1, 0))
     state.accounts.modify(state.account(TREASURY), sbd_balance=5_000_000)
     end_of_block(chain, NOW + HOUR)
-    assert heard == pays(("rita", 0), ("quin", 1996))
+    assert events == pays(("rita", 0), ("quin", 1996))
     state.accounts.modify(state.account(TREASURY), sbd_balance=99)
     end_of_block(chain, NOW + 2 * HOUR)
-    assert len(heard) == 2  # a hundredth of 0.099 SBD is nothing
+    assert len(events) == 2  # a hundredth of 0.099 SBD is nothing
 
 
 def test_the_largest_daily_pay_takes_all_that_is_left(chain: Chain) -> None:
-    heard = told(chain.state, ProposalPay)
+    events = completed(chain.state, ProposalPay)
     apply(chain, structs.replace(MAKE, daily_pay=Asset(2**63 - 1, SBD)), MAKE, vote("vic", 0, 1))
     chain.state.accounts.modify(chain.state.account(TREASURY), sbd_balance=5_000_000)
     end_of_block(chain, NOW + HOUR)
-    assert heard == pays(("rita", 2083))
+    assert events == pays(("rita", 2083))
 
 
 def test_the_ratio_wraps_at_32_bits(chain: Chain) -> None:
-    heard = told(chain.state, ProposalPay)
+    events = completed(chain.state, ProposalPay)
     apply(chain, MAKE, vote("vic", 0))
     chain.state.accounts.modify(chain.state.account(TREASURY), sbd_balance=10**12)
     end_of_block(chain, NOW + 500_000)
     # E13: 8160, where 57870 would be right.
-    assert heard == pays(("rita", 8160 * 48_000 // 10_000))
+    assert events == pays(("rita", 8160 * 48_000 // 10_000))
 
 
-def test_who_has_a_proxy_does_not_count_and_proxied_weight_does(chain: Chain) -> None:
+def test_voters_with_a_proxy_do_not_count_but_proxied_weight_does(chain: Chain) -> None:
     state = chain.state
     apply(chain, MAKE, vote("vic", 0), vote("walt", 0))
     state.accounts.modify(state.account("walt"), proxy="vic")
@@ -232,10 +227,10 @@ def test_who_has_a_proxy_does_not_count_and_proxied_weight_does(chain: Chain) ->
 
 
 def test_without_active_proposals_only_the_times_move(chain: Chain) -> None:
-    heard = told(chain.state, ProposalPay)
+    events = completed(chain.state, ProposalPay)
     apply(chain, structs.replace(MAKE, start_date=NOW + HOUR + 1), structs.replace(MAKE, end_date=NOW + HOUR - 1), vote("vic", 0, 1))
     end_of_block(chain, NOW + HOUR)
-    assert heard == []
+    assert events == []
     assert [row.total_votes for row in chain.state.proposals] == [0, 0]
     assert (chain.state.props.next_maintenance_time, chain.state.props.last_budget_time) == (NOW + 2 * HOUR, NOW + HOUR)
 

@@ -1,4 +1,4 @@
-"""Claiming rewards: what was earned becomes liquid, or VESTS that weigh in votes."""
+"""Claiming rewards: they become liquid, or VESTS that count in votes."""
 
 import pytest
 
@@ -11,13 +11,13 @@ from state.protocol.virtual import Interest
 from state.tables.accounts import Account
 from state.tables.smt import RewardsBalance
 from state.tables.witnesses import WitnessVote
-from tests.helpers.chains import NOW, add_account, add_witness, apply, chain_at, refused, told
+from tests.helpers.chains import NOW, add_account, add_witness, apply, chain_at, completed, refused
 
 TOKEN = 10_000_000 << 5 | 0x10
 
 
 def earned_chain(hardfork: int = 23) -> Chain:
-    """Alice has earned 5 COIN, 7 SBD and a VESTS for each of 100 COIN; she votes for a witness."""
+    """A chain on which Alice has rewards of 5 COIN, 7 SBD, and VESTS of 100 COIN, and votes for a witness."""
     chain = chain_at(hardfork)
     state = chain.state
     add_account(
@@ -85,11 +85,11 @@ def test_claiming_some_vests_rounds_their_coin_down(chain: Chain) -> None:
 
 
 def test_claims_pay_interest_on_sbd(chain: Chain) -> None:
-    heard = told(chain.state, Interest)
+    events = completed(chain.state, Interest)
     chain.state.set_props(sbd_interest_rate=1000)
     chain.state.accounts.modify(alice(chain), sbd_balance=31_903, sbd_seconds_last_update=NOW - 2_592_003, sbd_last_interest_payment=0)
     apply(chain, claim(coin=1))
-    assert heard == [Interest("alice", Asset(262, SBD))]
+    assert events == [Interest("alice", Asset(262, SBD))]
     assert (alice(chain).sbd_balance, alice(chain).sbd_seconds, alice(chain).sbd_last_interest_payment) == (32_165, 0, NOW)
 
 

@@ -1,4 +1,4 @@
-"""Transfers and savings: what they refuse, what they move, and when withdrawals from savings arrive."""
+"""Transfers and savings: refusals, effects, and the time of withdrawals from savings."""
 
 import pytest
 from msgspec import structs
@@ -12,7 +12,7 @@ from state.protocol.errors import UnknownKey
 from state.protocol.values.asset import COIN, SBD, Asset
 from state.protocol.virtual import FillTransferFromSavings, Interest
 from state.tables.payments import SavingsWithdraw
-from tests.helpers.chains import BLOCK, NOW, add_account, apply, chain_at, move_to, push, refused, told
+from tests.helpers.chains import BLOCK, NOW, add_account, apply, chain_at, completed, move_to, push, refused
 
 TREASURY = "coin.dao"
 
@@ -93,7 +93,7 @@ def test_transfer_from_savings_waits(chain: Chain) -> None:
     validate_invariants(state)
 
 
-def test_cancelling_gives_back_to_the_savings(chain: Chain) -> None:
+def test_cancelling_returns_the_amount_to_the_savings(chain: Chain) -> None:
     assert refused(chain, CancelTransferFromSavings("alice", 1)) == UnknownKey().message()
     apply(chain, from_savings(), from_savings(request_id=2, amount=Asset(5, SBD)))
     assert refused(chain, CancelTransferFromSavings("bob", 1)) == UnknownKey().message()
@@ -106,16 +106,16 @@ def test_cancelling_gives_back_to_the_savings(chain: Chain) -> None:
 
 def test_withdrawals_arrive_when_they_are_complete(chain: Chain) -> None:
     state = chain.state
-    heard = told(state, FillTransferFromSavings)
+    events = completed(state, FillTransferFromSavings)
     apply(chain, from_savings(request_id=9), from_savings(amount=Asset(5, SBD)))
     move_to(state, NOW + 3)
     apply(chain, from_savings(request_id=2))
     move_to(state, NOW + COIN_SAVINGS_WITHDRAW_TIME - 1)
     process_savings_withdraws(state, BLOCK)
-    assert heard == []
+    assert events == []
     move_to(state, NOW + COIN_SAVINGS_WITHDRAW_TIME)
     process_savings_withdraws(state, BLOCK)
-    assert heard == [
+    assert events == [
         FillTransferFromSavings("alice", "bob", Asset(5, SBD), 1, "note"),
         FillTransferFromSavings("alice", "bob", Asset(400, COIN), 9, "note"),
     ]
@@ -128,7 +128,7 @@ def test_withdrawals_arrive_when_they_are_complete(chain: Chain) -> None:
 def test_savings_earn_interest_when_they_move(chain: Chain) -> None:
     """Worked example E12: 31.903 SBD for 2,592,003 seconds at 10 %."""
     state = chain.state
-    heard = told(state, Interest)
+    events = completed(state, Interest)
     state.set_props(sbd_interest_rate=1000)
     saver = add_account(
         state, "saver", savings_sbd_balance=31_903, savings_sbd_seconds_last_update=NOW, savings_sbd_last_interest_payment=NOW
@@ -136,13 +136,13 @@ def test_savings_earn_interest_when_they_move(chain: Chain) -> None:
     move_to(state, NOW + 2_592_003)
     apply(chain, TransferFromSavings("saver", 1, "bob", Asset(3, SBD), ""))
     assert saver.savings_sbd_balance == 31_903 + 262 - 3
-    assert heard == [Interest("saver", Asset(262, SBD))]
+    assert events == [Interest("saver", Asset(262, SBD))]
     assert (saver.savings_sbd_seconds, saver.savings_sbd_last_interest_payment) == (0, NOW + 2_592_003)
     validate_invariants(state)
 
 
-def test_the_counter_is_not_what_limits_ids(chain: Chain) -> None:
-    """A hundred requests wait at most, whatever their ids."""
+def test_request_ids_are_independent_of_the_limit_of_requests(chain: Chain) -> None:
+    """At most a hundred requests are pending, with any ids."""
     for number in range(100):
         apply(chain, from_savings(request_id=2**32 - 1 - number, amount=Asset(1, COIN)))
     assert "reached limit" in refused(chain, from_savings(request_id=0))

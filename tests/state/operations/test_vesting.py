@@ -1,4 +1,4 @@
-"""Vesting: powering up and down, routes, and what a power-down pays week by week."""
+"""Vesting: powering up and down, routes, and the weekly payments of a power-down."""
 
 import pytest
 
@@ -11,7 +11,20 @@ from state.protocol.errors import ChainError, UnknownKey
 from state.protocol.values.asset import COIN, VESTS, Asset
 from state.protocol.virtual import FillVestingWithdraw
 from state.tables.witnesses import WitnessVote
-from tests.helpers.chains import BLOCK, MAIN_SPEC, NOW, add_account, add_witness, apply, chain_at, move_to, push, refused, set_median, told
+from tests.helpers.chains import (
+    BLOCK,
+    MAIN_SPEC,
+    NOW,
+    add_account,
+    add_witness,
+    apply,
+    chain_at,
+    completed,
+    move_to,
+    push,
+    refused,
+    set_median,
+)
 
 WEEK = COIN_VESTING_WITHDRAW_INTERVAL_SECONDS
 TREASURY = "coin.dao"
@@ -74,7 +87,7 @@ def test_powering_up_the_treasury_before_hardfork_21() -> None:
 
 
 def test_the_treasury_may_power_up_itself() -> None:
-    """The rule about the treasury looks at `to`, which may be left out: then it doesn't hold."""
+    """The rule for the treasury checks `to`, which can be empty; then the rule doesn't apply."""
     chain = chain_at(21)
     treasury = chain.state.account(TREASURY)
     chain.state.accounts.modify(treasury, balance=5)
@@ -143,7 +156,7 @@ def test_before_hardfork_5_the_rate_may_stay() -> None:
     assert alice.next_vesting_withdrawal == TIME_MAX
 
 
-def test_before_hardfork_20_an_account_keeps_what_it_costs() -> None:
+def test_before_hardfork_20_an_account_keeps_ten_fees_of_vests() -> None:
     chain = chain_at(19)
     state = chain.state
     alice = add_account(state, "alice", vesting_shares=8_000_000_000)
@@ -227,7 +240,7 @@ def test_routes_to_the_treasury_before_hardfork_21() -> None:
 def test_a_power_down_is_paid_weekly_and_ends(chain: Chain) -> None:
     """Worked example E17, to the last payment."""
     state = chain.state
-    heard = told(state, FillVestingWithdraw)
+    events = completed(state, FillVestingWithdraw)
     apply(chain, withdraw(1_000_003))
     alice = state.account("alice")
     for week in range(1, 5):
@@ -236,7 +249,7 @@ def test_a_power_down_is_paid_weekly_and_ends(chain: Chain) -> None:
         move_to(state, NOW + week * WEEK)
         process_vesting_withdrawals(state, BLOCK)
         validate_invariants(state)
-    assert [notice.withdrawn.amount for notice in heard if isinstance(notice, FillVestingWithdraw)] == [250_001] * 3 + [250_000]
+    assert [notice.withdrawn.amount for notice in events if isinstance(notice, FillVestingWithdraw)] == [250_001] * 3 + [250_000]
     assert (alice.vesting_shares, alice.withdrawn) == (8_000_000_000 - 1_000_003, 1_000_003)
     assert (alice.vesting_withdraw_rate, alice.next_vesting_withdrawal) == (0, TIME_MAX)
     assert alice.balance == 10_000 + 4 * 250
@@ -245,7 +258,7 @@ def test_a_power_down_is_paid_weekly_and_ends(chain: Chain) -> None:
 def test_routes_share_in_a_payment(chain: Chain) -> None:
     state = chain.state
     add_account(state, "carol", vesting_shares=1_000_000_000)  # votes for nobody: a witness can't have more votes than there are
-    heard = told(state, FillVestingWithdraw)
+    events = completed(state, FillVestingWithdraw)
     witness = add_witness(state, "bob")
     for name, weight in (("alice", 8_000_000_000), ("bob", 1_000_000_000)):
         state.witness_votes.insert(WitnessVote(witness="bob", account=name))
@@ -256,7 +269,7 @@ def test_routes_share_in_a_payment(chain: Chain) -> None:
     process_vesting_withdrawals(state, BLOCK)
     to_bob, to_carol, to_alice = 333_300_000, 250_000_000, 100_000
     rest = 1_000_000_000 - to_bob - to_carol - to_alice
-    assert heard == [
+    assert events == [
         FillVestingWithdraw("alice", "alice", vests(to_alice), vests(to_alice)),
         FillVestingWithdraw("alice", "bob", vests(to_bob), vests(to_bob)),
         FillVestingWithdraw("alice", "carol", vests(to_carol), Asset(250_000, COIN)),
@@ -272,7 +285,7 @@ def test_routes_share_in_a_payment(chain: Chain) -> None:
 
 
 def test_a_route_can_lift_a_witness_above_all_vests_for_a_moment(chain: Chain) -> None:
-    """The part is credited before it is taken, and the reference refuses the block when everybody votes for the witness."""
+    """The part is credited before it is subtracted. The reference refuses the block if all VESTS vote for the witness."""
     state = chain.state
     witness = add_witness(state, "bob", votes=9_000_000_000)
     for name in ("alice", "bob"):
@@ -284,13 +297,13 @@ def test_a_route_can_lift_a_witness_above_all_vests_for_a_moment(chain: Chain) -
     assert witness.votes == 9_000_000_000
 
 
-def test_the_whole_of_it_may_go_to_others(chain: Chain) -> None:
+def test_routes_can_take_the_whole_payment(chain: Chain) -> None:
     state = chain.state
-    heard = told(state, FillVestingWithdraw)
+    events = completed(state, FillVestingWithdraw)
     apply(chain, withdraw(4_000), route("bob", 10_000))
     move_to(state, NOW + WEEK)
     process_vesting_withdrawals(state, BLOCK)
-    assert heard[-1] == FillVestingWithdraw("alice", "alice", vests(0), Asset(0, COIN))
+    assert events[-1] == FillVestingWithdraw("alice", "alice", vests(0), Asset(0, COIN))
     assert state.account("alice").balance == 10_000
     validate_invariants(state)
 
@@ -307,7 +320,7 @@ def test_an_emptied_account_stops(chain: Chain) -> None:
 
 
 def test_after_a_long_gap_a_lone_account_is_paid_once_and_two_catch_up(chain: Chain) -> None:
-    """Who comes next is settled before an account moves on: nobody follows a lone one, and two follow each other."""
+    """The next account is determined before an account's own time changes: a lone account has no next one, two alternate."""
     state = chain.state
     alice, bob = state.account("alice"), state.account("bob")
     state.accounts.modify(alice, vesting_withdraw_rate=1_000, to_withdraw=4_000, next_vesting_withdrawal=NOW)
@@ -320,7 +333,7 @@ def test_after_a_long_gap_a_lone_account_is_paid_once_and_two_catch_up(chain: Ch
     assert (bob.withdrawn, bob.next_vesting_withdrawal) == (2_000, NOW + 3 * WEEK + 1)
 
 
-def test_each_conversion_has_the_price_of_its_moment(chain: Chain) -> None:
+def test_each_conversion_has_the_current_price(chain: Chain) -> None:
     """The fund is worth a little more after each rounding."""
     state = chain.state
     state.set_props(total_vesting_fund_coin=9_999_999)

@@ -1,4 +1,4 @@
-"""The packed values of witness_set_properties: how they are read, and what short ones are refused with."""
+"""The packed values of witness_set_properties: decoding, and the refusals of short ones."""
 
 import pytest
 
@@ -28,7 +28,7 @@ def test_witness_properties_are_read() -> None:
     assert WitnessSetProperties("alice", (("key", KEY), ("what", b"1"))).properties(CODECS) == WitnessProperties()
 
 
-def test_witness_properties_without_key_are_signed_by_nobody() -> None:
+def test_witness_properties_without_key_need_no_signature() -> None:
     assert Needed.by((WitnessSetProperties("alice"),)).other == [NOBODY]
     assert Needed.by((WitnessSetProperties("alice", (("key", b""),)),)).other == [key_authority(bytes(33))]
     with pytest.raises(OutOfRange, match="length 2 over by -1"):
@@ -88,7 +88,7 @@ def test_values_that_cannot_be(name: str, data: str, text: str) -> None:
 
 
 def test_a_fixed_symbol_by_its_number() -> None:
-    """The reference takes it, and packs it as the eight bytes again."""
+    """The reference accepts it, and packs it as eight bytes."""
     fee = bytes.fromhex(ONE) + COIN.to_bytes(4, "little")
     operation = WitnessSetProperties("alice", (("key", KEY), ("account_creation_fee", fee)))
     operation.validate(CODECS)

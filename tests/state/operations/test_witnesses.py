@@ -18,6 +18,7 @@ from state.operations.witnesses import (
 )
 from state.protocol.codec.kinds import CoinFee, Int, Key, String
 from state.protocol.errors import UnknownKey
+from state.protocol.keys.keys import NULL_KEY
 from state.protocol.values.asset import COIN, NULL_PRICE, SBD, Asset, Price
 from state.tables.globals import ChainProperties
 from tests.helpers.chains import NOW, add_account, add_witness, apply, chain_at, key_of, push, refused
@@ -79,7 +80,7 @@ def test_earlier_limits_of_witness_updates() -> None:
     assert "greater than maximum" in refused(chain, dear, by=push)
     apply(chain, large, dear)
     chain = chain_of(13)
-    push(chain, dear)  # before hardfork 14 not even a push was held to the fee's limit
+    push(chain, dear)  # before hardfork 14 the fee's limit didn't apply even to pushes
     apply(chain, update(fee=CoinFee(7, b"\x05COIN\0\0\0")))
     assert chain.state.witness("alice").props.account_creation_fee == 7
 
@@ -129,6 +130,29 @@ def test_properties_are_set_one_by_one(chain: Chain) -> None:
     assert witness.props == ChainProperties(8, 3_000_000, 9, 10, 64)
     assert (witness.url, witness.signing_key) == ("https://b", key_of("new"))
     assert "'key' does not match" in refused(chain, properties(chain))
+
+
+def raw(**props: bytes) -> WitnessSetProperties:
+    """The operation with packed values."""
+    return WitnessSetProperties("wit", tuple(sorted(props.items())))
+
+
+def test_empty_bytes_for_the_new_key_keep_the_old_one(chain: Chain) -> None:
+    witness = chain.state.witness("wit")
+    apply(chain, raw(key=key_of("wit"), new_signing_key=b"", url=b"\x01a"))
+    assert (witness.signing_key, witness.url) == (key_of("wit"), "a")
+    apply(chain, raw(key=key_of("wit"), new_signing_key=NULL_KEY))
+    assert witness.signing_key == NULL_KEY
+
+
+def test_empty_bytes_for_the_current_key_are_the_null_key(chain: Chain) -> None:
+    witness = chain.state.witness("wit")
+    chain.state.witnesses.modify(witness, signing_key=NULL_KEY)
+    apply(chain, raw(key=b"", new_signing_key=b""))
+    assert witness.signing_key == NULL_KEY
+    apply(chain, raw(key=b"", new_signing_key=key_of("new")))
+    assert witness.signing_key == key_of("new")
+    assert "'key' does not match witness signing key." in refused(chain, raw(key=b"", new_signing_key=b""))
 
 
 # ------------------------------------------------------------------ feeds

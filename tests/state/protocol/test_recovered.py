@@ -1,4 +1,4 @@
-"""Keys that were recovered ahead: whatever the signatures are like and wherever they are, the rules say the same with them as without."""
+"""Keys that were recovered in advance: the outcome of each signature is the same as without them."""
 
 from collections.abc import Callable
 from functools import partial
@@ -18,7 +18,7 @@ WIRE = CHAIN.state.wire
 
 
 def negated(signature: bytes) -> bytes:
-    """The other signature of the same key: that with the high S."""
+    """The other signature of the same key, with the high S."""
     s = CURVE_ORDER - int.from_bytes(signature[33:], "big")
     return bytes((((signature[0] - 27) ^ 1) + 27,)) + signature[1:33] + s.to_bytes(32, "big")
 
@@ -37,7 +37,7 @@ WAYS: dict[str, Callable[[bytes], bytes]] = {
 
 
 def signed(count: int, memo: str, place: int = 0, change: Callable[[bytes], bytes] = WAYS["good"]) -> SignedTransaction:
-    """A transfer with some signatures, of which one is changed."""
+    """A transfer with some signatures, one of them changed."""
     trx = transfer(CHAIN, memo)
     digest = WIRE.signature_digest(trx)
     signatures = [sign(bytes(31) + bytes((n + 1,)), digest, Canonical.bip_0062) for n in range(count)]
@@ -48,7 +48,7 @@ def signed(count: int, memo: str, place: int = 0, change: Callable[[bytes], byte
 
 
 def block_of(*transactions: SignedTransaction, change: Callable[[bytes], bytes] = WAYS["good"]) -> SignedBlock:
-    """A block, which no chain has to accept."""
+    """A block with these transactions, without valid references."""
     block = SignedBlock(timestamp=1_800_000_000, witness="alice", transactions=transactions)
     WIRE.seal_block(block)
     block.witness_signature = change(sign(SECRET, block.digest, Canonical.bip_0062))
@@ -56,7 +56,7 @@ def block_of(*transactions: SignedTransaction, change: Callable[[bytes], bytes] 
 
 
 def outcomes(block: SignedBlock) -> list[object]:
-    """What the rules say of each signature of a block, by each canonical rule: keys, or the words of the refusal."""
+    """The keys of each signature of a block by each canonical rule, or the text of the refusal."""
     found: list[object] = []
     for rule in (*Canonical, *reversed(Canonical)):
         asked: list[Callable[[], object]] = [partial(WIRE.block_signer, block, rule)]
@@ -70,21 +70,21 @@ def outcomes(block: SignedBlock) -> list[object]:
 
 
 def with_keys(block: SignedBlock) -> SignedBlock:
-    """The same block, its keys recovered ahead."""
+    """The same block with keys recovered in advance."""
     made = WIRE.unpack_block(WIRE.pack_block(block))[0]
     keep_keys(made, recover_records(records_of(WIRE, made)))
     return made
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_the_rules_say_the_same(way: str) -> None:
+def test_the_outcome_is_the_same_with_stored_keys(way: str) -> None:
     change = WAYS[way]
     one, three = signed(1, "1", 0, change), [signed(3, f"3 {place}", place, change) for place in range(3)]
     block = block_of(signed(1, "first"), one, signed(0, "unsigned"), *three, signed(2, "last"), change=change)
     assert outcomes(with_keys(block)) == outcomes(block)
 
 
-def test_only_whole_and_plausible_transactions_keep_keys() -> None:
+def test_keys_are_stored_if_all_were_recovered() -> None:
     block = with_keys(block_of(signed(2, "bad", 1, WAYS["zeros"]), signed(2, "high", 1, negated), signed(0, "none"), change=WAYS["zeros"]))
     bad, high, none = block.transactions
     assert block.signer is None
@@ -98,7 +98,7 @@ def test_only_whole_and_plausible_transactions_keep_keys() -> None:
     assert len(WIRE.signers(high, Canonical.non_canonical)) == 2
 
 
-def test_keys_that_are_kept_are_not_recovered_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stored_keys_are_not_recovered_again(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = block_of(signed(1, "1"), signed(3, "3"))
     block, rule = with_keys(plain), Canonical.bip_0062
     expected = [WIRE.block_signer(plain, rule), *[WIRE.signers(trx, rule) for trx in plain.transactions]]
@@ -116,7 +116,7 @@ def test_keys_can_be_forgotten() -> None:
     assert made.transactions[0].signers is None
 
 
-def test_what_is_sealed_anew_has_no_keys_of_before() -> None:
+def test_sealing_drops_recovered_keys() -> None:
     block = with_keys(block_of(signed(1, "1")))
     assert WIRE.seal(block.transactions[0]).signers is None
     assert WIRE.seal_block(block).signer is None

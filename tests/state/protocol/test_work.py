@@ -14,7 +14,7 @@ def spend(work: Work, *spent: tuple[int, str]) -> None:
         work.spend(units, kind)
 
 
-def test_work_beyond_a_limit_is_refused_with_what_it_was_for() -> None:
+def test_work_beyond_a_limit_is_refused_with_its_kinds() -> None:
     work = Work()
     work.spend(1000, "before")
     with pytest.raises(TooMuchWork) as caught:

@@ -1,4 +1,4 @@
-"""Of the keys at hand those are chosen that an authority check accepts, with none missing and none to spare."""
+"""Selection of a minimal set of the available keys that satisfies an authority check."""
 
 import random
 
@@ -44,8 +44,8 @@ def accepted(needed: Needed, keys: list[bytes], found: Lookups) -> bool:
     return True
 
 
-def test_what_is_chosen_is_accepted() -> None:
-    """Whenever any set of the available keys is accepted, the chosen one is; and it holds no smaller one."""
+def test_chosen_keys_are_accepted() -> None:
+    """If any set of the available keys is accepted, the chosen set is accepted, and no subset of it is."""
     for seed in range(200):
         chance = random.Random(seed)
         accounts = {name: {role: random_authority(chance) for role in ("active", "owner", "posting")} for name in NAMES}
@@ -70,13 +70,13 @@ def test_the_lowest_role_signs() -> None:
     assert fewest_keys(Needed(set(), {"a"}, set(), []), KEYS[:1], found) == [KEYS[0]]
 
 
-def test_what_doesnt_suffice_signs_all_the_same() -> None:
-    """So that the chain says what is missing."""
+def test_insufficient_keys_sign_too() -> None:
+    """The chain's refusal then names the missing authority."""
     both = Authority(2, (), ((KEYS[0], 1), (KEYS[1], 1)))
     found = lookups({"a": {"owner": both, "active": both, "posting": both}})
     assert fewest_keys(Needed(set(), {"a"}, set(), []), KEYS[:1], found) == [KEYS[0]]
 
 
-def test_an_account_that_there_isnt_is_refused() -> None:
+def test_an_unknown_account_is_refused() -> None:
     with pytest.raises(UnknownKey):
         fewest_keys(Needed(set(), {"z"}, set(), []), KEYS, lookups({}))

@@ -1,4 +1,4 @@
-"""Authorities against the 43 worked cases: which keys satisfy which operations, and which keys would have to sign."""
+"""Authorities against the 43 worked cases: the keys that satisfy operations, and the keys that must sign."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def lookups_of(given: dict[str, Any]) -> Lookups:
 
 
 def limits_of(given: dict[str, Any]) -> Limits:
-    """The limits of a case, where they aren't the usual ones."""
+    """The limits of a case, or the defaults."""
     return Limits(LIMITS.depth, given.get("membership", LIMITS.members), given.get("account_limit", LIMITS.accounts))
 
 
@@ -79,7 +79,7 @@ def keys_of(texts: list[str]) -> list[bytes]:
 def minimal_signatures(
     needed: Needed, signed: Iterable[bytes], available: Iterable[bytes], lookups: Lookups, limits: Limits = LIMITS
 ) -> set[bytes]:
-    """The required keys without the ones that verification can spare, tried in ascending order (wire-format.md §6.3)."""
+    """The required keys without unneeded ones, tried in ascending order (wire-format.md §6.3)."""
     keys = required_signatures(needed, signed, available, lookups, limits)
     for key in sorted(keys):
         try:
@@ -91,7 +91,7 @@ def minimal_signatures(
 
 
 def outcome(given: dict[str, Any]) -> str | list[str]:
-    """What a case comes to: the error's name, or the selected keys as texts in ascending order."""
+    """The outcome of a case: the error's name, or the selected keys as texts in ascending order."""
     needed, lookups, limits = needed_by(given), lookups_of(given), limits_of(given)
     if given["mode"] == "verify":
         try:
@@ -150,7 +150,7 @@ def test_a_limit_of_work_ends_the_search() -> None:
 
 
 @pytest.mark.parametrize("role", ["owner", "active", "other"])
-def test_what_may_stand_beside_posting_where_keys_are_chosen(role: str) -> None:
+def test_authorities_that_can_be_combined_with_posting(role: str) -> None:
     needed = Needed({"alice"}, set(), set(), [])
     if role == "other":
         needed.other.append(key_authority(bytes(33)))
@@ -177,7 +177,7 @@ def test_the_temporary_account_needs_no_key() -> None:
 
 
 def test_the_last_member_within_the_limit_counts() -> None:
-    """The 40th member is still looked at, the 41st isn't (wire-format.md §6.1)."""
+    """The 40th member counts, the 41st doesn't (wire-format.md §6.1)."""
     keys = tuple(bytes([2]) + n.to_bytes(32, "big") for n in range(41))
     wide = Authority(1, (), tuple((key, 1) for key in keys))
     lookups = everywhere(lambda name: wide)
@@ -188,8 +188,8 @@ def test_the_last_member_within_the_limit_counts() -> None:
     verify(needed, [keys[40]], lookups, replace(LIMITS, members=0))
 
 
-def test_what_is_soon_seen_is_what_the_whole_walk_finds() -> None:
-    """Random authorities of up to four keys and two other accounts: a key that is enough alone passes the walk, all used."""
+def test_the_short_check_agrees_with_the_full_one() -> None:
+    """Random authorities of up to four keys and two accounts: a single sufficient key also passes the full check, without unused keys."""
     random = Random(22)
     keys = [bytes([2]) + n.to_bytes(32, "big") for n in range(4)]
     enough = others = 0

@@ -1,4 +1,4 @@
-"""Small inputs that claim to be huge, huge ones that are, and deep ones: all are refused or read in time proportional to their size."""
+"""Small inputs that claim a huge size, huge inputs and deep ones are decoded or refused in time proportional to their size."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ JSON_BY_NAME = {v["input"]["json"]["type"]: v["input"]["json"]["value"] for v in
 
 
 def refused_in_time(read: Any, value: Any) -> ChainError | None:
-    """What a reader says; it may not take long, whatever it is."""
+    """The text with which a decoder refuses an input within the time limit."""
     start = time.process_time()
     error: ChainError | None = None
     try:
@@ -42,7 +42,7 @@ def refused_in_time(read: Any, value: Any) -> ChainError | None:
 
 
 @pytest.mark.parametrize("count", [2, 127, 128, 65536, 2**31, 2**32 - 1])
-def test_counts_of_what_is_not_there(count: int) -> None:
+def test_counts_beyond_the_data(count: int) -> None:
     for packed in (HEAD + pack_length(count), HEAD + b"\0" + pack_length(count), HEAD + b"\0\0" + pack_length(count)):
         assert isinstance(refused_in_time(WIRE.unpack_transaction, packed), OutOfRange)
     assert isinstance(refused_in_time(WIRE.unpack_block, bytes(45) + b"\0" + bytes(65) + pack_length(count)), OutOfRange)
@@ -50,7 +50,7 @@ def test_counts_of_what_is_not_there(count: int) -> None:
 
 @pytest.mark.parametrize("cls", [pytest.param(cls, id=cls.NAME) for cls in OPERATIONS.values()])
 def test_counts_inside_operations(cls: Any) -> None:
-    """Each text and each container of an operation in turn claims to hold four thousand million members."""
+    """Each text and container of an operation in turn claims 2^32 - 1 members."""
     default, head = CODECS.default(cls), b""
     for field in wire_fields(cls):
         if isinstance(field.kind, (Many, Pairs, String, Bounded)):
@@ -71,7 +71,7 @@ def test_a_megabyte_of_names_in_a_wrong_order() -> None:
     assert refused_in_time(WIRE.unpack_transaction, packed) is None
 
 
-def test_a_megabyte_of_what_counts_once() -> None:
+def test_a_megabyte_of_one_extension() -> None:
     packed = HEAD + b"\0" + pack_length(MEGABYTE // 2) + bytes(MEGABYTE // 2) + b"\0"
     assert refused_in_time(WIRE.unpack_transaction, packed) is None
 
@@ -108,7 +108,7 @@ LONG = [
 @pytest.mark.parametrize("text", LONG, ids=range(len(LONG)))
 @pytest.mark.parametrize("legacy", [False, True])
 def test_long_texts(text: str, legacy: bool) -> None:
-    """In the place of every field of these operations, which hold one of every kind together."""
+    """Long texts replace each field of these operations, which together have all kinds."""
     for name in ("transfer", "pow", "pow2", "witness_update", "smt_set_runtime_parameters", "update_proposal_votes", "custom_binary"):
         for key, value in JSON_BY_NAME[f"{name}_operation"].items():
             given = JSON_BY_NAME[f"{name}_operation"] | {key: [text] if isinstance(value, list) else text}

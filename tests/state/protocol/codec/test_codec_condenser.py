@@ -1,4 +1,4 @@
-"""The condenser's form of operations and of what is inside them, where it is more than another spelling of an asset."""
+"""The condenser's form of operations and their parts, where it differs by more than the spelling of assets."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ WITHOUT = [p for p in vectors("op") if p.values[0]["expect"]["which"] in SMT_TAG
 
 
 def legacy_index(tag: int) -> int:
-    """An operation's index in the condenser's list, which has no SMT operations."""
+    """The index of an operation in the condenser's list, which omits SMT operations."""
     return tag if tag < SMT_TAGS.start else tag - len(SMT_TAGS)
 
 
@@ -48,7 +48,7 @@ def legacy_index(tag: int) -> int:
 
 @pytest.mark.parametrize("example", WITH_LEGACY_FORM)
 def test_three_names(example: Any) -> None:
-    """The short name, the index, the full name; a converted operation's own full name as well as the usual one."""
+    """An operation is found by its short name, its index and its full name; a converted one also by its own full name."""
     cls = OPERATIONS[example["expect"]["which"]]
     name, given = example["input"]["legacy"]
     converted = cls.NAME not in VIRTUAL_SHARED if issubclass(cls, VirtualOperation) else cls.NAME in CONVERTED
@@ -94,7 +94,7 @@ def test_more_members_are_not_looked_at() -> None:
 
 
 @pytest.mark.parametrize(("value", "kind"), [({}, "object"), ("transfer", "string"), (None, "null"), (2, "uint64")])
-def test_what_is_no_array(value: Any, kind: str) -> None:
+def test_values_that_are_not_arrays(value: Any, kind: str) -> None:
     with pytest.raises(BadCast, match=f"Invalid cast from {kind}_type to Array"):
         READ(value)
 
@@ -104,7 +104,7 @@ def test_what_is_no_array(value: Any, kind: str) -> None:
 
 @pytest.mark.parametrize("example", WITHOUT)
 def test_operations_with_smts_are_shown_as_empty_votes(example: Any) -> None:
-    """As recorded (case smt_tokens), and they can't be read; rpc-api.md §4.2 would show their other form."""
+    """As recorded (case smt_tokens). They can't be decoded; rpc-api.md §4.2 shows a different form."""
     given = example["input"]["json"]
     operation = VECTOR_CODECS.parser(ANY)(given)
     assert SHOW(operation) == ["vote", {"voter": "", "author": "", "permlink": "", "weight": 0}]

@@ -1,4 +1,4 @@
-"""What a codec keeps is bounded: functions for kinds that are declared once, and nothing for each value that it reads."""
+"""The memory of a codec is bounded: functions for declared kinds only, and nothing for each decoded value."""
 
 import ast
 
@@ -24,7 +24,7 @@ def test_reading_blocks_and_custom_operations_keeps_nothing() -> None:
 
 
 def test_no_kind_is_made_in_the_call_that_asks_for_its_functions() -> None:
-    """Kinds are compared by identity, so that each such call would keep another one."""
+    """Kinds are compared by identity, so each such call would retain another kind."""
     found = [
         f"{source.path}:{node.lineno}"
         for source in sources("state", "rpc", "node")

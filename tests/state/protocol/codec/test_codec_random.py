@@ -47,7 +47,7 @@ def dumped(codecs: ChainCodecs, value: Any, form: Form) -> Any:
     return codecs.dump(value, legacy=form == "legacy")
 
 
-# ------------------------------------------------------------------ what is written reads back
+# ------------------------------------------------------------------ round trips
 
 
 @pytest.mark.parametrize("cls", [*OPERATION_CLASSES, pytest.param(Authority, id="authority"), pytest.param(BlockHeader, id="header")])
@@ -68,7 +68,7 @@ def test_every_declared_type(cls: Any, data: st.DataObject) -> None:
 
 
 def by_fields_packed(value: Any) -> bytes:
-    """What the kinds of the fields give, one after the other."""
+    """The packed fields, concatenated."""
     return b"".join(CODECS.packer(field.kind)(getattr(value, field.name)) for field in wire_fields(type(value)))
 
 
@@ -107,7 +107,7 @@ def test_blocks(data: st.DataObject) -> None:
 
 @st.composite
 def damaged(draw: st.DrawFn, whole: st.SearchStrategy[bytes]) -> bytes:
-    """Bytes with a few changes: overwritten, cut out, put in, repeated."""
+    """Bytes with a few random changes: overwritten, removed, inserted, repeated."""
     data = bytearray(draw(whole))
     for _ in range(draw(st.integers(1, 4))):
         at = draw(st.integers(0, len(data)))
@@ -135,7 +135,7 @@ BODIES = st.lists(st.sampled_from(PACKED_OPERATIONS), min_size=1, max_size=3).ma
 
 
 def attempted(read: Unpack, data: bytes) -> Any:
-    """What a reader makes of bytes: value and end, or the error's class and text."""
+    """The result of decoding bytes: value and end, or the error's class and text."""
     try:
         return reading(read, data, 0)
     except ChainError as error:
@@ -145,7 +145,7 @@ def attempted(read: Unpack, data: bytes) -> Any:
 @pytest.mark.parametrize("cls", OPERATION_CLASSES)
 @FEWER
 @given(data=st.data())
-def test_straight_code_reads_what_the_kinds_read(cls: Any, data: st.DataObject) -> None:
+def test_generated_code_reads_like_the_kinds(cls: Any, data: st.DataObject) -> None:
     packed = next(packed[1:] for packed in PACKED_OPERATIONS if packed[0] == cls.TAG)
     ends = st.integers(0, len(packed)).map(lambda end: packed[:end])
     damage = data.draw(damaged(st.just(packed)) | ends | st.binary(max_size=200))
@@ -188,7 +188,7 @@ def test_damaged_blocks(data: bytes) -> None:
 
 
 @given(data=damaged(BODIES))
-def test_canonical_bytes_are_those_that_packing_gives(data: bytes) -> None:
+def test_canonical_bytes_are_unchanged_by_packing(data: bytes) -> None:
     try:
         trx, end = reading(WIRE._read_canonical, data, 0)
     except (ChainError, NotCanonical):
@@ -219,7 +219,7 @@ NOT_CANONICAL = {
 
 @pytest.mark.parametrize("name", NOT_CANONICAL)
 def test_bytes_that_packing_does_not_give(name: str) -> None:
-    """All that wire-format.md §1.2 lists: packed again they come out otherwise, and it is that which is hashed."""
+    """The non-canonical forms of wire-format.md §1.2 pack to different bytes, and these are hashed."""
     data = bytes(10) + NOT_CANONICAL[name]
     with pytest.raises(NotCanonical):
         WIRE._read_canonical(data, 0)
@@ -247,7 +247,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 @st.composite
 def damaged_json(draw: st.DrawFn, legacy: bool) -> Any:
-    """A transaction in JSON with some members replaced or taken out."""
+    """A JSON transaction with some members replaced or removed."""
     operation = draw(st.sampled_from(EXAMPLES))["input"]["legacy" if legacy else "json"]
     whole = {"expiration": "2020-01-01T00:00:00", "operations": [copy.deepcopy(operation)], "signatures": ["00" * 65]}
     for _ in range(draw(st.integers(1, 3))):
@@ -265,7 +265,7 @@ def damaged_json(draw: st.DrawFn, legacy: bool) -> Any:
 
 
 def is_read(read: Callable[[Any, bool], Any], value: Any, legacy: bool) -> Any:
-    """What a reader makes of JSON; None if it refuses, in words."""
+    """The result of decoding JSON, or None after a refusal with a text."""
     try:
         return read(value, legacy)
     except ChainError as error:

@@ -1,4 +1,4 @@
-"""Records of signatures: the keys come back in order, zeros for what can't be recovered."""
+"""Records of signatures: the recovered keys in order, zeros for a failed recovery."""
 
 from hashlib import sha256
 
@@ -19,7 +19,7 @@ def test_keys_come_in_the_order_of_the_records() -> None:
     assert recover_records(b"") == b""
 
 
-def test_what_can_not_be_recovered_is_zeros() -> None:
+def test_unrecoverable_signatures_give_zeros() -> None:
     good, key = record(b"good")
     bad = bytes(RECORD_SIZE)
     headless = good[:32] + bytes((26,)) + good[33:]

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from state.protocol.errors import BadCast, ChainError, ParseError
 from state.protocol.values.convert import json_int, kind_of, to_array, to_bool, to_choice, to_int, to_object, to_text, to_u128
+from tests.helpers.wire import vector
 
 TWO63, TWO64 = 1 << 63, 1 << 64
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.from_regex(r"[+-]?(0x?)?[0-9a-f]{0,40}", fullmatch=True)
@@ -16,19 +17,15 @@ VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner) | st.dictionaries(s
 
 
 def outcome(convert: Callable[[Any], Any], value: Any) -> tuple[Any, str]:
-    """What a conversion returns, and the text that it refuses with: one of the two it must be."""
+    """The result of a conversion, and the text of its refusal; exactly one is set."""
     try:
         return convert(value), ""
     except (BadCast, ParseError) as error:
         return None, error.message()
 
 
-def rows_of(wire_vectors: Any, name: str) -> Any:
-    return next(v for v in wire_vectors["vectors"] if v["id"] == name)["expect"]
-
-
-def test_the_reference_s_table_of_number_texts(wire_vectors: Any) -> None:
-    for row in rows_of(wire_vectors, "number.table"):
+def test_the_reference_s_table_of_number_texts() -> None:
+    for row in vector("number.table")["expect"]:
         for signed, key in ((False, "as_uint64"), (True, "as_int64")):
             if row[key] is None:
                 with pytest.raises(ParseError, match=f"Couldn't parse {'int64_t' if signed else 'uint64_t'}"):
@@ -86,7 +83,7 @@ def test_integers(value: Any, bits: int, signed: bool, expected: int) -> None:
         (-TWO63 - 1, False, "Parse Error:Couldn't parse int64_t"),
     ],
 )
-def test_what_is_no_integer(value: Any, signed: bool, message: str) -> None:
+def test_values_that_are_not_integers(value: Any, signed: bool, message: str) -> None:
     with pytest.raises(ChainError) as caught:
         to_int(value, 16, signed)
     assert caught.value.message() == message
@@ -108,7 +105,7 @@ def test_bools(value: Any, expected: bool) -> None:
         ([], "Bad Cast:Invalid cast from array_type to bool"),
     ],
 )
-def test_what_is_no_bool(value: Any, message: str) -> None:
+def test_values_that_are_not_bools(value: Any, message: str) -> None:
     with pytest.raises(BadCast) as caught:
         to_bool(value)
     assert caught.value.message() == message
@@ -153,7 +150,7 @@ def test_texts_of_bad_casts() -> None:
         assert caught.value.message() == message
 
 
-def test_containers_are_what_they_are() -> None:
+def test_containers_are_passed_through() -> None:
     array: list[Any] = [1]
     assert to_array(array) is array
     assert to_object({"a": array})["a"] is array
@@ -192,12 +189,6 @@ def test_wide_numbers(value: Any, expected: int) -> None:
     assert to_u128(value) == expected
 
 
-def test_the_packed_wide_number(wire_vectors: Any) -> None:
-    row = next(v for v in wire_vectors["vectors"] if v["id"] == "uint128")
-    high, low = divmod(to_u128(row["input"]["value"]), TWO64)
-    assert (high.to_bytes(8, "little") + low.to_bytes(8, "little")).hex() == row["expect"]["hex"]
-
-
 @pytest.mark.parametrize(
     ("value", "written"),
     [(0, 0), (0xFFFFFFFF, 0xFFFFFFFF), (0x100000000, "4294967296"), (TWO64 - 1, "18446744073709551615"), (-1, -1), (-TWO63, -TWO63)],
@@ -207,7 +198,7 @@ def test_integers_out(value: int, written: int | str) -> None:
 
 
 @given(st.integers(-TWO63, TWO63 - 1))
-def test_integers_come_back(value: int) -> None:
+def test_integers_round_trip(value: int) -> None:
     assert to_int(json_int(value), 64, signed=True) == value
     assert to_int(str(value), 64, signed=True) == value
     assert to_int(to_int(value, 64, signed=False), 64, signed=True) == value
@@ -279,7 +270,7 @@ def test_a_choice_is_a_name_or_a_number(value: Any, place: int) -> None:
         ({}, "Invalid cast from object_type to int64"),
     ],
 )
-def test_what_is_no_choice(value: Any, text: str) -> None:
+def test_values_that_are_not_choices(value: Any, text: str) -> None:
     assert outcome(lambda given: to_choice(given, COLORS, "color"), value) == (None, f"Bad Cast:{text}")
 
 

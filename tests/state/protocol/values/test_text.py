@@ -1,4 +1,4 @@
-"""Names, UTF-8, hex, times and versions as text: the reference's tables, its recorded refusals, and round trips."""
+"""Names, UTF-8, hex, times and versions as text: the reference's tables, and round trips."""
 
 from collections.abc import Callable
 from typing import Any
@@ -25,6 +25,7 @@ from state.protocol.values.text import (
     version_from_text,
     version_text,
 )
+from tests.helpers.wire import vector
 
 BYTES_AS_TEXT = st.binary(max_size=60).map(decode)
 TIME_LIKE = st.lists(st.sampled_from([*"0123456789-:.T+/ ", "2016-08-08T", "20160808T", "12:24:17", "Aug", "é"]), max_size=12).map("".join)
@@ -32,22 +33,18 @@ NOT_ISO = "unable to convert ISO-formatted string to fc::time_point_sec"
 
 
 def outcome(function: Callable[[str], Any], text: str) -> tuple[Any, str]:
-    """What a function makes of a text, and the text that it refuses with: one of the two it must be."""
+    """The result of a function, and the text of its refusal; exactly one is set."""
     try:
         return function(text), ""
     except ChainError as error:
         return None, error.message()
 
 
-def vectors(wire_vectors: Any, name: str) -> Any:
-    return next(v for v in wire_vectors["vectors"] if v["id"] == name)["expect"]
-
-
 # ------------------------------------------------------------------ bytes and names
 
 
 @given(st.binary())
-def test_any_bytes_come_back(data: bytes) -> None:
+def test_any_bytes_round_trip(data: bytes) -> None:
     assert encode(decode(data)) == data
     assert size(decode(data)) == len(data)
 
@@ -106,8 +103,8 @@ def test_utf8(data: bytes, valid: bool) -> None:
     assert is_utf8(decode(data)) is valid
 
 
-def test_account_names(wire_vectors: Any) -> None:
-    rows = vectors(wire_vectors, "name.table")
+def test_account_names() -> None:
+    rows = vector("name.table")["expect"]
     assert [(r["name"], is_valid_account_name(r["name"]), cut(r["name"], 16)) for r in rows] == [
         (r["name"], r["valid"], r["stored"]) for r in rows
     ]
@@ -170,7 +167,7 @@ def test_hex_of_fixed_length(text: str, expected: bytes) -> None:
         ("00" * 20 + "zz", "z"),
     ],
 )
-def test_what_is_no_hex_names_the_first_wrong_byte(text: str, bad: str) -> None:
+def test_the_first_byte_that_is_not_hex_is_named(text: str, bad: str) -> None:
     for read in (hex_bytes, lambda text: fixed_hex(text, 20)):
         with pytest.raises(ChainError) as caught:
             read(text)
@@ -186,7 +183,7 @@ def test_hex_of_garbage_fails_in_one_way(text: str) -> None:
 
 
 @given(st.binary(max_size=80))
-def test_hex_comes_back(data: bytes) -> None:
+def test_hex_round_trips(data: bytes) -> None:
     assert hex_bytes(data.hex()) == hex_bytes(data.hex().upper()) == fixed_hex(data.hex(), len(data)) == data
 
 
@@ -215,9 +212,8 @@ def test_integers_in_text(text: str, bits: int, signed: bool, value: int | None)
 # ------------------------------------------------------------------ time
 
 
-def test_the_reference_s_table_of_times(wire_vectors: Any) -> None:
-    rows = vectors(wire_vectors, "date.table")
-    for row in rows:
+def test_the_reference_s_table_of_times() -> None:
+    for row in vector("date.table")["expect"]:
         if row["result"] is None:
             with pytest.raises(ChainError):
                 time_from_text(row["text"])
@@ -226,21 +222,12 @@ def test_the_reference_s_table_of_times(wire_vectors: Any) -> None:
             assert (row["text"], seconds, time_text(seconds)) == (row["text"], row["result"]["seconds"], row["result"]["json"])
 
 
-def test_packed_times(wire_vectors: Any) -> None:
-    rows = [v for v in wire_vectors["vectors"] if v["input"] and v["input"].get("type") == "time_point_sec"]
-    assert len(rows) == 3
-    for row in rows:
-        seconds = int.from_bytes(bytes.fromhex(row["expect"]["hex"]), "little")
-        text = row["input"].get("value") or row["expect"]["json"]
-        assert (time_text(seconds), time_from_text(text)) == (text, seconds)
-
-
 @given(st.integers(0, 0xFFFFFFFF))
 @example(0)
 @example(0x7FFFFFFF)
 @example(0x80000000)
 @example(0xFFFFFFFF)
-def test_times_come_back(seconds: int) -> None:
+def test_times_round_trip(seconds: int) -> None:
     text = time_text(seconds)
     assert len(text) == 19
     assert time_from_text(text) == seconds
@@ -334,7 +321,7 @@ def test_garbage_is_a_version_or_a_refusal(text: str) -> None:
     assert refusal if number is None else version_from_text(version_text(number)) == number
 
 
-def test_long_texts_are_not_kept() -> None:
+def test_long_texts_are_not_cached() -> None:
     texts._kept_time.cache_clear()
     assert time_from_text("2016-08-08T12:24:17." + "9" * 100_000) == 1470659057
     assert texts._kept_time.cache_info().currsize == 0
@@ -343,10 +330,8 @@ def test_long_texts_are_not_kept() -> None:
 # ------------------------------------------------------------------ versions
 
 
-def test_the_reference_s_table_of_versions(wire_vectors: Any) -> None:
-    rows = vectors(wire_vectors, "version.table")
-    assert len(rows) == 7
-    for row in rows:
+def test_the_reference_s_table_of_versions() -> None:
+    for row in vector("version.table")["expect"]:
         if row["result"] is None:
             with pytest.raises(Refused):
                 version_from_text(row["text"])
@@ -354,15 +339,8 @@ def test_the_reference_s_table_of_versions(wire_vectors: Any) -> None:
             assert version_text(version_from_text(row["text"])) == row["result"]
 
 
-def test_packed_versions(wire_vectors: Any) -> None:
-    rows = [v for v in wire_vectors["vectors"] if v["id"].startswith("version.") and v["group"] == "prim"]
-    assert len(rows) == 3
-    for row in rows:
-        assert version_from_text(row["input"]["json"]).to_bytes(4, "little").hex() == row["expect"]["version_hex"]
-
-
 @given(st.integers(0, 0xFFFFFFFF))
-def test_versions_come_back(number: int) -> None:
+def test_versions_round_trip(number: int) -> None:
     assert version_from_text(version_text(number)) == number
     assert version_from_text(version_text(number).replace(".", "_")) == number
 
