@@ -2,24 +2,26 @@
 
 import gzip
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import trio
 import zstandard
+from msgspec import structs
 
-import state.operations
 from node.specs.builder import load_spec
 from state.chain.chain import Chain
 from state.chain.genesis import new_state
 from state.chain.slots import scheduled_witness, slot_time
+from state.operations.transfers import Transfer
 from state.plugins.registry import enable
 from state.protocol.keys.keys import derive_secret, secret_from_wif
 from state.protocol.keys.signatures import Canonical, sign
-from state.protocol.transaction import SignedBlock, SignedTransaction, Wire
+from state.protocol.operation import Operation
+from state.protocol.transaction import SignedBlock, SignedTransaction, Wire, merkle_root
+from state.protocol.values.asset import Asset
 from tests.conftest import CASES
 
-assert state.operations
 DEV = load_spec("dev")
 SECRET = secret_from_wif(DEV.witness_keys[0])
 START = 1_800_000_000  # some time after the genesis of dev, on a slot
@@ -28,6 +30,14 @@ START = 1_800_000_000  # some time after the genesis of dev, on a slot
 def dev_chain(*plugins: str) -> Chain:
     """A dev chain at genesis."""
     return Chain(new_state(DEV, lambda fresh: enable(fresh, plugins)))
+
+
+def grown_chain(count: int, *plugins: str) -> Chain:
+    """Return a chain dev with `count` empty blocks."""
+    chain = dev_chain(*plugins)
+    for _ in range(count):
+        make_block(chain)
+    return chain
 
 
 def make_block(chain: Chain, missed: int = 0) -> SignedBlock:
@@ -42,23 +52,48 @@ def empty_blocks(count: int) -> tuple[Wire, list[SignedBlock]]:
     return chain.state.wire, [make_block(chain) for _ in range(count)]
 
 
-def transfer(chain: Chain, memo: str = "", seconds: int = 60) -> SignedTransaction:
-    """Return a signed transfer of 0.001 from alice to bob that expires `seconds` after the head block."""
-    props = chain.state.props
-    trx = chain.state.wire.transaction_from_json(
-        {
-            "ref_block_num": props.head_block_number & 0xFFFF,
-            "ref_block_prefix": int.from_bytes(props.head_block_id[4:8], "little"),
-            "expiration": time_text(props.time + seconds),
-            "operations": [["transfer", {"from": "alice", "to": "bob", "amount": "0.001 COIN", "memo": memo}]],
-            "extensions": [],
-            "signatures": [],
-        },
-        legacy=True,
+def block_at(chain: Chain, number: int) -> SignedBlock:
+    """Return the block of the main branch with this number."""
+    block = chain.block_by_number(number)
+    assert block is not None
+    return block
+
+
+def copy_of(chain: Chain, last: int | None = None) -> Chain:
+    """Return another chain dev with the same plugins and blocks, up to the block `last`, or all."""
+    other = dev_chain(*chain.state.plugins)
+    for number in range(1, (chain.state.props.head_block_number if last is None else last) + 1):
+        other.push_block(structs.replace(block_at(chain, number)))
+    return other
+
+
+def signed_block(chain: Chain, block: SignedBlock, secret: bytes = SECRET) -> SignedBlock:
+    """Set the merkle root and the signature of a block, and return it sealed."""
+    wire = chain.state.wire
+    block.transaction_merkle_root = merkle_root(block.transactions)
+    wire.seal_block(block)
+    block.witness_signature = sign(secret, block.digest, Canonical.bip_0062)
+    return wire.seal_block(block)
+
+
+def signed_transaction(chain: Chain, operations: Iterable[Operation], *secrets: bytes, seconds: int = 60) -> SignedTransaction:
+    """Return a transaction, signed with these secrets, that refers to the head block and expires `seconds` after it."""
+    props, wire = chain.state.props, chain.state.wire
+    trx = SignedTransaction(
+        ref_block_num=props.head_block_number & 0xFFFF,
+        ref_block_prefix=int.from_bytes(props.head_block_id[4:8], "little"),
+        expiration=props.time + seconds,
+        operations=tuple(operations),
     )
-    secret = derive_secret("alice", "active", "dev")
-    trx.signatures = (sign(secret, chain.state.wire.signature_digest(trx), Canonical.bip_0062),)
-    return chain.state.wire.seal(trx)
+    digest = wire.signature_digest(wire.seal(trx))
+    trx.signatures = tuple(sign(secret, digest, Canonical.bip_0062) for secret in secrets)
+    return wire.seal(trx)
+
+
+def transfer(chain: Chain, memo: str = "", seconds: int = 60) -> SignedTransaction:
+    """Return a signed transfer of 0.001 COIN from alice to bob that expires `seconds` after the head block."""
+    operation = Transfer("alice", "bob", Asset(1), memo)
+    return signed_transaction(chain, [operation], derive_secret("alice", "active", "dev"), seconds=seconds)
 
 
 def time_text(seconds: int) -> str:

@@ -1,1 +1,1 @@
-"""Random walks of a chain: the same events on chains that are driven in different ways lead to the same state."""
+"""Random walks: the same events lead to the same state on chains that process them in different ways."""

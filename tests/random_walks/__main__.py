@@ -19,7 +19,7 @@ SECONDS_BETWEEN_LINES = 10.0
 
 
 def main() -> int:
-    """Run what the arguments ask for."""
+    """Run the requested seeds."""
     parser = argparse.ArgumentParser(prog="bin/test walks", description="Drives random chains in different ways, and compares them.")
     parser.add_argument("--seed", type=int, default=1, help="the seed, or the first of them")
     parser.add_argument("--count", type=int, default=1, help="how many seeds")
@@ -51,7 +51,7 @@ def main() -> int:
 
 
 def failure_line(result: Result) -> str:
-    """Return what failed, and the line that repeats it."""
+    """Return the failure, and the command that repeats it."""
     return f"FAILED: {result.failure}\n  bin/test walks --seed {result.seed}"
 
 

@@ -1,4 +1,4 @@
-"""The ways in which a chain comes to the end of a walk. Each must lead to the same state, plugins' data and replies."""
+"""Different ways to process the events of a walk. All must lead to the same state, plugin data and replies."""
 
 from collections.abc import Callable
 from functools import cache
@@ -11,22 +11,23 @@ from state.chain import production
 from state.chain.chain import Chain
 from state.chain.skip import TRUSTED, Skip
 from state.protocol.transaction import SignedBlock
+from tests.helpers.nodes import block_at
 from tests.helpers.restored import image_of, put
 from tests.node.key_recovery.test_block_prefetcher import warm_pool
 from tests.node.key_recovery.test_pool import PATIENCE
 from tests.random_walks.observation import replies
-from tests.random_walks.walk import Event, Walk, happen, new_chain, the_block
+from tests.random_walks.walk import Event, Walk, happen, new_chain
 
 Driver = Callable[[Walk], Chain]
 
 
 def made_by_itself(walk: Walk) -> Chain:
-    """The chain of the walk, which has made its blocks from transactions that waited."""
+    """The chain of the walk, which produced its blocks from pending transactions."""
     return walk.chain
 
 
 def pushed(walk: Walk) -> Chain:
-    """A chain that gets everything from outside, with every check."""
+    """A chain that receives all blocks and transactions from a peer, with every check."""
     chain = new_chain()
     for event in walk.events:
         expect(event, happen(chain, event))
@@ -34,7 +35,7 @@ def pushed(walk: Walk) -> Chain:
 
 
 def made_by_trial(walk: Walk) -> Chain:
-    """A chain that makes the same blocks again, and tries each transaction anew for it."""
+    """A chain that produces the same blocks again, and tries each transaction for them."""
     chain = new_chain()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(production, "all_selectable", lambda *arguments: False)
@@ -49,7 +50,7 @@ def made_by_trial(walk: Walk) -> Chain:
 
 
 def trusted(walk: Walk) -> Chain:
-    """A chain that replays the main branch, and trusts it."""
+    """A chain that replays the main branch without checks."""
     return replayed(new_chain(), walk, TRUSTED)
 
 
@@ -59,10 +60,10 @@ def checked(walk: Walk) -> Chain:
 
 
 def recovered_ahead(walk: Walk) -> Chain:
-    """A chain that replays the main branch with every check, and with keys that another process has recovered."""
+    """A chain that replays the main branch with every check, with keys recovered by another process."""
     chain, main = new_chain(), walk.chain
     wire, head = main.state.wire, main.state.props.head_block_number
-    blocks = [wire.unpack_block(wire.pack_block(the_block(main, number)))[0] for number in range(1, head + 1)]
+    blocks = [wire.unpack_block(wire.pack_block(block_at(main, number)))[0] for number in range(1, head + 1)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(block_prefetcher, "RECORDS_BEFORE_START", 1)
         patch.setattr(block_prefetcher, "WAIT_SECONDS", PATIENCE)
@@ -75,23 +76,23 @@ def recovered_ahead(walk: Walk) -> Chain:
 
 @cache
 def one_pool() -> Pool:
-    """Return a process that recovers keys for all walks of this one."""
+    """Return the process that recovers keys for all walks of this process."""
     return warm_pool()(1)
 
 
 def from_a_snapshot(walk: Walk) -> Chain:
-    """A chain that starts from a snapshot of the middle of the main branch."""
+    """A chain that starts from a snapshot in the middle of the main branch."""
     wire = walk.chain.state.wire
     middle = replayed(new_chain(), walk, TRUSTED, walk.chain.state.props.head_block_number * 3 // 4)
     image = image_of(middle)
-    packed = {number: wire.pack_block(the_block(walk.chain, number)) for number in range(1, middle.state.props.head_block_number + 1)}
+    packed = {number: wire.pack_block(block_at(walk.chain, number)) for number in range(1, middle.state.props.head_block_number + 1)}
     chain = new_chain()
     put(chain, image, packed)
     return replayed(chain, walk, TRUSTED)
 
 
 def undone_and_applied_again(walk: Walk) -> Chain:
-    """A chain that undoes all that can be undone, and applies it again."""
+    """A chain that pops all reversible blocks, and applies them again."""
     chain = pushed(walk)
     chain.clear_pending()
     chain.pop_blocks(chain.main_branch.poppable)
@@ -100,20 +101,20 @@ def undone_and_applied_again(walk: Walk) -> Chain:
 
 
 def returned(walk: Walk) -> Chain:
-    """A chain that returns to a checkpoint in the middle, and lets the second half happen once more."""
+    """A chain that restores a savepoint in the middle, and repeats the second half."""
     chain, middle = new_chain(), len(walk.events) // 2
     for event in walk.events[:middle]:
         happen(chain, event)
-    moment = chain.savepoint()
+    savepoint = chain.savepoint()
     for _ in range(2):
-        chain.restore(moment)
+        chain.restore(savepoint)
         for event in walk.events[middle:]:
             expect(event, happen(chain, event))
     return chain
 
 
 def read_all_along(walk: Walk) -> Chain:
-    """A chain that returns to a checkpoint, too, and is read before all that is taken back: what is derived for replies must follow."""
+    """A chain that restores a savepoint after reads: derived views must follow."""
     chain, middle = new_chain(), len(walk.events) // 2
 
     def go_on(events: list[Event]) -> None:
@@ -124,9 +125,9 @@ def read_all_along(walk: Walk) -> Chain:
         replies(chain)
 
     go_on(walk.events[:middle])
-    moment = chain.savepoint()
+    savepoint = chain.savepoint()
     go_on(walk.events[middle:])
-    chain.restore(moment)
+    chain.restore(savepoint)
     go_on(walk.events[middle:])
     return chain
 
@@ -147,15 +148,15 @@ DRIVERS: dict[str, Driver] = {
 
 
 def replayed(chain: Chain, walk: Walk, skip_flags: int, until: int | None = None) -> Chain:
-    """Apply the blocks of the main branch that a chain doesn't have yet, as bytes."""
+    """Apply the missing blocks of the main branch, from bytes."""
     wire = chain.state.wire
     last = walk.chain.state.props.head_block_number if until is None else until
     for number in range(chain.state.props.head_block_number + 1, last + 1):
-        block: SignedBlock = wire.unpack_block(wire.pack_block(the_block(walk.chain, number)))[0]
+        block: SignedBlock = wire.unpack_block(wire.pack_block(block_at(walk.chain, number)))[0]
         chain.push_block(block, skip_flags)
     return chain
 
 
 def expect(event: Event, refusal: str) -> None:
-    """Demand that an event ends as it did in the walk."""
+    """Assert that an event has the same outcome as in the walk."""
     assert refusal == event.refusal, f"a {event.kind} ends in {refusal!r}, and in the walk in {event.refusal!r}"

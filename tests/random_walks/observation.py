@@ -1,4 +1,4 @@
-"""What is seen of a chain at the end of a walk, in a form that can be compared: state, plugins' data, blocks and replies."""
+"""The observable content of a chain in a comparable form: state, plugin data, blocks and replies."""
 
 import json
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ LAST_BLOCKS = 4
 
 
 def sight(chain: Chain) -> dict[str, Any]:
-    """Everything that is compared; nothing waits afterwards. Tables are verified on the way."""
+    """Everything that is compared. Verifies tables, and clears pending transactions."""
     chain.clear_pending()
     state = chain.state
     validate_invariants(state)
@@ -34,7 +34,7 @@ def sight(chain: Chain) -> dict[str, Any]:
 
 
 def replies(chain: Chain) -> dict[str, Any]:
-    """What the chain answers to all questions, by these."""
+    """The chain's reply to each question."""
     state, found = chain.state, dict[str, Any]()
     service = Service(
         METHODS.values(),
@@ -54,7 +54,7 @@ def replies(chain: Chain) -> dict[str, Any]:
 
 
 def questions(chain: Chain) -> Iterator[tuple[str, Any]]:
-    """Calls of methods that read, with parameters that fit this chain."""
+    """Calls of read methods with parameters that fit this chain."""
     state = chain.state
     names = sorted(account.name for account in state.accounts)
     head = state.props.head_block_number
@@ -96,7 +96,7 @@ def questions(chain: Chain) -> Iterator[tuple[str, Any]]:
 
 
 def differences(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
-    """Where two sights differ, with the first bytes that do."""
+    """The parts in which two observations differ, with the first differing bytes."""
     return [f"{name}: {excerpt(one.get(name), other.get(name))}" for name in one.keys() | other.keys() if one.get(name) != other.get(name)]
 
 

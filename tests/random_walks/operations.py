@@ -1,4 +1,4 @@
-"""The operations of a walk, drawn from a seed; most fit the state they are drawn for, some don't."""
+"""The operations of a walk, drawn from a seed. Most are valid on the current state."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -33,17 +33,17 @@ def key_of(name: str, role: str) -> bytes:
 
 
 def someone(state: State, draw: Random) -> str:
-    """An account that has keys."""
+    """A random account with keys."""
     return draw.choice([account.name for account in state.accounts if account.id >= 5 or account.name == "alice"])
 
 
 def amount(draw: Random, symbol: int = COIN) -> Asset:
-    """Mostly a little, now and then more than anybody has."""
+    """A small random amount, sometimes more than any account has."""
     return Asset(draw.choice((1, 10, 1000, 12_345, 1_000_000, 2**50)) * (1000 if symbol == VESTS else 1), symbol)
 
 
 def some_post(state: State, draw: Random) -> tuple[str, str]:
-    """A comment, or one that isn't there."""
+    """A random comment, sometimes one that doesn't exist."""
     rows = state.comments.sample(50)
     if not rows:
         return "alice", "nothing"
@@ -52,7 +52,7 @@ def some_post(state: State, draw: Random) -> tuple[str, str]:
 
 
 def number(draw: Random) -> str:
-    """A word that nobody has used."""
+    """An unused word."""
     return f"{draw.getrandbits(40):010x}"
 
 
@@ -65,7 +65,7 @@ def post(state: State, draw: Random, name: str) -> Operation:
 
 
 def write_again(state: State, draw: Random, name: str) -> Operation:
-    """A post under one of few permlinks: a new one, an edit with other tags, or one in the place of a deleted one."""
+    """A post under one of few permlinks: new, an edit with other tags, or a replacement of a deleted post."""
     permlink, tags = draw.choice(PERMLINKS), draw.sample(TAGS, draw.randint(0, 3))
     row = state.comments.by_permlink.get(name, permlink)
     category = draw.choice(TAGS) if row is None else row.parent_permlink
@@ -286,7 +286,7 @@ ROLES: dict[str, Sequence[tuple[Draw, int]]] = {"posting": POSTING, "active": AC
 
 
 def operations(state: State, draw: Random) -> tuple[list[Operation], str, str]:
-    """Some operations for one transaction, with the account and the role that sign it."""
+    """Random operations for one transaction, with the account and the role that sign it."""
     name, role = someone(state, draw), draw.choice(tuple(ROLES))
     if draw.random() < 0.01:
         return [DeclineVotingRights(name, decline=True)], name, "owner"

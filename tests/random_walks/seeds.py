@@ -1,4 +1,4 @@
-"""A seed from its number to its result: the walk, each way in which it is driven, and what differs."""
+"""Runs a seed: the walk, each way to process its events, and the comparison."""
 
 import traceback
 from collections import Counter
@@ -14,7 +14,7 @@ SHOWN_MAX = 5  # differences of a failure
 
 
 class Result(Struct, frozen=True):
-    """What became of a seed: what happened in the walk, and what went wrong, if something did."""
+    """Result of a seed: the counted events of the walk, and the failure, if any."""
 
     seed: int
     counts: dict[str, int] = field(default_factory=dict)
@@ -22,7 +22,7 @@ class Result(Struct, frozen=True):
 
 
 def run_seed(seed: int, drivers: Mapping[str, Driver] = DRIVERS, steps: int = STEPS) -> Result:
-    """Walk from a seed, and compare all ways with the first."""
+    """Run the walk of a seed, and compare all ways with the first."""
     counts: Counter[str] = Counter()
     try:
         walk = Walk(seed).run(steps)

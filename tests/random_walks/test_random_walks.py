@@ -1,4 +1,4 @@
-"""Random walks: a few seeds, and that ways which differ are seen. `bin/test walks --count 1000` runs many."""
+"""Random walks of a few seeds, and the detection of differences. `bin/test walks --count 1000` runs many."""
 
 from collections import Counter
 
@@ -14,7 +14,7 @@ from tests.random_walks.walk import Walk, new_chain
 SEEDS = range(1, 3)
 
 
-def test_all_ways_lead_to_the_same_state() -> None:
+def test_all_drivers_lead_to_the_same_state() -> None:
     counts: Counter[str] = Counter()
     for seed in SEEDS:
         result = run_seed(seed)
@@ -28,11 +28,11 @@ def test_all_ways_lead_to_the_same_state() -> None:
 
 
 def ways(**others: Driver) -> dict[str, Driver]:
-    """The first way, and others."""
+    """The first way, and the given ones."""
     return {"pushed": pushed, **others}
 
 
-def test_a_state_that_differs_is_seen() -> None:
+def test_a_different_state_is_reported() -> None:
     def drifting(walk: Walk) -> Chain:
         chain = replayed(new_chain(), walk, TRUSTED)
         chain.state.witnesses.modify(next(iter(chain.state.witnesses)), total_missed=7)
@@ -41,7 +41,7 @@ def test_a_state_that_differs_is_seen() -> None:
     assert "'drifting' differs from 'pushed'" in run_seed(1, ways(drifting=drifting)).failure
 
 
-def test_data_of_plugins_that_differ_are_seen() -> None:
+def test_different_data_of_a_plugin_is_reported() -> None:
     def forgetful(walk: Walk) -> Chain:
         chain = replayed(new_chain(), walk, TRUSTED)
         history = chain.state.plugins["account_history"]
@@ -53,7 +53,7 @@ def test_data_of_plugins_that_differ_are_seen() -> None:
     assert "account_history" in failure
 
 
-def test_a_block_of_transactions_that_should_have_been_tried_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_untried_transactions_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(production, "all_selectable", lambda *arguments: True)
     several = ways(itself=made_by_itself, trial=made_by_trial)
     assert any(run_seed(seed, several).failure for seed in range(1, 4))

@@ -1,23 +1,20 @@
-"""A walk: a chain and its rival make blocks of random transactions, part, meet and pop blocks; what happens to the chain is noted."""
+"""A walk: a chain and its rival produce random blocks, separate, reunite and pop blocks. Events of the chain are recorded."""
 
 from collections import Counter
 from random import Random
 
 from msgspec import Struct, structs
 
-from node.specs.builder import load_spec
 from state.chain.chain import Chain
-from state.chain.genesis import new_state
 from state.chain.slots import scheduled_witness, slot_time
-from state.plugins.registry import PLUGINS, enable
+from state.plugins.registry import PLUGINS
 from state.protocol.errors import ChainError
-from state.protocol.keys.keys import derive_secret, secret_from_wif
+from state.protocol.keys.keys import derive_secret
 from state.protocol.keys.signatures import Canonical, sign
 from state.protocol.transaction import SignedBlock, SignedTransaction
+from tests.helpers.nodes import SECRET, block_at, dev_chain
 from tests.random_walks.operations import PASSWORD, key_of, operations
 
-DEV = load_spec("dev")
-GENESIS_KEY = secret_from_wif(DEV.witness_keys[0])
 BLOCKS_FIRST = 24  # the first of them is irreversible then
 STEPS = 100
 POPPED_MAX = 4
@@ -42,11 +39,11 @@ class Event(Struct, frozen=True):
 
 def new_chain() -> Chain:
     """A chain at genesis with all plugins."""
-    return Chain(new_state(DEV, prepare=lambda state: enable(state, PLUGINS)))
+    return dev_chain(*PLUGINS)
 
 
 class Walk:
-    """A chain, the events that have made it, and the rival that gives it blocks of another branch."""
+    """A chain, the events that led to its state, and the rival that sends it blocks of another branch."""
 
     def __init__(self, seed: int) -> None:
         self.draw = Random(seed)
@@ -56,7 +53,7 @@ class Walk:
         self.is_apart = False
 
     def run(self, steps: int = STEPS) -> "Walk":
-        """Walk so many steps, and meet the rival at the end."""
+        """Walk `steps` steps, and reunite with the rival at the end."""
         for number in range(BLOCKS_FIRST):
             if number > BLOCKS_FIRST // 2:
                 self.send()
@@ -71,7 +68,7 @@ class Walk:
     # -------------------------------------------------------------- steps
 
     def send(self) -> None:
-        """A few transactions, to both or to the rival alone."""
+        """Send random transactions to both chains or to the rival alone."""
         for _ in range(self.draw.randint(1, 4)):
             chain = self.draw.choice((self.chain, self.chain, self.rival))
             trx = self.transaction(chain)
@@ -80,7 +77,7 @@ class Walk:
             attempt(self.rival, lambda trx=trx: self.rival.push_transaction(trx))
 
     def transaction(self, chain: Chain) -> SignedTransaction:
-        """A signed transaction on the head of a chain, or on a block before it."""
+        """A signed transaction that refers to the head of a chain, or to an earlier block."""
         state, draw = chain.state, self.draw
         found, name, role = operations(state, draw)
         head = chain.head
@@ -98,7 +95,7 @@ class Walk:
         return wire.seal(trx)
 
     def make(self) -> None:
-        """A block of the chain, which the rival gets unless they are apart."""
+        """Produce a block of the chain, and send it to the rival unless they are separated."""
         block, secret = made(self.chain, self.draw)
         self.counts["transactions in blocks"] += len(block.transactions)
         self.events.append(Event("made", self.chain.state.wire.pack_block(block), secret))
@@ -106,17 +103,17 @@ class Walk:
             give(self.rival, block)
 
     def make_rival(self) -> None:
-        """A block of the rival, which the chain gets unless they are apart."""
+        """Produce a block of the rival, and send it to the chain unless they are separated."""
         block, _ = made(self.rival, self.draw)
         if not self.is_apart:
             self._push(block)
 
     def part(self) -> None:
-        """Let neither hear of the other's blocks."""
+        """Separate the chains: neither receives the other's blocks."""
         self.is_apart = True
 
     def meet(self) -> None:
-        """Let each have the other's branch; a rival that is too far away is made anew."""
+        """Exchange the branches of both chains; replace a rival whose branch is too old."""
         self.is_apart = False
         for block in branch(self.rival, self.chain):
             self._push(block)
@@ -125,7 +122,7 @@ class Walk:
         if self.chain.state.props.head_block_number - common(self.chain, self.rival) > APART_MAX:
             self.rival = new_chain()
             for number in range(1, self.chain.state.props.head_block_number + 1):
-                give(self.rival, the_block(self.chain, number))
+                give(self.rival, block_at(self.chain, number))
 
     def pop(self) -> None:
         """Pop some blocks."""
@@ -136,10 +133,10 @@ class Walk:
             self.counts["blocks popped"] += count
 
     def disturb(self) -> None:
-        """Push a block that is known, or one with damage."""
+        """Push a known or a damaged block."""
         last = self.chain.state.props.head_block_number
         source = self.draw.choice((self.chain, self.rival))
-        block = the_block(source, self.draw.randint(max(1, last - 25), source.state.props.head_block_number))
+        block = block_at(source, self.draw.randint(max(1, last - 25), source.state.props.head_block_number))
         copy = structs.replace(block)
         damage = self.draw.randrange(4)
         if damage == 1:
@@ -159,7 +156,7 @@ class Walk:
         self.counts["switches"] += before not in (after, block.previous)
 
     def _note(self, kind: str, data: bytes) -> None:
-        """Let an event happen to the chain, and write it down."""
+        """Apply an event to the chain, and record it."""
         refusal = happen(self.chain, Event(kind, data))
         self.counts[f"{kind}s"] += 1
         self.counts[f"{kind}s refused"] += bool(refusal)
@@ -167,19 +164,19 @@ class Walk:
 
 
 def made(chain: Chain, draw: Random) -> tuple[SignedBlock, bytes]:
-    """A block that a chain makes, after a gap that is drawn, and the secret that it was made with."""
+    """A block that a chain produces after a random gap, and the secret of its producer."""
     gaps, weights = zip(*GAPS, strict=True)
     slot = draw.choices(gaps, weights)[0] + 1
     state = chain.state
     name, when = scheduled_witness(state, slot), slot_time(state, slot)
     key = key_at_head(chain, name)
     found = [role for role in ("active", "posting") if key_of(name, role) == key]
-    secret = derive_secret(name, found[0], PASSWORD) if found else GENESIS_KEY
+    secret = derive_secret(name, found[0], PASSWORD) if found else SECRET
     return chain.generate_block(when, name, secret), secret
 
 
 def key_at_head(chain: Chain, name: str) -> bytes:
-    """The signing key of a witness without the pending transactions, which may give it another one."""
+    """The signing key of a witness without pending transactions, which can change it."""
     table, row = chain.state.witnesses, chain.state.witness(name)
     writes = [] if chain.pool.position is None else table.writes_since(chain.pool.position)
     earlier = (old["signing_key"] for _, changed, old in writes if changed is row and old is not None and "signing_key" in old)
@@ -187,7 +184,7 @@ def key_at_head(chain: Chain, name: str) -> bytes:
 
 
 def happen(chain: Chain, event: Event) -> str:
-    """Let an event happen to a chain as it happens to one that gets everything from outside; returns the text of a refusal."""
+    """Apply an event to a chain as if it came from a peer. Return the text of a refusal."""
     wire = chain.state.wire
     if event.kind == "transaction":
         return attempt(chain, lambda: chain.push_transaction(wire.unpack_transaction(event.data)))
@@ -198,7 +195,7 @@ def happen(chain: Chain, event: Event) -> str:
 
 
 def attempt(chain: Chain, work: object) -> str:
-    """Do it, and return the text of a refusal."""
+    """Run an action, and return the text of a refusal."""
     assert callable(work)
     try:
         work()
@@ -213,21 +210,14 @@ def give(chain: Chain, block: SignedBlock) -> None:
     attempt(chain, lambda: chain.push_block(wire.unpack_block(wire.pack_block(block))[0]))
 
 
-def the_block(chain: Chain, number: int) -> SignedBlock:
-    """A block of the main branch."""
-    block = chain.block_by_number(number)
-    assert block is not None
-    return block
-
-
 def common(one: Chain, other: Chain) -> int:
-    """The number of the last block that is on the main branches of both."""
+    """The number of the last common block of two main branches."""
     number = min(one.state.props.head_block_number, other.state.props.head_block_number)
-    while number and the_block(one, number).id != the_block(other, number).id:
+    while number and block_at(one, number).id != block_at(other, number).id:
         number -= 1
     return number
 
 
 def branch(source: Chain, target: Chain) -> list[SignedBlock]:
     """The blocks of one chain's main branch that another's doesn't have."""
-    return [the_block(source, number) for number in range(common(source, target) + 1, source.state.props.head_block_number + 1)]
+    return [block_at(source, number) for number in range(common(source, target) + 1, source.state.props.head_block_number + 1)]

@@ -1,4 +1,4 @@
-"""Automated actions: queueing, what a block must and may contain, what a producer puts into it."""
+"""Automated actions: queueing, required and optional actions of a block, and their inclusion by the producer."""
 
 import pytest
 
@@ -45,7 +45,7 @@ def optional(name: str) -> ExampleOptionalAction:
 
 
 def block(state: State, *names: str, time: int = NOW + 3, also: tuple[str, ...] = ()) -> SignedBlock:
-    """A block that has become the head, with required actions of these names and optional ones."""
+    """Make a head block with required actions of `names` and optional ones of `also`."""
     listed = (Tagged(REQUIRED_ACTIONS, tuple(map(required, names))), Tagged(OPTIONAL_ACTIONS, tuple(map(optional, also))))
     state.set_props(time=time)
     return SignedBlock(timestamp=time, extensions=tuple(tagged for tagged in listed if tagged.value))
@@ -143,7 +143,7 @@ def test_optional_actions_go_when_an_irreversible_block_has_passed_them(state: S
     assert asked == [978, 979]
 
 
-def test_a_producer_takes_what_is_due_in_the_order_of_times(state: State) -> None:
+def test_a_producer_includes_due_actions_in_the_order_of_times(state: State) -> None:
     queue(state, ("alice", 9), ("bobby", 3), ("carol", 3), ("dave", 10))
     push_optional_action(state, optional("erin"), NOW)
     push_optional_action(state, optional("frank"), NOW + 10)

@@ -1,4 +1,4 @@
-"""Which blocks of other branches are kept: those that a witness can have signed, and every one that could be applied."""
+"""Checks on blocks of other branches: a block is stored only if a witness can have signed it."""
 
 from collections.abc import Callable
 
@@ -17,10 +17,8 @@ from state.operations.witnesses import WitnessSetProperties, WitnessUpdate
 from state.protocol.codec.kinds import CoinFee
 from state.protocol.errors import ChainError
 from state.protocol.keys.keys import CURVE_ORDER, derive_secret, public_key, secret_from_seed
-from state.protocol.keys.signatures import Canonical, sign
-from state.protocol.operation import Operation
-from state.protocol.transaction import SignedBlock, SignedTransaction, merkle_root
-from tests.helpers.nodes import SECRET, dev_chain, make_block
+from state.protocol.transaction import SignedBlock, SignedTransaction
+from tests.helpers.nodes import SECRET, block_at, copy_of, dev_chain, make_block, signed_block, signed_transaction
 from tests.helpers.sources import sources
 
 NEW_SECRET = secret_from_seed("new")
@@ -28,38 +26,16 @@ NEW_KEY = public_key(NEW_SECRET)
 OTHER_SECRET = secret_from_seed("other")
 
 
-def signed(chain: Chain, block: SignedBlock, secret: bytes) -> SignedBlock:
-    """The block with its merkle root and signature, sealed."""
-    wire = chain.state.wire
-    block.transaction_merkle_root = merkle_root(block.transactions)
-    wire.seal_block(block)
-    block.witness_signature = sign(secret, block.digest, Canonical.bip_0062)
-    return wire.seal_block(block)
-
-
 def copied(block: SignedBlock) -> SignedBlock:
-    """A block of its own with the same fields."""
+    """A new block object with the same fields."""
     return structs.replace(block)
 
 
-def transaction(chain: Chain, operation: Operation, secret: bytes) -> SignedTransaction:
-    """A signed transaction that is valid on the chain."""
-    props, wire = chain.state.props, chain.state.wire
-    trx = SignedTransaction(
-        ref_block_num=props.head_block_number & 0xFFFF,
-        ref_block_prefix=int.from_bytes(props.head_block_id[4:8], "little"),
-        expiration=props.time + 600,
-        operations=(operation,),
-    )
-    trx.signatures = (sign(secret, wire.signature_digest(wire.seal(trx)), Canonical.bip_0062),)
-    return wire.seal(trx)
-
-
 def rekey(chain: Chain, key: bytes = NEW_KEY, owner: str = "initminer") -> SignedTransaction:
-    """A transaction by which a witness gets another key, or an account becomes a witness."""
+    """A transaction that changes a witness's key, or makes an account a witness."""
     props = LegacyChainProperties(account_creation_fee=CoinFee(3000), maximum_block_size=131072)
     operation = WitnessUpdate(owner=owner, url="https://example.org", block_signing_key=key, props=props)
-    return transaction(chain, operation, SECRET if owner == "initminer" else derive_secret(owner, "active", "dev"))
+    return signed_transaction(chain, [operation], SECRET if owner == "initminer" else derive_secret(owner, "active", "dev"), seconds=600)
 
 
 def twins(blocks: int = 3) -> tuple[Chain, Chain]:
@@ -71,13 +47,13 @@ def twins(blocks: int = 3) -> tuple[Chain, Chain]:
 
 
 def made_by(chain: Chain, secret: bytes, missed: int = 0) -> SignedBlock:
-    """The next block of a chain whose scheduled witness signs with a secret."""
+    """The next block of a chain, signed with this secret."""
     state = chain.state
     return chain.generate_block(slot_time(state, missed + 1), scheduled_witness(state, missed + 1), secret)
 
 
 def text_of(chain: Chain, block: SignedBlock, skip: int = Skip.NOTHING) -> str:
-    """The text with which a block is refused; nothing may have changed."""
+    """The text with which a block is refused, which must change nothing."""
     forks = chain.forks
     before = state_digest(chain.state), chain.head, len(forks), forks.bytes_used
     with pytest.raises(ChainError) as caught:
@@ -86,7 +62,7 @@ def text_of(chain: Chain, block: SignedBlock, skip: int = Skip.NOTHING) -> str:
     return caught.value.message()
 
 
-# ------------------------------------------------------------------ what is refused
+# ------------------------------------------------------------------ refusals
 
 
 def unsigned(block: SignedBlock) -> None:
@@ -114,7 +90,7 @@ def early(block: SignedBlock) -> None:
         (early, "head_block_time() < next_block.timestamp"),
     ],
 )
-def test_what_no_witness_can_have_signed_is_not_kept(spoil: Callable[[SignedBlock], None], text: str) -> None:
+def test_blocks_that_no_witness_can_have_signed_are_refused(spoil: Callable[[SignedBlock], None], text: str) -> None:
     chain, other = twins()
     make_block(chain)
     block = copied(make_block(other, 1))
@@ -122,18 +98,13 @@ def test_what_no_witness_can_have_signed_is_not_kept(spoil: Callable[[SignedBloc
     chain.state.wire.seal_block(block)
     assert text in text_of(chain, block)
     # Where it follows the head it is refused in the same words.
-    twin = dev_chain()
-    for number in range(1, 4):
-        common = chain.block_by_number(number)
-        assert common is not None
-        twin.push_block(common)
-    assert text in text_of(twin, block)
+    assert text in text_of(copy_of(chain, 3), block)
 
 
 def test_a_signature_by_another_key_is_refused() -> None:
     chain, other = twins()
     make_block(chain)
-    block = signed(chain, copied(make_block(other, 1)), OTHER_SECRET)
+    block = signed_block(chain, copied(make_block(other, 1)), OTHER_SECRET)
     assert "validate_signee" in text_of(chain, block)
     assert not chain.push_block(block, Skip.WITNESS_SIGNATURE)
 
@@ -148,7 +119,7 @@ def test_a_witness_outside_of_its_slot_is_refused() -> None:
     # Anybody can be a witness, but only the round's witnesses make blocks.
     block = copied(make_block(other, 1))
     block.witness = "alice"
-    assert "Witness produced block at wrong time" in text_of(chain, signed(chain, block, NEW_SECRET))
+    assert "Witness produced block at wrong time" in text_of(chain, signed_block(chain, block, NEW_SECRET))
     assert not chain.push_block(block, Skip.WITNESS_SCHEDULE_CHECK)
 
 
@@ -160,18 +131,18 @@ def test_an_unsigned_branch_starts_no_switch() -> None:
     first = copied(make_block(other, 1))
     first.witness_signature = bytes(65)
     chain.state.wire.seal_block(first)
-    second = signed(chain, structs.replace(copied(make_block(other)), previous=first.id), SECRET)
+    second = signed_block(chain, structs.replace(copied(make_block(other)), previous=first.id), SECRET)
     text_of(chain, first)
     assert "does not link" in text_of(chain, second)
     assert chain.head is head
     assert moves == []
 
 
-# ------------------------------------------------------------------ what must be kept
+# ------------------------------------------------------------------ blocks that must be stored
 
 
 def switched(chain: Chain, blocks: list[SignedBlock]) -> None:
-    """Push blocks of another branch; the last must switch to it."""
+    """Push blocks of another branch; the last one must cause a switch to it."""
     assert [chain.push_block(copied(block)) for block in blocks] == [False] * (len(blocks) - 1) + [True]
     assert chain.state.props.head_block_id == blocks[-1].id
 
@@ -186,13 +157,13 @@ def test_a_key_that_was_changed_on_the_main_branch_still_signs_the_other() -> No
     assert chain.state.witness("initminer").signing_key == public_key(SECRET)
 
 
-def test_a_key_that_the_branch_itself_gives_signs_it() -> None:
+def test_a_signing_key_set_on_the_branch_is_accepted() -> None:
     chain, other = twins()
     make_block(chain)
     make_block(chain)
     other.push_transaction(rekey(other))
     branch = [make_block(other, 1), made_by(other, NEW_SECRET), made_by(other, NEW_SECRET)]
-    wrong = signed(chain, copied(branch[2]), OTHER_SECRET)
+    wrong = signed_block(chain, copied(branch[2]), OTHER_SECRET)
     for block in branch[:2]:
         assert not chain.push_block(copied(block))
     assert "validate_signee" in text_of(chain, wrong)
@@ -215,7 +186,7 @@ def test_keys_given_by_properties_and_by_mining_count() -> None:
 
 
 def test_every_operation_that_sets_a_signing_key_is_known() -> None:
-    """Whoever writes a signing key somewhere else has to tell state/chain/branches.py."""
+    """state/chain/branches.py must name each operation that sets a signing key."""
     writers = {
         source.path.removeprefix("state/")
         for source in sources("state")
@@ -236,20 +207,16 @@ def test_a_key_given_by_an_edit_signs_on_both_sides() -> None:
     set_signing_key(chain, "initminer", NEW_KEY, Skip.NOTHING)
     first = [made_by(chain, NEW_SECRET) for _ in range(2)]
     # The other branch begins where the key was given, the next after a block of the first.
-    third = chain.head
-    assert third is not None
     other.pop_block()
     other.clear_pending()
     old = [make_block(other, 1), make_block(other), make_block(other), make_block(other)]
     switched(chain, old)
     # The first branch, set aside with its change, comes back: its blocks are signed with the given key.
-    common = chain.block_by_number(2)
-    assert common is not None
     back = first[-1]
     more = []
     for missed in (0, 0, 0):
         block = SignedBlock(previous=back.id, timestamp=back.timestamp + 3 + missed, witness="initminer")
-        back = signed(chain, block, NEW_SECRET)
+        back = signed_block(chain, block, NEW_SECRET)
         more.append(back)
     switched(chain, more[:2])
     assert chain.state.witness("initminer").signing_key == NEW_KEY
@@ -272,10 +239,9 @@ def test_a_branch_may_go_through_the_end_of_a_round() -> None:
     assert chain.state.props.head_block_id == branch[-1].id
     assert state_digest(chain.state) == state_digest(other.state)
     # Now the main branch's round has two, and that of the old branch one.
-    old = chain.block_by_number(18)
-    assert old is not None
+    old = block_at(chain, 18)
     late = SignedBlock(previous=old.id, timestamp=old.timestamp + 60, witness="initminer")
-    assert not chain.push_block(signed(chain, late, SECRET))
+    assert not chain.push_block(signed_block(chain, late, SECRET))
 
 
 def test_branches_of_the_first_block() -> None:
@@ -286,7 +252,7 @@ def test_branches_of_the_first_block() -> None:
 
 
 def test_a_signature_can_be_written_in_four_ways() -> None:
-    """Whoever knows one of them knows all, so that a bound for each witness must leave room for them."""
+    """The other three follow from any one of them, so a limit for each witness must allow all four."""
     chain, other = twins()
     make_block(chain)
     block = make_block(other, 1)

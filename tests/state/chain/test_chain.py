@@ -1,4 +1,4 @@
-"""The chain as a whole: refusals that change nothing, pending transactions, and the blocks that it keeps."""
+"""The chain as a whole: refusals change nothing, pending transactions, and stored blocks."""
 
 import pytest
 
@@ -41,7 +41,7 @@ def test_pending_transactions_are_seen_and_end_in_a_block() -> None:
     assert state_digest(chain.state) == base
 
 
-def test_the_log_of_a_case_is_what_the_chain_keeps() -> None:
+def test_the_chain_stores_the_blocks_of_a_case() -> None:
     player = Player(CASES / "tx_validity")
     for pushed in player.blocks():
         player.chain.push_block(pushed)

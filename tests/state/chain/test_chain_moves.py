@@ -1,4 +1,4 @@
-"""What listeners hear of the head's moves, and that a branch that fails leaves the chain as it was, whatever made it fail."""
+"""Moves of the head: the events for listeners, and failed switches, which leave the chain unchanged."""
 
 import pytest
 
@@ -12,11 +12,10 @@ from state.chain.pending import held_by
 from state.chain.skip import Skip
 from state.chain.slots import scheduled_witness, slot_time
 from state.protocol.errors import ChainError
-from state.protocol.keys.signatures import Canonical, sign
-from state.protocol.transaction import SignedBlock, merkle_root
+from state.protocol.transaction import SignedBlock
 from state.tables import State
 from tests.helpers.edits import ByFunction
-from tests.helpers.nodes import SECRET, dev_chain, make_block, transfer
+from tests.helpers.nodes import dev_chain, grown_chain, make_block, signed_block, transfer
 
 
 def moves_of(chain: Chain) -> list[HeadChange]:
@@ -27,12 +26,12 @@ def moves_of(chain: Chain) -> list[HeadChange]:
 
 
 def seen(chain: Chain) -> tuple[object, ...]:
-    """What a failed move must leave as it was."""
+    """Everything that a failed move must leave unchanged."""
     return state_digest(chain.state), chain.head, [trx.id for trx in chain.pending], chain.forks.head
 
 
 def branches(common: int = 3, first: int = 2, second: int = 3) -> tuple[Chain, list[SignedBlock], list[SignedBlock]]:
-    """A chain with common blocks and a first branch on top of them, the blocks of this branch, and those of a second one."""
+    """A chain on the first of two branches, the blocks of this branch, and those of the second one."""
     one, other = dev_chain(), dev_chain()
     for _ in range(common):
         other.push_block(make_block(one))
@@ -40,17 +39,22 @@ def branches(common: int = 3, first: int = 2, second: int = 3) -> tuple[Chain, l
 
 
 def spoiled(chain: Chain, block: SignedBlock) -> SignedBlock:
-    """The block with a claim that is refused only when it is applied, signed by its witness."""
+    """The block with an expired transfer, signed by its witness. Only its application refuses it."""
     broken = SignedBlock(
         previous=block.previous,
         timestamp=block.timestamp,
         witness=block.witness,
         transactions=(transfer(chain, seconds=-60),),
     )
-    broken.transaction_merkle_root = merkle_root(broken.transactions)
-    chain.state.wire.seal_block(broken)
-    broken.witness_signature = sign(SECRET, broken.digest, Canonical.bip_0062)
-    return chain.state.wire.seal_block(broken)
+    return signed_block(chain, broken)
+
+
+def push_spoiled(chain: Chain, branch: list[SignedBlock]) -> None:
+    """Push a longer branch whose last block fails when it is applied."""
+    for block in branch[:-1]:
+        chain.push_block(block)
+    with pytest.raises(ChainError, match="tapos"):
+        chain.push_block(spoiled(chain, branch[-1]))
 
 
 def test_a_block_is_one_move() -> None:
@@ -70,19 +74,11 @@ def test_listeners_hear_of_a_move_before_pending_transactions_are_applied_again(
     waiting: list[int] = []
     chain.on_head_change.append(lambda move: waiting.append(len(chain.pending)))
     state = chain.state
-    chain.push_block(spare_block(chain))
+    block = SignedBlock(previous=state.props.head_block_id, timestamp=slot_time(state, 1), witness="initminer")
+    chain.push_block(signed_block(chain, block))
     assert waiting == [0]
     assert len(chain.pending) == 1
     assert state.props.head_block_number == 2
-
-
-def spare_block(chain: Chain) -> SignedBlock:
-    """An empty block for the next slot."""
-    props = chain.state.props
-    block = SignedBlock(previous=props.head_block_id, timestamp=slot_time(chain.state, 1), witness=scheduled_witness(chain.state, 1))
-    chain.state.wire.seal_block(block)
-    block.witness_signature = sign(SECRET, block.digest, Canonical.bip_0062)
-    return chain.state.wire.seal_block(block)
 
 
 def test_a_switch_is_one_move() -> None:
@@ -100,11 +96,7 @@ def test_a_switch_is_one_move() -> None:
 def test_a_branch_that_is_refused_moves_nothing() -> None:
     chain, _, second = branches()
     moves, before = moves_of(chain), seen(chain)
-    second[-1] = spoiled(chain, second[-1])
-    for block in second[:-1]:
-        chain.push_block(block)
-    with pytest.raises(ChainError, match="tapos"):
-        chain.push_block(second[-1])
+    push_spoiled(chain, second)
     assert moves == []
     assert seen(chain) == before
     make_block(chain)
@@ -112,9 +104,7 @@ def test_a_branch_that_is_refused_moves_nothing() -> None:
 
 
 def test_a_change_of_the_head_moves_nothing() -> None:
-    chain = dev_chain()
-    make_block(chain)
-    make_block(chain)
+    chain = grown_chain(2)
     moves = moves_of(chain)
     chain.edit(ByFunction(lambda state: state.set_props(sbd_interest_rate=7)))
     assert moves == []
@@ -122,9 +112,7 @@ def test_a_change_of_the_head_moves_nothing() -> None:
 
 
 def test_a_change_of_the_head_that_fails_is_not_made() -> None:
-    chain = dev_chain()
-    make_block(chain)
-    make_block(chain)
+    chain = grown_chain(2)
     chain.push_transaction(transfer(chain))
     moves, before = moves_of(chain), seen(chain)
 
@@ -162,7 +150,7 @@ def test_a_bug_in_a_switch_leaves_the_chain_as_it_was(error: type[BaseException]
     assert seen(chain) == before
 
 
-def test_listeners_know_where_the_chain_stands_when_the_old_branch_does_not_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_listeners_get_the_head_when_the_old_branch_cannot_be_restored(monkeypatch: pytest.MonkeyPatch) -> None:
     chain, first, second = branches()
     moves = moves_of(chain)
     for block in second[:-1]:
@@ -182,17 +170,13 @@ def test_listeners_know_where_the_chain_stands_when_the_old_branch_does_not_come
     make_block(chain)
 
 
-def test_an_old_branch_that_was_made_without_checks_comes_back() -> None:
+def test_an_old_branch_made_without_checks_is_restored() -> None:
     chain, _, second = branches(first=0)
     state = chain.state
     for _ in range(2):
         chain.generate_block(slot_time(state, 1), scheduled_witness(state, 1), bytes(32), Skip.WITNESS_SIGNATURE)
     moves, before = moves_of(chain), seen(chain)
-    second[-1] = spoiled(chain, second[-1])
-    for block in second[:-1]:
-        chain.push_block(block)
-    with pytest.raises(ChainError, match="tapos"):
-        chain.push_block(second[-1])
+    push_spoiled(chain, second)
     assert seen(chain) == before
     assert moves == []
 
@@ -204,11 +188,7 @@ def test_a_later_block_of_a_branch_can_be_refused_after_an_earlier_one_made_the_
         lambda state, block: state.set_props(last_irreversible_block_num=block.number) if block.id == second[0].id else None
     )
     before = seen(chain)
-    second[-1] = spoiled(chain, second[-1])
-    for block in second[:-1]:
-        chain.push_block(block)
-    with pytest.raises(ChainError, match="tapos"):
-        chain.push_block(second[-1])
+    push_spoiled(chain, second)
     assert seen(chain) == before
     assert chain.head is first[-1]
     chain.pop_block()
@@ -228,7 +208,7 @@ def test_a_branch_on_top_of_popped_blocks_that_is_refused_leaves_them_popped() -
     assert len(moves) == 1
 
 
-def test_what_a_switch_undoes_waits_within_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_transactions_undone_by_a_switch_stay_pending_within_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     chain, _, second = branches(first=0, second=2)
     trxs = [transfer(chain, str(i)) for i in range(5)]
     for trx in trxs[:3]:
@@ -279,7 +259,7 @@ def test_the_first_block_is_not_popped() -> None:
 
 
 def test_a_transaction_of_the_new_block_does_not_wait_any_more_when_time_is_up() -> None:
-    """Pending transactions that are not applied again for lack of time stay; those that the block contains are known without applying."""
+    """Transactions that aren't applied again for lack of time stay pending, except those that the new block contains."""
     chain, maker = Chain(dev_chain().state, lambda: True), dev_chain()
     first, second = transfer(maker, "1"), transfer(maker, "2")
     maker.push_transaction(first)

@@ -23,8 +23,8 @@ from state.protocol.keys.keys import public_key, secret_from_seed
 from state.protocol.transaction import ZERO_ID, SignedBlock
 from state.tables import State
 from tests.helpers.edits import ByFunction
-from tests.helpers.nodes import SECRET, dev_chain, transfer
-from tests.state.chain.test_branches import rekey, signed
+from tests.helpers.nodes import SECRET, block_at, dev_chain, signed_block, transfer
+from tests.state.chain.test_branches import rekey
 from tests.state.chain.test_chain_moves import spoiled
 
 SECRETS = [SECRET, *(secret_from_seed(f"walk {i}") for i in range(4))]
@@ -34,7 +34,7 @@ STEPS = 40
 
 
 class Walk:
-    """A chain, and beside it all blocks that were ever made for it: by id, with their parents and the edits."""
+    """A chain, and all blocks ever produced for it: by id, with their parents and edits."""
 
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
@@ -55,7 +55,7 @@ class Walk:
             self._know(self.chain.head)
 
     def _moved(self, move: HeadChange) -> None:
-        """Follow the chain as the block log does."""
+        """Follow the chain like a block log."""
         for block in move.popped:
             assert self.log.pop() == block.id
         for block in move.applied:
@@ -68,7 +68,7 @@ class Walk:
         self.siblings[block.number, block.witness] += 1
 
     def _make(self, chain: Chain, missed: int) -> SignedBlock:
-        """Let a chain make a block with the key that its scheduled witness has."""
+        """Produce a block of a chain with the key of its scheduled witness."""
         state = chain.state
         # Pending transactions may hold a new key, which counts only after the block.
         waiting = chain.pool.undo()
@@ -86,7 +86,7 @@ class Walk:
         return found[::-1]
 
     def fresh(self, block_id: bytes) -> Chain:
-        """A chain that knows nothing but the blocks up to this one."""
+        """A new chain with the blocks up to this one."""
         chain = dev_chain()
         for block in self.path(block_id):
             chain.push_block(structs.replace(block))
@@ -102,7 +102,7 @@ class Walk:
     # -------------------------------------------------------------- steps
 
     def new_block(self, parent: bytes) -> SignedBlock:
-        """A good block after a known one, perhaps with transactions: payments, and new keys of witnesses."""
+        """A valid block after a known one, sometimes with transactions: payments and new keys of witnesses."""
         chain = self.fresh(parent)
         for i in range(self.random.randrange(3)):
             chain.push_transaction(transfer(chain, str(self.random.random()) + str(i)))
@@ -112,7 +112,7 @@ class Walk:
         return self._make(chain, self.random.choice([0, 0, 1, 2, 5]))
 
     def parent(self) -> bytes:
-        """A block to build on: the head, the longest other branch, or any block since a while."""
+        """A block to build on: the head, the longest other branch, or any recent block."""
         others = [block for block in self.blocks.values() if block.id not in self.log[-40:]]
         longest = max(others, key=lambda block: block.number, default=self.blocks[self.log[-1]])
         return self.random.choice([self.log[-1], longest.id, longest.id, self.random.choice(list(self.blocks.values())[COMMON - 6 :]).id])
@@ -145,18 +145,18 @@ class Walk:
         if kind == 0:
             block.witness_signature = bytes(65)
         elif kind == 1:
-            block = signed(self.chain, block, secret_from_seed("nobody"))
+            block = signed_block(self.chain, block, secret_from_seed("nobody"))
         elif kind == 2:
             block.transaction_merkle_root = bytes(range(20))
         elif kind == 3:
             block.witness = "bob"
         else:
             block = spoiled(self.chain, block)
-            block = signed(self.chain, block, BY_KEY[self.fresh(parent).state.witness(block.witness).signing_key])
+            block = signed_block(self.chain, block, BY_KEY[self.fresh(parent).state.witness(block.witness).signing_key])
         wire.seal_block(block)
         try:
             assert not self.chain.push_block(block)
-            # Only what has to be applied to be seen is kept, as long as its branch isn't longer.
+            # While its branch isn't longer, only a block whose fault shows on application is stored.
             assert kind == 4
             self.siblings[block.number, block.witness] += 1
         except ChainError:
@@ -176,13 +176,13 @@ class Walk:
     def push_unlinked(self) -> None:
         block = SignedBlock(previous=(30).to_bytes(4, "big") + bytes(16), timestamp=self.chain.state.head_time + 3, witness="initminer")
         with pytest.raises(ChainError):
-            self.chain.push_block(signed(self.chain, block, SECRET))
+            self.chain.push_block(signed_block(self.chain, block, SECRET))
 
     def push_transaction(self) -> None:
         self.chain.push_transaction(transfer(self.chain, str(self.random.random())))
 
     def change(self) -> None:
-        """Change the head by hand; not when something was built on it before, which could be good no more."""
+        """Edit the state at the head, unless another block was already built on the head."""
         head = self.log[-1]
         if self.children[head]:
             return
@@ -223,7 +223,7 @@ class Walk:
         self.random.choices(list(steps), list(steps.values()))[0]()
 
     def steps(self) -> dict[Callable[[], None], int]:
-        """What a step can be, and how often it is."""
+        """The kinds of steps with their weights."""
         return {
             self.push_good: 10,
             self.push_bad: 5,
@@ -250,9 +250,7 @@ class Walk:
             self.digests[place] = state_digest(self.fresh(head).state)
         assert digest == self.digests[place]
         for number, block_id in enumerate(self.log, 1):
-            block = chain.block_by_number(number)
-            assert block is not None
-            assert block.id == block_id
+            assert block_at(chain, number).id == block_id
         taken = sum(len(block.packed) + 1024 for block in chain.forks._others.values())
         assert chain.forks.bytes_used == taken + sum(refusal.bytes_used for refusal in chain.forks._refused.values())
         assert len(chain.forks._siblings) <= len(chain.forks._others) + len(chain.forks._refused)
@@ -268,7 +266,7 @@ def walk(seed: int) -> Walk:
 
 
 @pytest.mark.parametrize("seed", [4, 9, 12])
-def test_the_state_is_that_of_the_main_branch_whatever_was_pushed(seed: int) -> None:
+def test_the_state_is_that_of_the_main_branch(seed: int) -> None:
     walked = walk(seed)
     assert walked.refusals
     assert walked.switches

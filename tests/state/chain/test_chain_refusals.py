@@ -1,4 +1,4 @@
-"""What the chain refuses around operations: blocks, steps of blocks, popping, producing; and that nothing has changed then."""
+"""Refusals of blocks, of steps of blocks, of pops and of production, which change nothing."""
 
 from collections.abc import Callable
 
@@ -19,43 +19,29 @@ from state.chain.steps.withdrawals import process_vesting_withdrawals
 from state.effects.curves import LINEAR
 from state.protocol.codec.kinds import Tagged
 from state.protocol.errors import ChainError, UnknownHardfork
-from state.protocol.keys.keys import secret_from_seed, secret_from_wif
+from state.protocol.keys.keys import secret_from_seed
 from state.protocol.transaction import OPTIONAL_ACTIONS, REQUIRED_ACTIONS, ExampleRequiredAction, SignedBlock
-from state.tables import State
 from state.tables.accounts import WithdrawRoute
-from tests.helpers.chains import BLOCK, NOW, TEST_SPEC, add_account, add_comment, chain_at
+from tests.helpers.chains import BLOCK, NOW, add_account, add_comment, chain_at, refused_step
 from tests.helpers.edits import ByFunction
+from tests.helpers.nodes import DEV, SECRET, grown_chain, make_block
 
-SECRET = secret_from_wif(TEST_SPEC.witness_keys[0])
 UNCHECKED = Skip.WITNESS_SIGNATURE | Skip.WITNESS_SCHEDULE_CHECK
-
-
-def produce(chain: Chain) -> SignedBlock:
-    """The next block of the only witness."""
-    return chain.generate_block(max(slot_time(chain.state, 1), NOW), "initminer", SECRET)
-
-
-def chain_of(blocks: int) -> Chain:
-    """A chain of its own, with so many blocks."""
-    chain = Chain(new_state(TEST_SPEC))
-    for _ in range(blocks):
-        produce(chain)
-    return chain
 
 
 @pytest.fixture
 def chain() -> Chain:
-    return chain_of(3)
+    return grown_chain(3)
 
 
 def seen(chain: Chain) -> tuple[object, ...]:
-    """All that a refusal must leave as it was."""
+    """Everything that a refusal must leave unchanged."""
     forks = chain.forks
     return state_digest(chain.state), [trx.id for trx in chain.pending], len(forks), forks.head, chain.state.journal.position()
 
 
 def refused(chain: Chain, what: Callable[[], object]) -> str:
-    """The text with which something is refused; nothing may have changed."""
+    """The text of a refusal, which must change nothing."""
     before = seen(chain)
     with pytest.raises(ChainError) as caught:
         what()
@@ -63,18 +49,8 @@ def refused(chain: Chain, what: Callable[[], object]) -> str:
     return caught.value.message()
 
 
-def refused_by(state: State, step: Callable[[], object]) -> str:
-    """The text with which a step of a block is refused; who applies the block undoes what it has changed."""
-    mark, before = state.journal.position(), state_digest(state)
-    with pytest.raises(ChainError) as caught:
-        step()
-    state.journal.undo(mark)
-    assert state_digest(state) == before
-    return caught.value.message()
-
-
 def sealed(chain: Chain, **changes: object) -> SignedBlock:
-    """A block behind the head, not signed."""
+    """An unsigned block on top of the head."""
     head = chain.state.props
     given: dict[str, object] = {"previous": head.head_block_id, "timestamp": head.time + 3, "witness": "initminer"}
     return chain.state.wire.seal_block(SignedBlock(**given | changes))  # type: ignore[arg-type]
@@ -96,15 +72,15 @@ def test_actions_before_hardfork_24() -> None:
     witness = state.witness("initminer")
     for tag in (REQUIRED_ACTIONS, OPTIONAL_ACTIONS):
         block = SignedBlock(extensions=(Tagged(tag, (ExampleRequiredAction("alice"),)),))
-        text = refused_by(state, lambda block=block: process_header_extensions(state, block, witness))  # type: ignore[misc]
+        text = refused_step(state, lambda block=block: process_header_extensions(state, block, witness))  # type: ignore[misc]
         assert text.endswith("Automated actions are not enabled until SMT hardfork.")
 
 
 def test_a_chain_can_have_a_last_block() -> None:
-    chain = Chain(new_state(structs.replace(TEST_SPEC, block_limit=3)))
-    produce(chain)
-    produce(chain)
-    assert refused(chain, lambda: produce(chain)).endswith("Testnet block limit exceeded")
+    chain = Chain(new_state(structs.replace(DEV, block_limit=3)))
+    make_block(chain)
+    make_block(chain)
+    assert refused(chain, lambda: make_block(chain)).endswith("Testnet block limit exceeded")
 
 
 def test_too_many_missed_blocks() -> None:
@@ -113,7 +89,7 @@ def test_too_many_missed_blocks() -> None:
     block = SignedBlock(previous=(10_000).to_bytes(4, "big") + bytes(16), timestamp=NOW + 3, witness="initminer")
     state.wire.seal_block(block)
     update_global_data(state, SignedBlock(previous=(9_998).to_bytes(4, "big") + bytes(16), timestamp=NOW + 3), Skip.NOTHING)
-    assert text in refused_by(state, lambda: update_global_data(state, block, Skip.NOTHING))
+    assert text in refused_step(state, lambda: update_global_data(state, block, Skip.NOTHING))
     update_global_data(state, block, Skip.UNDO_HISTORY_CHECK)
 
 
@@ -121,26 +97,26 @@ def test_too_many_missed_blocks() -> None:
 
 
 def test_nothing_to_pop() -> None:
-    chain = chain_of(0)
+    chain = grown_chain(0)
     assert refused(chain, chain.pop_block).endswith("there is no block to pop")
-    produce(chain)
+    make_block(chain)
     assert refused(chain, chain.pop_block).endswith("popping block would leave head block null")
 
 
 def test_the_first_block_cannot_be_changed() -> None:
     for blocks in (0, 1):
-        chain = chain_of(blocks)
+        chain = grown_chain(blocks)
         assert refused(chain, lambda chain=chain: chain.edit(ByFunction(lambda state: None))).endswith(  # type: ignore[misc]
             "the first block can't be changed"
         )
 
 
 def test_an_irreversible_head_stays() -> None:
-    chain = chain_of(2)
+    chain = grown_chain(2)
     chain.state.listeners.after_block.append(lambda state, block: state.set_props(last_irreversible_block_num=block.number))
-    produce(chain)
+    make_block(chain)
     assert refused(chain, chain.pop_block).endswith("the head block is irreversible")
-    produce(chain)
+    make_block(chain)
     assert refused(chain, chain.pop_block).endswith("the head block is irreversible")
 
 
@@ -165,14 +141,14 @@ def test_producing(chain: Chain) -> None:
 
 def test_hardforks_come_one_by_one() -> None:
     state = chain_at(22).state
-    assert refused_by(state, lambda: apply_hardfork(state, 24)).endswith("Hardfork being applied out of order")
+    assert refused_step(state, lambda: apply_hardfork(state, 24)).endswith("Hardfork being applied out of order")
 
 
 def test_a_hardfork_that_this_node_does_not_have() -> None:
     state = chain_at(24).state
     newest = state.spec.hardfork_versions[-1]
     state.hardfork_properties.modify(state.hardforks, next_hardfork=newest + 1, next_hardfork_time=NOW)
-    assert refused_by(state, lambda: process_hardforks(state, BLOCK)) == UnknownHardfork("").message()
+    assert refused_step(state, lambda: process_hardforks(state, BLOCK)) == UnknownHardfork("").message()
     assert UnknownHardfork("").message() == "chain attempted to apply unknown hardfork:"
     state.hardfork_properties.modify(state.hardforks, next_hardfork_time=NOW + 1)
     process_hardforks(state, BLOCK)
@@ -182,7 +158,7 @@ def test_a_payout_fits_into_64_bits() -> None:
     state = chain_at().state
     comment = add_comment(state, "alice", "post", net_rshares=2)
     assert payout_of(state, comment, RewardPool(2**61, 1, LINEAR, 0, 0)) == 1_000_000_000  # all that it accepts
-    text = refused_by(state, lambda: payout_of(state, comment, RewardPool(2**63 - 1, 1, LINEAR, 0, 0)))
+    text = refused_step(state, lambda: payout_of(state, comment, RewardPool(2**63 - 1, 1, LINEAR, 0, 0)))
     assert text == "Assert Exception:payout_u256 <= u256( uint64_t( std::numeric_limits<int64_t>::max() ) ): "
 
 
@@ -192,7 +168,7 @@ def test_inflation_of_too_large_a_supply() -> None:
     state.set_props(virtual_supply=most)
     process_funds(state, BLOCK)
     state.set_props(virtual_supply=most + 1)
-    assert refused_by(state, lambda: process_funds(state, BLOCK)) == "Integer Overflow:"
+    assert refused_step(state, lambda: process_funds(state, BLOCK)) == "Integer Overflow:"
 
 
 def test_routes_of_more_than_everything() -> None:
@@ -201,5 +177,5 @@ def test_routes_of_more_than_everything() -> None:
     for name in ("bob", "carol"):
         add_account(state, name)
         state.withdraw_routes.insert(WithdrawRoute(from_account="alice", to_account=name, percent=5_100, auto_vest=name == "bob"))
-    text = refused_by(state, lambda: process_vesting_withdrawals(state, BLOCK))
+    text = refused_step(state, lambda: process_vesting_withdrawals(state, BLOCK))
     assert text.endswith("Deposited more vests than were supposed to be withdrawn")

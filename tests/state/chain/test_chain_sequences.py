@@ -1,4 +1,4 @@
-"""Sequences of operations and blocks that hypothesis finds: refused ones change nothing, what is undone comes back, everything adds up."""
+"""Random sequences of operations and blocks: refusals change nothing, undo restores the state, and the sums are right."""
 
 from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test

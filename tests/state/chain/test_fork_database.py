@@ -1,4 +1,4 @@
-"""The bounds of the fork tree: what it keeps of other branches, and for how long; and that refused blocks cost one switch."""
+"""The limits of the fork tree: the number and the age of its blocks, and at most one switch for a refused block."""
 
 import time
 
@@ -16,14 +16,14 @@ from state.protocol.errors import ChainError, UnlinkableBlock
 from state.protocol.transaction import SignedBlock
 from state.tables import State
 from tests.helpers.edits import ByFunction
-from tests.helpers.nodes import SECRET, dev_chain, make_block
-from tests.state.chain.test_branches import copied, signed, twins
+from tests.helpers.nodes import SECRET, block_at, dev_chain, make_block, signed_block
+from tests.state.chain.test_branches import copied, twins
 from tests.state.chain.test_chain_moves import branches, spoiled
 
 
 def sibling(chain: Chain, parent: SignedBlock, slots: int, secret: bytes = SECRET) -> SignedBlock:
-    """An empty block of the only witness after a block, so many slots later."""
-    return signed(chain, SignedBlock(previous=parent.id, timestamp=parent.timestamp + 3 * slots, witness="initminer"), secret)
+    """An empty block of the only witness, `slots` slots after a block."""
+    return signed_block(chain, SignedBlock(previous=parent.id, timestamp=parent.timestamp + 3 * slots, witness="initminer"), secret)
 
 
 def text_of(chain: Chain, block: SignedBlock) -> str:
@@ -35,8 +35,7 @@ def text_of(chain: Chain, block: SignedBlock) -> str:
 
 def test_one_witness_has_few_blocks_at_a_height() -> None:
     chain, _ = twins()
-    parent = chain.head
-    assert parent is not None
+    parent = block_at(chain, 3)
     head = make_block(chain)
     for i in range(SIBLINGS_MAX):
         assert not chain.push_block(sibling(chain, parent, 2 + i))
@@ -70,7 +69,7 @@ def test_a_block_that_makes_its_branch_the_main_one_needs_no_room(monkeypatch: p
     assert len(chain.forks) == 3 + len(first) + len(second)
 
 
-def test_what_is_kept_is_counted_and_forgotten_with_the_irreversible_block() -> None:
+def test_fork_blocks_are_counted_until_a_later_block_is_irreversible() -> None:
     chain, other = twins()
     for block in (copied(make_block(other, 1)) for _ in range(4)):
         if block.number < 7:
@@ -94,9 +93,7 @@ def test_a_branch_from_below_the_last_irreversible_block_is_refused_before_anyth
     # Its beginning is forgotten, so that the rest has no parent.
     for block in second[2:]:
         assert "does not link" in text_of(chain, block)
-    parent = chain.block_by_number(4)
-    assert parent is not None
-    assert "begins before the last irreversible block 5" in text_of(chain, sibling(chain, parent, 2))
+    assert "begins before the last irreversible block 5" in text_of(chain, sibling(chain, block_at(chain, 4), 2))
     assert (state_digest(chain.state), chain.head) == before
     assert len(chain.forks) == 4
     assert not chain.push_block(first[2])
@@ -132,9 +129,8 @@ def test_a_refused_block_takes_those_after_it_along_and_costs_one_switch(monkeyp
 
 
 def test_refused_blocks_count_as_siblings_until_a_later_block_is_irreversible() -> None:
-    chain, other = twins()
-    parent = other.head
-    assert parent is not None
+    chain, _ = twins()
+    parent = block_at(chain, 3)
     make_block(chain)
     for i in range(SIBLINGS_MAX):
         good = sibling(chain, parent, 2 + i)
@@ -177,10 +173,9 @@ def test_a_change_by_hand_can_make_a_refused_block_good() -> None:
     assert not chain.push_block(structs.replace(bad), Skip.TAPOS_CHECK)
 
 
-def test_popped_blocks_come_back() -> None:
+def test_popped_blocks_can_be_pushed_again() -> None:
     chain, _ = twins(6)
-    head = chain.head
-    assert head is not None
+    head = block_at(chain, 6)
     digest = state_digest(chain.state)
     for _ in range(3):
         chain.pop_block()
@@ -192,7 +187,7 @@ def test_popped_blocks_come_back() -> None:
 
 
 def test_many_reversible_blocks_slow_nothing_down() -> None:
-    """What a block costs the tree doesn't grow with the number of blocks that can be undone."""
+    """The work for a block doesn't grow with the number of reversible blocks."""
     wire = dev_chain().state.wire
     tree = ForkDatabase(wire)
 

@@ -1,4 +1,4 @@
-"""Hardfork 1 makes a million VESTS of each: what no longer fits 64 bits refuses the block."""
+"""Hardfork 1 multiplies VESTS by a million: a value beyond 64 bits refuses the block."""
 
 from typing import Any
 

@@ -1,8 +1,7 @@
-"""How many witnesses an account votes for, as the 16 bits of the reference count it between hardforks 6 and 8."""
+"""The number of witnesses that an account votes for, in the reference's 16 bits between hardforks 6 and 8."""
 
 from state.chain.hardforks import recount_voted
 from state.operations.witnesses import AccountWitnessVote
-from state.tables.witnesses import WitnessVote
 from tests.helpers.chains import add_account, add_witness, apply, chain_at, refused
 
 
@@ -26,22 +25,3 @@ def test_the_count_of_an_account_without_a_proxy_wraps_after_hardfork_6() -> Non
     recount_voted(state, only_with_proxy=False)  # hardfork 8
     assert alice.witnesses_voted_for == 0
     apply(chain, vote("pit"))
-
-
-def test_without_a_limit_the_count_wraps_too() -> None:
-    chain = chain_at(1)
-    state = chain.state
-    alice = add_account(state, "alice", vesting_shares=5, witnesses_voted_for=2**16 - 1)
-    add_account(state, "wit")
-    add_witness(state, "wit")
-    apply(chain, vote("wit"))
-    assert alice.witnesses_voted_for == 0
-
-
-def test_hardfork_8_counts_with_16_bits() -> None:
-    state = chain_at(7).state
-    alice = add_account(state, "alice")
-    for number in range(2**16 + 3):
-        state.witness_votes.insert(WitnessVote(witness=f"w{number}", account="alice"))
-    recount_voted(state, only_with_proxy=False)
-    assert alice.witnesses_voted_for == 3

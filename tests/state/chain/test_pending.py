@@ -1,4 +1,4 @@
-"""Pending transactions: what is refused, and in which order they get into blocks when not all fit."""
+"""Pending transactions: refusals, and their order in blocks when not all fit."""
 
 from contextlib import suppress
 from typing import Any
@@ -18,15 +18,12 @@ from state.protocol.transaction import ExampleRequiredAction, SignedTransaction
 from state.protocol.values.asset import COIN, Asset
 from tests.helpers.actions import push_required_action
 from tests.helpers.chains import UNSIGNED, transaction
-from tests.helpers.nodes import SECRET, dev_chain, make_block
+from tests.helpers.nodes import SECRET, grown_chain, make_block
 
 
 def started() -> Chain:
-    """A chain whose witnesses have agreed on the size of blocks."""
-    chain = dev_chain()
-    for _ in range(25):
-        make_block(chain)
-    return chain
+    """A chain of 25 blocks, whose first round has set the maximum size of blocks."""
+    return grown_chain(25)
 
 
 def pay(source: str = "alice", memo: str = "", to: str = "bob") -> Transfer:
@@ -44,7 +41,7 @@ def send(chain: Chain, *operations: Operation, **limits: Any) -> SignedTransacti
 
 
 def pays(size: int, account: str = "alice") -> list[Operation]:
-    """Transfers with memos that take about so many bytes."""
+    """Transfers with memos of about `size` bytes."""
     return [pay(account, str(place) + "m" * min(2000, left), "initminer") for place, left in enumerate(range(size, 0, -2000))]
 
 
@@ -67,7 +64,7 @@ def test_the_largest_transaction_that_is_accepted_fits_into_the_next_block() -> 
     assert make(chain) == (largest,)
 
 
-def test_room_for_required_actions_stays_free_while_some_wait() -> None:
+def test_pending_required_actions_reserve_room() -> None:
     chain = started()
     state = chain.state
     most = state.props.maximum_block_size
@@ -76,7 +73,7 @@ def test_room_for_required_actions_stays_free_while_some_wait() -> None:
     assert block_room(state) == most * 3 // 4
 
 
-def test_large_transactions_hold_up_nobody() -> None:
+def test_large_transactions_do_not_delay_small_ones() -> None:
     chain = started()
     size = block_room(chain.state) * 3 // 5
     names = ("alice", "bob", "carol", "dave", "erin", "erin", "erin", "erin", "erin", "erin", "erin")
@@ -101,7 +98,7 @@ def test_accounts_take_turns_when_not_all_fit() -> None:
     assert [trx for trx in taken if trx not in few] == many
 
 
-def test_only_what_is_in_the_block_counts_to_an_accounts_share() -> None:
+def test_only_transactions_in_the_block_count_against_an_accounts_share() -> None:
     chain = started()
     few = [transaction(chain, pay("carol", str(number))) for number in range(4)]
     many = [transaction(chain, pay("alice", str(number))) for number in range(6)]
@@ -114,7 +111,7 @@ def test_only_what_is_in_the_block_counts_to_an_accounts_share() -> None:
     assert taken == ["alice", "carol"] * 4
 
 
-def test_who_sends_what_is_refused_in_a_block_is_left_out_after_a_while() -> None:
+def test_senders_of_refused_transactions_are_left_out_after_a_limit() -> None:
     chain = started()
     order = FairOrder([transaction(chain, pay("alice", str(number))) for number in range(20)], 1000)
     assert len(list(order)) == POSTPONED_MAX + 1
@@ -164,7 +161,7 @@ def test_there_is_room_for_a_newcomer_when_others_hold_all(monkeypatch: pytest.M
     monkeypatch.setattr(pending, "KEPT_SIZE", 3 * size)
     for memo in ("10", "11"):
         send(chain, pay("frank", memo, "alice"))
-    # No more of one account than a little, and of all no more than what is kept.
+    # Limits for one account and for all.
     for name in ("frank", "alice"):
         with pytest.raises(Refused):
             send(chain, pay(name, "99", "initminer"))
@@ -174,7 +171,7 @@ def test_there_is_room_for_a_newcomer_when_others_hold_all(monkeypatch: pytest.M
     assert 30 * size < chain.pending.size <= 33 * size
 
 
-def test_waiting_transactions_are_counted_whatever_happens_to_them() -> None:
+def test_the_size_of_pending_transactions_follows_every_change() -> None:
     chain = started()
     send(chain, pay())
     savepoint = chain.savepoint()

@@ -1,4 +1,4 @@
-"""Producing a block with checks left out: what is chosen for it is held to the same checks as the block."""
+"""Producing a block with skipped checks: its transactions get the same checks as the block."""
 
 import pytest
 from msgspec import structs
@@ -13,12 +13,12 @@ from tests.helpers.nodes import DEV, SECRET, dev_chain, make_block, transfer
 
 
 def made(chain: Chain, skip: int) -> SignedBlock:
-    """The next block, produced with checks left out."""
+    """The next block, produced with skipped checks."""
     return chain.generate_block(slot_time(chain.state, 1), scheduled_witness(chain.state, 1), SECRET, skip)
 
 
 def with_one(skip: int, **fields: object) -> tuple[Chain, SignedTransaction]:
-    """A chain on which one transaction waits that only these flags let in."""
+    """A chain with one pending transaction that is valid only with these flags."""
     chain = dev_chain()
     make_block(chain)
     trx = chain.state.wire.seal(structs.replace(transfer(chain), **fields))

@@ -1,4 +1,4 @@
-"""Transactions that have just been applied on the head aren't tried once more for a block; all others are."""
+"""The producer tries only transactions that weren't just applied on the head."""
 
 import ast
 import re
@@ -13,7 +13,7 @@ from state.chain.production import BY_PRODUCER, all_selectable
 from state.chain.skip import Skip
 from state.protocol.transaction import SignedTransaction
 from tests.helpers.chains import chain_at, transaction
-from tests.helpers.nodes import DEV, dev_chain, make_block, transfer
+from tests.helpers.nodes import DEV, copy_of, grown_chain, make_block, transfer
 from tests.helpers.sources import sources
 
 Tried = list[SignedTransaction]
@@ -21,7 +21,7 @@ Tried = list[SignedTransaction]
 
 @pytest.fixture
 def tried(monkeypatch: pytest.MonkeyPatch) -> Tried:
-    """The transactions that assembling a block has tried."""
+    """The transactions that the producer has tried."""
     found: Tried = []
     apply_transaction = transactions.apply_transaction
 
@@ -33,34 +33,22 @@ def tried(monkeypatch: pytest.MonkeyPatch) -> Tried:
     return found
 
 
-def started() -> Chain:
-    """A chain with a few blocks."""
-    chain = dev_chain()
-    for _ in range(3):
-        make_block(chain)
-    return chain
-
-
-def test_what_has_been_applied_on_the_head_is_taken_as_it_is(tried: Tried) -> None:
-    chain = started()
+def test_transactions_applied_on_the_head_are_not_tried_again(tried: Tried) -> None:
+    chain = grown_chain(3)
     sent = [transfer(chain, str(number)) for number in range(3)]
     for trx in sent:
         chain.push_transaction(trx)
     assert make_block(chain).transactions == tuple(sent)
     # After a block of somebody else the rest is applied again.
-    other, trx = dev_chain(), transfer(chain)
-    for number in range(1, chain.state.props.head_block_number + 1):
-        block = chain.block_by_number(number)
-        assert block is not None
-        other.push_block(block)
+    other, trx = copy_of(chain), transfer(chain)
     chain.push_transaction(trx)
     chain.push_block(make_block(other))
     assert make_block(chain).transactions == (trx,)
     assert tried == []
 
 
-def test_what_waits_unapplied_is_tried(tried: Tried) -> None:
-    chain = started()
+def test_unapplied_transactions_are_tried(tried: Tried) -> None:
+    chain = grown_chain(3)
     trx = transfer(chain)
     chain.push_transaction(trx)
     chain.pop_block()
@@ -70,39 +58,30 @@ def test_what_waits_unapplied_is_tried(tried: Tried) -> None:
     assert tried == [trx]
 
 
-def test_what_waits_because_time_was_up_is_tried(tried: Tried) -> None:
+def test_transactions_unapplied_for_lack_of_time_are_tried(tried: Tried) -> None:
     late = [False]
     chain = Chain(new_state(DEV), lambda: late[0])
     make_block(chain)
     for number in range(2):
         chain.push_transaction(transfer(chain, str(number)))
     late[0] = True
-    chain.push_block(other_block(chain))
+    chain.push_block(make_block(copy_of(chain, 1)))
     late[0] = False
     waiting = list(chain.pending)
     assert make_block(chain).transactions == tuple(waiting)
     assert tried == waiting
 
 
-def other_block(chain: Chain) -> Any:
-    """An empty block for a chain's next slot."""
-    other = dev_chain()
-    first = chain.block_by_number(1)
-    assert first is not None
-    other.push_block(first)
-    return make_block(other)
-
-
-def test_what_came_with_fewer_checks_is_tried(tried: Tried) -> None:
-    chain = started()
+def test_transactions_pushed_with_fewer_checks_are_tried(tried: Tried) -> None:
+    chain = grown_chain(3)
     trx = transfer(chain)
     chain.push_transaction(trx, Skip.TAPOS_CHECK)
     assert make_block(chain).transactions == (trx,)
     assert tried == [trx]
 
 
-def test_what_a_moment_was_returned_to_with_is_tried(tried: Tried) -> None:
-    chain = started()
+def test_transactions_of_a_restored_savepoint_are_tried(tried: Tried) -> None:
+    chain = grown_chain(3)
     trx = transfer(chain)
     chain.push_transaction(trx)
     moment = chain.savepoint()
@@ -112,7 +91,7 @@ def test_what_a_moment_was_returned_to_with_is_tried(tried: Tried) -> None:
     assert tried == [trx]
 
 
-def test_what_expires_or_does_not_fit_or_asks_for_the_producer_is_tried() -> None:
+def test_transactions_that_may_not_apply_in_the_block_are_tried() -> None:
     chain = chain_at()
     state = chain.state
     trx = transaction(chain)

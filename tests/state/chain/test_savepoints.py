@@ -14,7 +14,6 @@ from msgspec import structs
 
 from state.chain.chain import Chain
 from state.chain.digest import state_digest
-from state.chain.genesis import new_state
 from state.chain.head_change import HeadChange
 from state.chain.invariants import validate_invariants
 from state.chain.savepoints import Savepoint
@@ -23,23 +22,22 @@ from state.chain.slots import scheduled_witness, slot_time
 from state.chain.state_edits import ScheduleHardfork, SetBalance
 from state.operations.content import Comment, DeleteComment
 from state.operations.custom import CustomJson
-from state.plugins.registry import PLUGINS, enable
+from state.plugins.registry import PLUGINS
 from state.plugins.social.plugin import COMMUNITIES
 from state.plugins.tags.plugin import TAGS
 from state.protocol.errors import ChainError
 from state.protocol.keys.keys import derive_secret
-from state.protocol.keys.signatures import Canonical, sign
 from state.protocol.transaction import SignedBlock, SignedTransaction
 from state.protocol.values.asset import COIN, Asset
-from tests.conformance.play import Play, Player
+from tests.conformance.play import Play
 from tests.conftest import CASES
 from tests.helpers.chains import UNSIGNED, chain_at, push
 from tests.helpers.edits import ByFunction
-from tests.helpers.model_state import SECRET, as_sent, edited
-from tests.helpers.nodes import DEV, dev_chain, make_block, transfer
+from tests.helpers.model_state import SECRET, ModelState, as_sent, edited
 from tests.helpers.nodes import SECRET as SECRET_OF_DEV
+from tests.helpers.nodes import block_at, dev_chain, grown_chain, make_block, signed_transaction, transfer
 from tests.helpers.savepoints import all_of, deep
-from tests.state.chain.test_branches import NEW_KEY, rekey
+from tests.state.chain.test_branches import NEW_KEY, rekey, twins
 from tests.state.chain.test_chain_moves import branches, moves_of
 from tests.state.chain.test_chain_random import Walk
 
@@ -50,16 +48,14 @@ CASES_OF_PLUGINS = ("communities", "discussions", "follows", "market_days", "rc_
 
 def full_chain() -> Chain:
     """A chain dev at genesis, with all plugins."""
-    return Chain(new_state(DEV, prepare=lambda state: enable(state, PLUGINS)))
+    return dev_chain(*PLUGINS)
 
 
 # ------------------------------------------------------------------ back and forth
 
 
-def test_a_return_goes_behind_irreversible_blocks_any_number_of_times() -> None:
-    chain = full_chain()
-    for _ in range(25):
-        make_block(chain)
+def test_a_savepoint_below_irreversible_blocks_is_restored_repeatedly() -> None:
+    chain = grown_chain(25, *PLUGINS)
     chain.push_transaction(transfer(chain, "waits"))
     before, now = deep(chain), chain.savepoint()
     for _ in range(3):
@@ -72,7 +68,7 @@ def test_a_return_goes_behind_irreversible_blocks_any_number_of_times() -> None:
     validate_invariants(chain.state)
 
 
-def test_what_is_tried_between_the_steps_of_a_checkpoint_is_not_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_trials_between_the_steps_of_a_savepoint_are_not_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("state.store.rows", "state.store.lists", "state.plugins.operation_log", "state.plugins.tags.uses"):
         monkeypatch.setattr(f"{module}.COPY_CHUNK", 1)
     chain = full_chain()
@@ -86,7 +82,7 @@ def test_what_is_tried_between_the_steps_of_a_checkpoint_is_not_in_it(monkeypatc
         try:
             next(steps)
         except StopIteration as end:
-            kept = end.value
+            saved = end.value
             break
         assert chain.pool.refusal_of(tried) is None
         trials += 1
@@ -94,11 +90,11 @@ def test_what_is_tried_between_the_steps_of_a_checkpoint_is_not_in_it(monkeypatc
     assert deep(chain) == before
     chain.push_transaction(transfer(chain, "more"))
     make_block(chain)
-    chain.restore(kept)
+    chain.restore(saved)
     assert deep(chain) == before
 
 
-def test_a_return_to_genesis() -> None:
+def test_a_savepoint_at_genesis() -> None:
     chain = full_chain()
     genesis, before = chain.savepoint(), deep(chain)
     blocks = [make_block(chain, missed) for missed in (0, 3, 1)] + [make_block(chain) for _ in range(30)]
@@ -117,7 +113,7 @@ def test_a_return_to_genesis() -> None:
 
 
 def test_the_state_is_the_same_objects() -> None:
-    """Rules, plugins and caches hold rows and bound functions of dictionaries."""
+    """Rules, plugins and caches refer to rows and to bound methods of dictionaries."""
     chain = full_chain()
     make_block(chain)
     state = chain.state
@@ -133,18 +129,18 @@ def test_the_state_is_the_same_objects() -> None:
     assert state.props is props
 
 
-def test_pending_custom_operations_are_counted_as_then() -> None:
-    """The counters are in the journal and in no part of a snapshot; without them the chain could make no block after a return."""
+def test_counters_of_pending_custom_operations_are_restored() -> None:
+    """The counters are in the journal and in no part of a snapshot. Without them block production fails after a restore."""
     chain = dev_chain()
     make_block(chain)
     for number in range(2):
         chain.push_transaction(custom(chain, number))
-    kept = chain.savepoint()
+    saved = chain.savepoint()
     for _ in range(2):
         make_block(chain)
         for number in range(2, 7):
             chain.push_transaction(custom(chain, number))
-        chain.restore(kept)
+        chain.restore(saved)
         for number in range(2, 5):
             chain.push_transaction(custom(chain, number))
         with pytest.raises(ChainError, match="already submitted 5 custom json"):
@@ -153,16 +149,12 @@ def test_pending_custom_operations_are_counted_as_then() -> None:
 
 
 def custom(chain: Chain, number: int) -> SignedTransaction:
-    """A signed custom operation of alice."""
-    trx = transfer(chain)
-    trx.operations = (CustomJson((), ("alice",), "checkpoint", str(number)),)
-    chain.state.wire.seal(trx)
-    secret = derive_secret("alice", "posting", "dev")
-    trx.signatures = (sign(secret, chain.state.wire.signature_digest(trx), Canonical.bip_0062),)
-    return chain.state.wire.seal(trx)
+    """A signed transaction with a custom operation of alice."""
+    operation = CustomJson((), ("alice",), "checkpoint", str(number))
+    return signed_transaction(chain, [operation], derive_secret("alice", "posting", "dev"))
 
 
-def test_blocks_that_were_popped_after_the_checkpoint_come_back_as_applied() -> None:
+def test_blocks_popped_after_the_savepoint_are_applied_again() -> None:
     chain = dev_chain()
     blocks = [make_block(chain) for _ in range(5)]
     now, before = chain.savepoint(), deep(chain)
@@ -176,10 +168,8 @@ def test_blocks_that_were_popped_after_the_checkpoint_come_back_as_applied() -> 
     assert deep(chain) == before
 
 
-def test_a_return_without_a_move_calls_nobody() -> None:
-    chain = dev_chain()
-    for _ in range(3):
-        make_block(chain)
+def test_restoring_at_the_same_head_calls_no_listener() -> None:
+    chain = grown_chain(3)
     now, moves = chain.savepoint(), moves_of(chain)
     chain.push_transaction(transfer(chain))
     chain.edit(SetBalance("alice", Asset(7, COIN)))
@@ -188,8 +178,8 @@ def test_a_return_without_a_move_calls_nobody() -> None:
     assert not chain.pending
 
 
-def test_rows_that_only_the_journal_knows_come_back_as_they_were() -> None:
-    """A removed row is in no table; after the return, undoing must bring it back with the values that it had."""
+def test_removed_rows_in_the_journal_are_restored() -> None:
+    """A removed row is in no table. After a restore, undo must reinsert it with its old values."""
     chain = full_chain()
     make_block(chain)
     post = Comment(parent_permlink="life", author="alice", permlink="first", title="t", body="b")
@@ -211,8 +201,8 @@ def test_rows_that_only_the_journal_knows_come_back_as_they_were() -> None:
     assert row.reward_weight != 1234
 
 
-def test_undoing_is_the_same_after_a_return() -> None:
-    """Undoing changes rows, and would change the values in the records of the journal, which checkpoints share."""
+def test_undoing_is_the_same_after_restoring() -> None:
+    """Undo changes rows, and must not change the values in the journal's records, which savepoints share."""
     chain = dev_chain()
     for i in range(8):
         chain.push_transaction(transfer(chain, str(i)))
@@ -230,7 +220,7 @@ def test_undoing_is_the_same_after_a_return() -> None:
         }
 
 
-def test_a_checkpoint_outlives_a_return_to_an_earlier_one() -> None:
+def test_a_savepoint_stays_valid_after_an_earlier_one_is_restored() -> None:
     chain = full_chain()
     early = chain.savepoint()
     for i in range(30):
@@ -243,10 +233,10 @@ def test_a_checkpoint_outlives_a_return_to_an_earlier_one() -> None:
     chain.restore(late)
     assert deep(chain) == before
     for number in range(1, 31):
-        assert chain.block_by_number(number) is not None
+        block_at(chain, number)
 
 
-def test_branches_and_what_was_refused_come_back() -> None:
+def test_branches_and_refused_blocks_are_restored() -> None:
     chain, first, second = branches()
     chain.push_block(second[0])
     now, before = chain.savepoint(), all_of(chain)
@@ -264,8 +254,8 @@ def test_branches_and_what_was_refused_come_back() -> None:
     assert chain.head.id == second[-1].id
 
 
-def test_what_plugins_derive_is_that_of_then() -> None:
-    """Views are made from rows when they are read, and follow changes of rows, of which a return notes none."""
+def test_derived_views_of_plugins_are_restored() -> None:
+    """Views are computed from rows on read and follow changes of rows; a restore marks no row as changed."""
     chain = full_chain()
     make_block(chain)
     tags, social = TAGS.of(chain.state), COMMUNITIES.of(chain.state)
@@ -280,11 +270,9 @@ def test_what_plugins_derive_is_that_of_then() -> None:
         assert len(social.view.ranked(social.facts)) == 0
 
 
-def test_keys_of_witnesses_are_read_anew() -> None:
-    """What is known of the keys that signed earlier blocks is kept by position in the journal, and positions repeat."""
-    chain, other = dev_chain(), dev_chain()
-    for _ in range(3):
-        other.push_block(make_block(chain))
+def test_the_signer_history_is_read_again() -> None:
+    """The signer history is stored by position in the journal, and positions repeat."""
+    chain, other = twins()
     now = chain.savepoint()
     for i in range(8):
         chain.push_transaction(transfer(chain, str(i)))
@@ -299,7 +287,7 @@ def test_keys_of_witnesses_are_read_anew() -> None:
     assert not chain.push_block(structs.replace(branch))
 
 
-def test_times_of_hardforks_come_back() -> None:
+def test_times_of_hardforks_are_restored() -> None:
     chain = chain_at(0)
     now, times = chain.savepoint(), list(chain.state.hardfork_times)
     ScheduleHardfork(5).make(chain.state)
@@ -312,8 +300,8 @@ def test_times_of_hardforks_come_back() -> None:
 
 
 @pytest.mark.parametrize("case", CASES_OF_PLUGINS)
-def test_a_case_is_answered_the_same_after_a_return(case: str) -> None:
-    """Plays a case with all queries, returns to genesis and to a moment in its middle, and plays it again: numbers and times repeat."""
+def test_a_case_has_the_same_replies_after_restoring(case: str) -> None:
+    """Replay a case with all queries, restore genesis and a savepoint in its middle, and replay it again."""
     played = Play(CASES / case, ("",))
     player = played.player
     player.looks = False
@@ -327,11 +315,11 @@ def test_a_case_is_answered_the_same_after_a_return(case: str) -> None:
     digest = state_digest(player.chain.state)
     player.chain.restore(halfway)
     assert deep(player.chain) == before
-    for moment in (halfway, genesis):
-        player.chain.restore(moment)
+    for savepoint in (halfway, genesis):
+        player.chain.restore(savepoint)
         player.fed = False
         played.wrong.clear()
-        if moment is genesis:
+        if savepoint is genesis:
             played.run()
             assert played.wrong == wrong
         else:
@@ -344,31 +332,31 @@ def test_a_case_is_answered_the_same_after_a_return(case: str) -> None:
 
 
 class Returning(Walk):
-    """A walk that returns to earlier moments now and then; what it knows of blocks is that of then."""
+    """A walk that sometimes restores a savepoint, with the walk's own records of blocks."""
 
     def __init__(self, seed: int) -> None:
-        self.kept: list[tuple[Savepoint, Any, Any]] = []
+        self.savepoints: list[tuple[Savepoint, Any, Any]] = []
         self.returns = 0
         super().__init__(seed)
 
     def steps(self) -> dict[Callable[[], None], int]:
-        return super().steps() | {self.keep: 3, self.go_back: 3}
+        return super().steps() | {self.save: 3, self.go_back: 3}
 
-    def keep(self) -> None:
-        """Keep this moment, with what the walk knows."""
-        self.kept.append((self.chain.savepoint(), deep(self.chain), self.known()))
+    def save(self) -> None:
+        """Take a savepoint, and copy the walk's records."""
+        self.savepoints.append((self.chain.savepoint(), deep(self.chain), self.known()))
 
     def known(self) -> Any:
-        """What the walk knows of blocks, as copies."""
+        """Copies of the walk's records of blocks."""
         children, changes = ({key: list(value) for key, value in each.items()} for each in (self.children, self.changes))
         return dict(self.blocks), children, changes, self.siblings.copy(), list(self.log)
 
     def go_back(self) -> None:
-        """Return to a kept moment; later ones can't be returned to any more."""
-        if not self.kept:
+        """Restore a savepoint, and drop later ones."""
+        if not self.savepoints:
             return
-        del self.kept[self.random.randrange(len(self.kept)) + 1 :]
-        savepoint, before, known = self.kept[-1]
+        del self.savepoints[self.random.randrange(len(self.savepoints)) + 1 :]
+        savepoint, before, known = self.savepoints[-1]
         self.chain.restore(savepoint)
         self.returns += 1
         blocks, children, changes, siblings, log = known
@@ -390,24 +378,16 @@ def returning(seed: int) -> Returning:
     return walked
 
 
-def test_a_walk_among_branches_returns() -> None:
+def test_a_walk_among_branches_is_restored() -> None:
     assert returning(1).returns
 
 
-def test_a_walk_of_operations_returns() -> None:
-    """Operations of all classes, whole or changed, in blocks and out of them, over hundreds of blocks; all plugins are on."""
-    random = Random(7)
-    player = Player(CASES / "walk_random")
-    found: dict[type, list[Any]] = {}
-    for block in player.blocks():
-        for trx in block.transactions:
-            for operation in trx.operations:
-                found.setdefault(type(operation), []).append(operation)
-    pool = [each for operations in found.values() for each in operations[:: max(1, len(operations) // 4)][:4]]
-    player.advance(150)
-    chain = player.chain
-    state, names = chain.state, [account.name for account in chain.state.accounts]
-    kept = [(chain.savepoint(), deep(chain))]
+def test_a_walk_of_operations_is_restored() -> None:
+    """Operations of all classes, valid or changed, in blocks and pending, over hundreds of blocks with all plugins."""
+    random, model = Random(7), ModelState()
+    chain, pool, names = model.chain, model.pool, model.names
+    state = chain.state
+    saved = [(chain.savepoint(), deep(chain))]
     returns = accepted = 0
     for _ in range(LONG):
         step = random.random()
@@ -430,18 +410,18 @@ def test_a_walk_of_operations_returns() -> None:
             if chain.main_branch.poppable:
                 chain.pop_blocks(random.randint(1, chain.main_branch.poppable))
         elif step < 0.95:
-            kept.append((chain.savepoint(), deep(chain)))
+            saved.append((chain.savepoint(), deep(chain)))
         else:
-            del kept[random.randrange(len(kept)) + 1 :]
-            chain.restore(kept[-1][0])
-            assert deep(chain) == kept[-1][1]
+            del saved[random.randrange(len(saved)) + 1 :]
+            chain.restore(saved[-1][0])
+            assert deep(chain) == saved[-1][1]
             returns += 1
     assert accepted > LONG // 10
     assert returns > 2
 
 
-def test_a_twin_goes_on_alike() -> None:
-    """After a return the same blocks lead to the same state as on a chain that has never returned."""
+def test_after_restoring_the_same_blocks_lead_to_the_same_state() -> None:
+    """After a restore the same blocks lead to the same state as on a chain without a restore."""
     chain, twin = full_chain(), full_chain()
     blocks: list[SignedBlock] = []
     for i in range(25):

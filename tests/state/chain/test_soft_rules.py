@@ -1,4 +1,4 @@
-"""Soft rules: what only a push is held to, in the words that clients match; a block may hold it all the same."""
+"""Soft rules: rules for pushed transactions only, with the texts that clients match. Blocks can break them."""
 
 import hashlib
 
@@ -139,13 +139,13 @@ def test_five_custom_operations_until_the_next_block(chain: Chain) -> None:
     assert refused(chain, note(5, "bob", "alice"), by=push) == full
     for number in range(5):
         push(chain, note(10 + number, "bob"))
-    assert "Account alice already" in refused(chain, note(20, "alice", "bob"), by=push)  # the first by name is told
+    assert "Account alice already" in refused(chain, note(20, "alice", "bob"), by=push)  # the first by name is reported
     apply(chain, note(5))
     chain.clear_pending()
     push(chain, note(5))
 
 
-def test_the_sixth_is_refused_for_its_number_whatever_else_is_wrong(chain: Chain) -> None:
+def test_the_count_is_checked_before_other_rules(chain: Chain) -> None:
     large = Custom(("alice",), 7, bytes(8193))
     assert "already submitted" not in refused(chain, large, by=push)
     for number in range(5):

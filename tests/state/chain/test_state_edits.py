@@ -1,4 +1,4 @@
-"""Edits by hand: each does what it says and keeps all sums, is refused where it can't be, belongs to its block, and can be written."""
+"""State edits: their effect on the state and its sums, refusals, the block that they belong to, and their encoding."""
 
 from typing import Any
 
@@ -6,7 +6,6 @@ import pytest
 
 from state.chain.chain import Chain
 from state.chain.digest import state_digest
-from state.chain.genesis import new_state
 from state.chain.invariants import validate_invariants
 from state.chain.slots import scheduled_witness, slot_time
 from state.chain.state_edits import (
@@ -26,7 +25,7 @@ from state.operations.witnesses import AccountWitnessProxy, AccountWitnessVote
 from state.plugins.account_by_key import references
 from state.plugins.rc.plugin import RC
 from state.plugins.rc.rows import maximum_rc
-from state.plugins.registry import PLUGINS, enable
+from state.plugins.registry import PLUGINS
 from state.protocol.authority import Authority, key_authority
 from state.protocol.errors import ChainError
 from state.protocol.keys.keys import NULL_KEY, public_key, secret_from_seed
@@ -38,7 +37,7 @@ from state.tables.smt import SmtToken
 from tests.helpers.chains import UNSIGNED, add_account, chain_at, push
 from tests.helpers.edits import ByFunction
 from tests.helpers.golden import fails
-from tests.helpers.nodes import DEV, SECRET, dev_chain, make_block, transfer
+from tests.helpers.nodes import SECRET, block_at, copy_of, dev_chain, grown_chain, make_block, transfer
 
 KEY = public_key(secret_from_seed("other"))
 TOKEN = symbol_from_digits(1_000, 3)
@@ -46,15 +45,11 @@ TOKEN = symbol_from_digits(1_000, 3)
 
 @pytest.fixture
 def chain() -> Chain:
-    """A chain with all plugins, at its third block."""
-    made = Chain(new_state(DEV, prepare=lambda state: enable(state, PLUGINS)))
-    for _ in range(3):
-        make_block(made)
-    return made
+    return grown_chain(3, *PLUGINS)
 
 
 def refused(chain: Chain, edit: StateEdit) -> str:
-    """The text with which an edit is refused; nothing may have changed."""
+    """The text with which an edit is refused, which must change nothing."""
     head_id, sidecars = chain.state.props.head_block_id, chain.sidecars
     before = state_digest(chain.state), sidecars.edits_of(head_id), sidecars.is_changed_by_hand
     with pytest.raises(ChainError) as caught:
@@ -63,7 +58,7 @@ def refused(chain: Chain, edit: StateEdit) -> str:
     return caught.value.message(chain.state.spec.spell)
 
 
-# ------------------------------------------------------------------ what they do
+# ------------------------------------------------------------------ effects
 
 
 @pytest.mark.parametrize("amount", [0, 1, 5_000_000, 2**62])
@@ -78,7 +73,7 @@ def test_a_balance_of_coin(chain: Chain, amount: int) -> None:
 
 
 @pytest.mark.parametrize("amount", [0, 1, 5_000_000])
-def test_a_balance_of_sbd_with_the_interest_until_then(chain: Chain, amount: int) -> None:
+def test_a_balance_of_sbd_pays_interest_first(chain: Chain, amount: int) -> None:
     state = chain.state
     make_block(chain, 20 * 60 * 24 * 40)
     chain.edit(SetBalance("alice", Asset(amount, SBD)))
@@ -135,7 +130,7 @@ def test_vests(chain: Chain, factor: int) -> None:
 
 
 def next_slot(chain: Chain) -> tuple[int, str, bytes]:
-    """When the next block is due, who makes it, and with which key."""
+    """The time, the witness and the key of the next block."""
     return slot_time(chain.state, 1), scheduled_witness(chain.state, 1), SECRET
 
 
@@ -153,7 +148,7 @@ def test_authorities(chain: Chain) -> None:
     assert (row.owner, row.active, row.posting) == (key_authority(KEY), given, key_authority(KEY))
     assert state.account("alice").memo_key == KEY
     assert references(state, old) == ()
-    assert [kept.previous_owner_authority for kept in state.owner_histories] == [key_authority(old)]
+    assert [row.previous_owner_authority for row in state.owner_histories] == [key_authority(old)]
 
 
 def test_keys_of_witnesses(chain: Chain) -> None:
@@ -183,7 +178,7 @@ def test_an_edit_that_fails_moves_no_times_of_hardforks(chain: Chain) -> None:
     assert chain.state.hardfork_times == before
 
 
-# ------------------------------------------------------------------ what is refused
+# ------------------------------------------------------------------ refusals
 
 
 @pytest.mark.parametrize(
@@ -208,7 +203,7 @@ def test_an_edit_that_fails_moves_no_times_of_hardforks(chain: Chain) -> None:
         (SetSigningKey("nobody", KEY), ""),
     ],
 )
-def test_what_cannot_be_is_refused(chain: Chain, edit: StateEdit, text: str) -> None:
+def test_impossible_edits_are_refused(chain: Chain, edit: StateEdit, text: str) -> None:
     assert text in refused(chain, edit)
 
 
@@ -230,7 +225,7 @@ def test_vests_that_are_lent_or_leaving_stay(chain: Chain) -> None:
 
 
 def test_an_edit_belongs_to_its_block(chain: Chain) -> None:
-    """It goes with the block and comes back with it after a fork switch; the block and pending transactions stay as they are."""
+    """A pop removes the edit with its block, and a fork switch restores both. The block and pending transactions don't change."""
     chain.push_transaction(transfer(chain))
     heard: list[Any] = []
     chain.sidecars.on_added.append(lambda block_id, edit: heard.append((block_id, edit)))
@@ -243,12 +238,12 @@ def test_an_edit_belongs_to_its_block(chain: Chain) -> None:
     assert len(chain.pending) == 1
     assert chain.sidecars.edits_of(head.id) == (edit,)
     assert chain.sidecars.is_changed_by_hand
-    other = forked(chain, head.number - 1)
+    other = copy_of(chain, head.number - 1)
     for missed in (1, 0):
         chain.push_block(make_block(other, missed))
     assert chain.state.account("carol").balance == balance
     assert chain.sidecars.edits_of(head.id) == (edit,)
-    back = forked(chain, head.number - 1)
+    back = copy_of(chain, head.number - 1)
     back.push_block(head)
     for _ in range(2):
         chain.push_block(make_block(back))
@@ -256,18 +251,8 @@ def test_an_edit_belongs_to_its_block(chain: Chain) -> None:
     assert heard == [(head.id, edit)]
 
 
-def forked(chain: Chain, number: int) -> Chain:
-    """Another chain with the first blocks of a chain."""
-    other = Chain(new_state(DEV, prepare=lambda state: enable(state, PLUGINS)))
-    for each in range(1, number + 1):
-        block = chain.block_by_number(each)
-        assert block is not None
-        other.push_block(block)
-    return other
-
-
-def test_edits_of_popped_blocks_do_not_come_back(chain: Chain) -> None:
-    """Although a block that is made anew is the very same one; those of blocks that stay do stay."""
+def test_edits_of_popped_blocks_are_dropped(chain: Chain) -> None:
+    """Even if an identical block is produced again. The edits of other blocks stay."""
     dropped: list[list[bytes]] = []
     chain.sidecars.on_dropped.append(dropped.append)
     chain.edit(SetBalance("bob", Asset(7, COIN)))
@@ -288,7 +273,7 @@ def test_edits_of_popped_blocks_do_not_come_back(chain: Chain) -> None:
 
 
 def test_edits_of_the_block_of_a_snapshot_are_made_once(chain: Chain) -> None:
-    """A snapshot of a block holds the edits that were made until the next block; a replaced owner authority would be kept twice."""
+    """A snapshot of a block contains the edits up to the next block. Repeating them would store a replaced owner authority twice."""
     head = chain.state.props.head_block_id
     edits = [SetAuthority("alice", "owner", key_authority(bytes([2, *[number] * 32]))) for number in (1, 2)]
     for edit in edits:
@@ -299,7 +284,7 @@ def test_edits_of_the_block_of_a_snapshot_are_made_once(chain: Chain) -> None:
     assert chain.state.props.head_block_id == head
     parts = {name: list(part.dump()) for name, part in parts_of(chain.state).items()}
     for known in (edits, [*edits, SetBalance("alice", Asset(3, COIN))]):
-        other = Chain(new_state(DEV, prepare=lambda state: enable(state, PLUGINS)))
+        other = dev_chain(*PLUGINS)
         for deferred in restore(other, head_of(chain), lambda name: iter(parts[name]), chain.irreversible_blocks.find):
             deferred.finish()
         other.plan_edits(head, known)
@@ -310,20 +295,18 @@ def test_edits_of_the_block_of_a_snapshot_are_made_once(chain: Chain) -> None:
 
 
 def test_planned_edits_lead_to_the_same_state(chain: Chain) -> None:
-    """A start applies the blocks again, with the edits that were written down."""
+    """A start applies the blocks again, with the stored edits."""
     written: list[tuple[bytes, bytes]] = []
     chain.sidecars.on_added.append(lambda block_id, edit: written.append((block_id, write_edit(edit))))
     for i in range(30):
         chain.edit(SetBalance("alice", Asset(1000 + i, COIN)))
         chain.edit(SetVests("bob", Asset(10**9 + i, VESTS)))
         make_block(chain)
-    other = Chain(new_state(DEV, prepare=lambda state: enable(state, PLUGINS)))
+    other = dev_chain(*PLUGINS)
     for block_id, data in written:
         other.plan_edits(block_id, [read_edit(data)])
     for number in range(1, 34):
-        block = chain.block_by_number(number)
-        assert block is not None
-        other.push_block(block)
+        other.push_block(block_at(chain, number))
     assert other.sidecars.is_changed_by_hand
     assert state_digest(other.state) == state_digest(chain.state)
     assert other.sidecars.edits == chain.sidecars.edits
@@ -331,8 +314,7 @@ def test_planned_edits_lead_to_the_same_state(chain: Chain) -> None:
 
 def test_edits_that_come_after_their_block_are_made_if_it_is_the_head(chain: Chain) -> None:
     head = chain.state.props.head_block_id
-    old = chain.block_by_number(2)
-    assert old is not None
+    old = block_at(chain, 2)
     chain.plan_edits(head, [SetBalance("alice", Asset(9, COIN))])
     assert chain.state.account("alice").balance == 9
     assert len(chain.sidecars.edits_of(head)) == 1
@@ -343,7 +325,7 @@ def test_edits_that_come_after_their_block_are_made_if_it_is_the_head(chain: Cha
 
 
 def test_an_irreversible_head_can_be_edited_for_good() -> None:
-    """With one witness every block is irreversible at once after 30 days of blocks."""
+    """With one witness every block is immediately irreversible after 30 days of blocks."""
     chain = dev_chain()
     chain.state.listeners.after_block.append(lambda state, block: state.set_props(last_irreversible_block_num=block.number))
     for _ in range(3):

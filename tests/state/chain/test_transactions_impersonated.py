@@ -1,4 +1,4 @@
-"""Transactions of impersonated accounts need no signatures, those of others do; what was accepted so stays valid when it has ended."""
+"""Transactions of impersonated accounts need no signatures, and stay valid after the impersonation ends."""
 
 import pytest
 
@@ -9,37 +9,23 @@ from state.operations.transfers import Transfer
 from state.protocol.authority import Authority, key_authority
 from state.protocol.errors import ChainError
 from state.protocol.keys.keys import derive_secret
-from state.protocol.keys.signatures import Canonical, sign
 from state.protocol.operation import Operation
 from state.protocol.transaction import SignedTransaction
 from state.protocol.values.asset import Asset
-from tests.helpers.nodes import dev_chain, make_block, transfer
+from tests.helpers.nodes import copy_of, grown_chain, make_block, signed_transaction, transfer
 
 PAYMENT = Asset(1)
 
 
 @pytest.fixture
 def chain() -> Chain:
-    """A chain at its second block."""
-    made = dev_chain()
-    for _ in range(2):
-        make_block(made)
-    return made
+    return grown_chain(2)
 
 
 def transaction(chain: Chain, *operations: Operation, signers: tuple[str, ...] = (), garbage: int = 0) -> SignedTransaction:
-    """A transaction that is signed by the active keys of these dev accounts, and by nobody so many times."""
-    props = chain.state.props
-    trx = SignedTransaction(
-        ref_block_num=props.head_block_number & 0xFFFF,
-        ref_block_prefix=int.from_bytes(props.head_block_id[4:8], "little"),
-        expiration=props.time + 60,
-        operations=operations,
-    )
-    chain.state.wire.seal(trx)
-    digest = chain.state.wire.signature_digest(trx)
-    keys = [derive_secret(name, "active", "dev") for name in signers]
-    trx.signatures = tuple([sign(key, digest, Canonical.bip_0062) for key in keys] + [bytes(65)] * garbage)
+    """A transaction with the signatures of these dev accounts, and `garbage` invalid ones."""
+    trx = signed_transaction(chain, operations, *(derive_secret(name, "active", "dev") for name in signers))
+    trx.signatures += (bytes(65),) * garbage
     return chain.state.wire.seal(trx)
 
 
@@ -55,7 +41,7 @@ def refused(chain: Chain, trx: SignedTransaction) -> str:
     return caught.value.message(chain.state.spec.spell)
 
 
-def test_of_impersonated_accounts_nothing_is_asked(chain: Chain) -> None:
+def test_impersonated_accounts_need_no_signature(chain: Chain) -> None:
     assert "Missing Active Authority alice" in refused(chain, transaction(chain, pay("alice")))
     chain.impersonate(["alice"])
     chain.push_transaction(transaction(chain, pay("alice")))
@@ -94,8 +80,8 @@ def test_everyone(chain: Chain) -> None:
     assert "balance" in refused(chain, transaction(chain, Transfer(from_="null", to="judy", amount=PAYMENT))).lower()
 
 
-def test_what_was_accepted_stays_valid(chain: Chain) -> None:
-    """A transaction is applied again after each block, and with its block on another branch."""
+def test_accepted_transactions_stay_valid(chain: Chain) -> None:
+    """Transactions are applied again after each block, and with their block on another branch."""
     chain.impersonate(["alice"])
     trx = transaction(chain, pay("alice"))
     chain.push_transaction(trx)
@@ -107,16 +93,11 @@ def test_what_was_accepted_stays_valid(chain: Chain) -> None:
     chain.pop_block()
     chain.push_block(block)
     assert chain.state.account("judy").balance == balance
-    other = dev_chain()
-    for number in (1, 2):
-        known = chain.block_by_number(number)
-        assert known is not None
-        other.push_block(known)
     with pytest.raises(ChainError, match="Missing Active Authority"):
-        other.push_block(block)
+        copy_of(chain, 2).push_block(block)
 
 
-def test_what_is_refused_for_another_reason_is_not_accepted_later(chain: Chain) -> None:
+def test_a_refused_transaction_is_not_accepted_later(chain: Chain) -> None:
     chain.impersonate(["alice"])
     trx = transaction(chain, Transfer(from_="alice", to="judy", amount=Asset(10**15)))
     assert "balance" in refused(chain, trx).lower()
@@ -136,7 +117,7 @@ def test_the_list_of_accepted_ones_has_an_end(chain: Chain, monkeypatch: pytest.
     assert list(chain.state.impersonated.accepted) == ids[-2:]
 
 
-def test_who_can_be_named(chain: Chain) -> None:
+def test_accounts_that_can_be_impersonated(chain: Chain) -> None:
     chain.impersonate(["alice"])
     with pytest.raises(ChainError, match="no account"):
         chain.impersonate(["bob", "nobody"])

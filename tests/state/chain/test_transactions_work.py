@@ -1,4 +1,4 @@
-"""Transactions that take much work are refused when they enter this node, and blocks with them are applied."""
+"""Expensive transactions are refused when they are pushed, and applied in blocks."""
 
 import json
 from collections.abc import Callable
@@ -24,7 +24,7 @@ COINS = 10**9
 
 
 def orders(count: int) -> Chain:
-    """A chain whose market has so many orders that each sell 0.001 SBD for 0.001."""
+    """A chain whose market has `count` orders that each sell 0.001 SBD for 0.001 COIN."""
     chain = chain_at()
     add_account(chain.state, "alice", balance=COINS)
     add_account(chain.state, "maker", sbd_balance=COINS)
@@ -97,7 +97,7 @@ def test_the_limit_ends_with_the_transaction() -> None:
 
 
 def stars(fans: int) -> Chain:
-    """A chain on which `fans` accounts follow star, with two posts of alice."""
+    """A chain with `fans` followers of star, and two posts of alice."""
     chain = chain_at(plugins=["follow"])
     state = chain.state
     for name in ("alice", "star", *(f"fan{number}" for number in range(fans))):

@@ -1,4 +1,4 @@
-"""A chain that goes on from a snapshot is the chain that replayed every block: tables, plugins, digest, undoing, and what it refuses."""
+"""A chain from a snapshot equals a chain that replayed all blocks: tables, plugins, digest, undo and refusals."""
 
 from functools import cache
 from typing import Any
@@ -9,7 +9,7 @@ import pytest
 from state.chain.chain import Chain
 from state.chain.digest import state_digest
 from state.plugins.follow.feeds import Blogs, Feeds
-from state.plugins.registry import DECLARED, PLUGINS
+from state.plugins.registry import DECLARED
 from state.protocol.errors import Refused
 from state.protocol.transaction import SignedBlock
 from state.snapshot.image import SPECIAL, parts_of, restore
@@ -20,7 +20,7 @@ from state.tables import State
 from tests.conformance.play import Player
 from tests.conftest import CASES
 from tests.helpers.golden import fails
-from tests.helpers.nodes import dev_chain, make_block
+from tests.helpers.nodes import block_at, copy_of, dev_chain, grown_chain, make_block
 from tests.helpers.restored import Image, image_of, put
 from tests.helpers.snapshots import snapshot
 
@@ -46,18 +46,13 @@ def packed_blocks(case: str, chain: Chain) -> dict[int, bytes]:
 
 
 def whole(state: State) -> dict[str, Any]:
-    """Everything in a state, in words."""
+    """Everything in a state as text."""
     found: dict[str, Any] = {"digest": state_digest(state), "times": list(state.hardfork_times)}
-    for name, kept in state.plugins.items():
-        found[name] = snapshot(kept)
-        for inner in ("blogs", "feeds"):
-            if hasattr(kept, inner):
-                found[f"{name}.{inner}"] = snapshot(getattr(kept, inner))
-    return found
+    return found | {name: snapshot(plugin) for name, plugin in state.plugins.items()}
 
 
 @pytest.mark.parametrize(("case", "share"), [(case, (0.35, 0.8)[number % 2]) for number, case in enumerate(CASES_TRIED)])
-def test_the_state_is_the_same_by_every_way(case: str, share: float) -> None:
+def test_the_restored_state_is_the_replayed_state(case: str, share: float) -> None:
     blocks = blocks_of(case)
     cut = max(23, int(len(blocks) * share))
     at_snapshot = player_at(case, cut)
@@ -72,9 +67,7 @@ def test_the_state_is_the_same_by_every_way(case: str, share: float) -> None:
         restored.chain.push_block(block)
     replayed = player_at(case, len(blocks))
     assert whole(restored.chain.state) == whole(replayed.chain.state)
-    first = restored.chain.block_by_number(1)
-    assert first is not None
-    assert first.id == blocks[0].id
+    assert block_at(restored.chain, 1).id == blocks[0].id
     # And a snapshot of the one that has gone on from a snapshot.
     again = Player(CASES / case)
     put(again.chain, image_of(restored.chain), packed_blocks(case, again.chain))
@@ -84,7 +77,7 @@ def test_the_state_is_the_same_by_every_way(case: str, share: float) -> None:
 
 @pytest.mark.parametrize("case", ["threads", "market_orders", "discussions"])
 def test_queries_are_answered_as_by_a_replay(case: str) -> None:
-    """The recorded queries of the last heights, asked after a start from a snapshot."""
+    """The recorded queries of the last heights have the same replies after a start from a snapshot."""
     played = player_at(case, len(blocks_of(case)))
     image = image_of(player_at(case, len(blocks_of(case)) // 2 + 12).chain)
     restored = Player(CASES / case)
@@ -97,7 +90,7 @@ def test_queries_are_answered_as_by_a_replay(case: str) -> None:
         assert restored.ask(event) == played.ask(event), event
 
 
-def test_blocks_after_a_snapshot_can_be_undone_and_it_itself_not() -> None:
+def test_blocks_after_a_snapshot_can_be_undone_but_not_the_snapshot() -> None:
     case = "threads"
     image = image_of(player_at(case, 60).chain)
     chain = Player(CASES / case).chain
@@ -115,7 +108,7 @@ def test_blocks_after_a_snapshot_can_be_undone_and_it_itself_not() -> None:
     assert whole(chain.state) == before
 
 
-def test_waiting_transactions_and_reversible_blocks_are_no_part_of_a_snapshot() -> None:
+def test_a_snapshot_has_no_pending_transactions_or_reversible_blocks() -> None:
     case = "transfer_rules"
     event = next(e for e in Player(CASES / case).events() if e.get("ok") and "trx" in e and e["height"] > 23)
     player = player_at(case, event["height"])
@@ -127,17 +120,13 @@ def test_waiting_transactions_and_reversible_blocks_are_no_part_of_a_snapshot() 
 
 
 def test_a_fork_switch_after_a_snapshot_is_one_after_a_replay() -> None:
-    source = dev_with(30)
-    blocks = [source.block_by_number(number) for number in range(1, 31)]
-    image = image_of(dev_with(30))
-    chain, other = dev_chain(), dev_chain()
-    put(chain, image, {block.number: chain.state.wire.pack_block(block) for block in blocks if block is not None})
-    for block in blocks:
-        assert block is not None
-        if block.number > image[0].number:
-            chain.push_block(block)
-        if block.number <= 28:
-            other.push_block(block)
+    source = grown_chain(30)
+    blocks = [block_at(source, number) for number in range(1, 31)]
+    image = image_of(copy_of(source))
+    chain, other = dev_chain(), copy_of(source, 28)
+    put(chain, image, {block.number: chain.state.wire.pack_block(block) for block in blocks})
+    for block in blocks[image[0].number :]:
+        chain.push_block(block)
     branch = [make_block(other, missed=1), *(make_block(other) for _ in range(3))]
     switched = [chain.push_block(block) for block in branch]
     assert True in switched
@@ -145,7 +134,7 @@ def test_a_fork_switch_after_a_snapshot_is_one_after_a_replay() -> None:
     assert whole(chain.state) == whole(other.state)
 
 
-# ------------------------------------------------------------------ what is refused
+# ------------------------------------------------------------------ refusals
 
 
 def spoiled(image: Image, **changes: Any) -> Image:
@@ -197,52 +186,38 @@ def test_rows_that_clash_leave_the_chain_at_genesis() -> None:
 
 def test_a_state_that_can_be_undone_is_not_replaced() -> None:
     chain = dev_chain()
-    image = image_of(dev_with(30))
+    image = image_of(grown_chain(30))
     make_block(chain)
     with fails(AssertionError):
         restore(chain, image[0], lambda name: iter(image[1][name]), lambda number: None)
 
 
-def dev_with(count: int) -> Chain:
-    chain = dev_chain()
-    for _ in range(count):
-        make_block(chain)
-    return chain
-
-
 # ------------------------------------------------------------------ declarations
 
 
-def attributes(kept: Any, prefix: str = "") -> set[str]:
-    """The names of what an object of a plugin keeps; of those in HOLDERS, the names of what they keep."""
+def attributes(data: Any, prefix: str = "") -> set[str]:
+    """The names of the attributes of an object of a plugin; of those in HOLDERS, of their attributes."""
     found: set[str] = set()
-    for name, value in vars(kept).items():
+    for name, value in vars(data).items():
         found |= attributes(value, f"{name}.") if isinstance(value, HOLDERS) else {prefix + name}
     return found
 
 
 @pytest.mark.parametrize("plugin", DECLARED, ids=lambda plugin: plugin.name)
-def test_a_plugin_declares_what_becomes_of_all_that_it_keeps(plugin: Any) -> None:
-    """An attribute that is neither in a snapshot nor named as passing would silently be lost by a start from one."""
+def test_a_plugin_declares_every_attribute(plugin: Any) -> None:
+    """An attribute that is neither in snapshots nor declared temporary would be lost by a start from a snapshot."""
     state = Player(CASES / "posts").chain.state
-    kept = plugin.of(state)
-    declared = set(plugin.parts(state, kept))
+    data = plugin.of(state)
+    declared = set(plugin.parts(state, data))
     assert declared
-    if not isinstance(kept, Table):
+    if not isinstance(data, Table):
         own = {name for name in declared if "/" not in name and name != "records"}
-        assert own | set(plugin.unsaved) == attributes(kept)
+        assert own | set(plugin.unsaved) == attributes(data)
         assert not own & set(plugin.unsaved)
 
 
-def test_an_attribute_that_nobody_declares_is_found() -> None:
-    state = Player(CASES / "posts").chain.state
-    kept = PLUGINS["account_by_key"].of(state)
-    kept.forgotten = {}
-    assert "forgotten" in attributes(kept)
-
-
 def test_fields_of_any_type_have_a_type_in_snapshots() -> None:
-    """A value of an unknown type would come back as a list or a dictionary in place of what it was."""
+    """A value of an unknown type would be restored as a list or a dictionary."""
     state = Player(CASES / "posts").chain.state
     for name, part in parts_of(state).items():
         if isinstance(part, TablePart):

@@ -1,4 +1,4 @@
-"""The payout of comments: the page's worked example, its edges, and the rules of earlier hardforks."""
+"""The payout of comments: the worked example, its limits, and the rules of earlier hardforks."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ NAMES = ("alice", "bob", "carol", "dave")  # two curators, the author, a benefic
 
 
 def payout_chain(hardfork: int = 23, **fields: Any) -> Chain:
-    """Carol's post is due; Alice and Bob have voted as in block-processing.md §8, E4."""
+    """A chain on which Carol's post is due, and Alice and Bob have voted as in block-processing.md §8, E4."""
     chain = chain_at(hardfork)
     state = chain.state
     for name in NAMES:
@@ -61,7 +61,7 @@ def post(chain: Chain) -> Comment:
 
 
 def earned(account: Account) -> tuple[int, int, int]:
-    """Rewards that wait: COIN, SBD, COIN that is VESTS."""
+    """Unclaimed rewards: COIN, SBD, COIN of VESTS."""
     return account.reward_coin_balance, account.reward_sbd_balance, account.reward_vesting_coin
 
 
@@ -70,7 +70,7 @@ def liquid(account: Account) -> tuple[int, int, int]:
 
 
 def run(chain: Chain) -> list[Any]:
-    """Take the step; what it reported."""
+    """Run the step, and return its events."""
     heard: list[Any] = []
     chain.state.listeners.on_operation(lambda _, operation: heard.append(operation), *NOTICES)
     process_comment_cashout(chain.state, BLOCK)
@@ -117,7 +117,7 @@ def test_a_paid_comment_is_closed(chain: Chain) -> None:
     assert run(chain) == []
 
 
-def test_what_is_not_due_waits(chain: Chain) -> None:
+def test_comments_wait_until_they_are_due(chain: Chain) -> None:
     chain.state.comments.modify(post(chain), cashout_time=NOW + 1)
     assert run(chain) == []
     assert (post(chain).net_rshares, fund(chain).recent_claims) == (4 * TRILLION, 599_998_611_111_111_112)
@@ -147,7 +147,7 @@ def test_nothing_is_paid_without_a_price() -> None:
     assert run(chain) == [CommentPayoutUpdate("carol", "post")]
 
 
-def test_a_comment_takes_what_it_accepts() -> None:
+def test_max_accepted_payout_limits_the_payout() -> None:
     chain = payout_chain(max_accepted_payout=100)
     run(chain)
     assert fund(chain).reward_balance == 800_000_000 - 200 - (134 + 13)  # of 0.100 SBD, 0.400 COIN, half is curation
@@ -156,14 +156,14 @@ def test_a_comment_takes_what_it_accepts() -> None:
     assert run(refusing) == [CommentPayoutUpdate("carol", "post")]
 
 
-def test_an_author_who_lets_nobody_curate() -> None:
+def test_without_curation_rewards_the_author_gets_all() -> None:
     chain = payout_chain(allow_curation_rewards=False)
     run(chain)
     assert post(chain).author_rewards == 1778
     assert fund(chain).reward_balance == 800_000_000 - 1778
 
 
-def test_curation_that_nobody_claims_stays_in_the_fund() -> None:
+def test_unclaimed_curation_stays_in_the_fund() -> None:
     chain = payout_chain(total_vote_weight=0)
     run(chain)
     assert post(chain).author_rewards == 1778
@@ -174,13 +174,13 @@ def test_curation_that_nobody_claims_stays_in_the_fund() -> None:
     assert post(early).author_rewards == 800_000_000 - fund(early).reward_balance > 0
 
 
-def test_what_sbd_is_not_printed_comes_as_coin(chain: Chain) -> None:
+def test_unprinted_sbd_is_paid_in_coin(chain: Chain) -> None:
     chain.state.set_props(sbd_print_rate=2500)
     run(chain)
     assert earned(chain.state.account("carol")) == (600, 50, 801)
 
 
-def test_an_author_who_wants_vests_only() -> None:
+def test_an_author_can_choose_vests_only() -> None:
     chain = payout_chain(percent_coin_dollars=0)
     run(chain)
     assert earned(chain.state.account("carol")) == (0, 0, 1778)
@@ -292,7 +292,7 @@ def test_before_hardfork_12_there_was_one_payout() -> None:
 
 
 @pytest.mark.parametrize(("hardfork", "percent"), [(8, 2500), (7, 5000)])
-def test_what_curators_earned(hardfork: int, percent: int) -> None:
+def test_the_curators_share(hardfork: int, percent: int) -> None:
     chain = payout_chain(hardfork)
     run(chain)
     curation = 80_000_000 * percent // 10000

@@ -1,4 +1,4 @@
-"""The steps that end orders and escrows count their work, so that they can be interrupted."""
+"""The steps that end orders and escrows count their work, which makes them interruptible."""
 
 from state.chain.steps.market import expire_escrow_ratification
 from state.protocol.transaction import SignedBlock

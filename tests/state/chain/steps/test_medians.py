@@ -1,4 +1,4 @@
-"""Medians of prices, of which some are equal in other amounts: the vectors are what std::sort of GNU's C++ library leaves in the middle."""
+"""Medians of prices with equal ratios: the vectors are the middle after std::sort of GNU's C++ library."""
 
 import pytest
 
@@ -26,7 +26,7 @@ VECTORS = [
 
 
 def prices(digits: str) -> list[Price]:
-    """Prices of so many SBD for a COIN, each in other amounts."""
+    """Prices in SBD per COIN, each in different amounts."""
     return [Price(Asset((int(digit) + 1) * i, SBD), Asset(i, COIN)) for i, digit in enumerate(digits, 1)]
 
 
