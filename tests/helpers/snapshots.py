@@ -1,12 +1,11 @@
 """Plugin data in comparable form, for tests of undo."""
 
-from collections.abc import Callable
 from typing import Any
 
+from state.plugins.follow.feeds import Blogs, Feeds
 from state.plugins.operation_log import ROW, AccountOperationIndex, OperationLog
 from state.plugins.transaction_index import TransactionIndex
 from state.store import AppendLists, Table
-from tests.conformance.play import Player
 
 
 def snapshot(plugin: Any) -> dict[str, Any]:
@@ -31,28 +30,6 @@ def snapshot(plugin: Any) -> dict[str, Any]:
             found[name] = dict(value)
         elif isinstance(value, AccountOperationIndex):
             found[name] = {account: (value.firsts.get(account, 0), [*entries]) for account, entries in value.by_name.items()}
+        elif isinstance(value, Blogs | Feeds):
+            found |= {f"{name}.{inner}": content for inner, content in snapshot(value).items()}
     return found
-
-
-def pieces(shot: dict[str, Any]) -> int:
-    """Return the number of non-empty tables, lists and dicts."""
-    return sum(bool(value[1] if isinstance(value, tuple) else value) for value in shot.values())
-
-
-def blocks_that_change(player: Player, seen: Callable[[], Any]) -> int:
-    """Return the number of recorded blocks that change the value of `seen()`. Popping a block must restore the old value, and pushing it
-    again the new one.
-    """
-    chain, changes = player.chain, 0
-    for block in player.blocks():
-        before = seen()
-        chain.push_block(block)
-        after = seen()
-        changes += before != after
-        if block.number > 1:
-            chain.pop_block()
-            chain.clear_pending()
-            assert seen() == before
-            chain.push_block(block)
-            assert seen() == after
-    return changes

@@ -25,17 +25,23 @@ def last_error(world: SocialScenario, actor: str) -> str | None:
     return rows[-1].payload
 
 
-def community_world() -> SocialScenario:
-    """The state to which each payload of the vectors is applied."""
+def world_of(*names: str) -> SocialScenario:
+    """Return a state with these accounts."""
     world = SocialScenario()
     world.at(NOW)
-    roles = {"adam": "admin", "adam2": "admin", "mona": "mod", "mona2": "mod", "mike": "member", "mute1": "muted", "gina": "guest"}
-    for name in (COMMUNITY, *roles):
+    for name in names:
         world.account(name)
-    world.comment(author="gina", permlink="post-1", parent_permlink=COMMUNITY, title="", body="text")
-    world.comment(author="gina", permlink="post-muted", parent_permlink=COMMUNITY, title="", body="text")
-    world.comment(author="gina", permlink="post-pinned", parent_permlink=COMMUNITY, title="", body="text")
-    world.comment(author="gina", permlink="elsewhere", parent_permlink="life", title="", body="text")
+    return world
+
+
+def community_world() -> SocialScenario:
+    """The state to which each payload of the vectors is applied."""
+    roles = {"adam": "admin", "adam2": "admin", "mona": "mod", "mona2": "mod", "mike": "member", "mute1": "muted", "gina": "guest"}
+    world = world_of(COMMUNITY, *roles)
+    world.comment(author="gina", permlink="post-1", parent_permlink=COMMUNITY)
+    world.comment(author="gina", permlink="post-muted", parent_permlink=COMMUNITY)
+    world.comment(author="gina", permlink="post-pinned", parent_permlink=COMMUNITY)
+    world.comment(author="gina", permlink="elsewhere", parent_permlink="life")
     for name, role in roles.items():
         if role != "guest":
             world.act(COMMUNITY, ["setRole", {"community": COMMUNITY, "account": name, "role": role}])
@@ -43,19 +49,16 @@ def community_world() -> SocialScenario:
     world.act("adam", ["mutePost", {**gina, "permlink": "post-muted", "notes": "n"}])
     world.act("adam", ["pinPost", {**gina, "permlink": "post-pinned"}])
     world.act("mike", ["subscribe", {"community": COMMUNITY}])
-    world.comment(author="mike", permlink="re-muted", parent_author="gina", parent_permlink="post-muted", title="", body="text")
+    world.comment(author="mike", permlink="re-muted", parent_author="gina", parent_permlink="post-muted")
     assert last_error(world, "") is None
     return world
 
 
 def small_world() -> SocialScenario:
     """Ann, Bob, and a post of Bob's with a reply."""
-    world = SocialScenario()
-    world.at(NOW)
-    for name in ("ann", "bob"):
-        world.account(name)
-    world.comment(author="bob", permlink="root", parent_permlink="life", title="", body="text")
-    world.comment(author="bob", permlink="re", parent_author="bob", parent_permlink="root", title="", body="text")
+    world = world_of("ann", "bob")
+    world.comment(author="bob", permlink="root", parent_permlink="life")
+    world.comment(author="bob", permlink="re", parent_author="bob", parent_permlink="root")
     return world
 
 

@@ -110,8 +110,8 @@ class SocialScenario:
         return row
 
     def comment(self, **fields: str) -> CommentRow:
-        """Write or edit a post or reply. The fields are those of the operation."""
-        state, operation = self.state, Comment(**fields)
+        """Write or edit a post or reply. The fields are those of the operation, with the body "text" by default."""
+        state, operation = self.state, Comment(**{"body": "text"} | fields)
         row = state.comments.by_permlink.get(operation.author, operation.permlink)
         texts: dict[str, Any] = {"title": operation.title, "body": operation.body, "json_metadata": operation.json_metadata}
         now = state.head_time

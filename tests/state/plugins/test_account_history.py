@@ -1,12 +1,8 @@
-"""Plugin account_history: recorded histories, blocks and transactions; paging, pruning, pending transactions, undo."""
-
-from typing import Any
+"""Plugin account_history: paging, pruning and pending transactions."""
 
 import pytest
 
-from node.specs.builder import load_spec
 from state.chain.blocks import NO_TRANSACTION
-from state.chain.genesis import new_state
 from state.operations.transfers import Transfer
 from state.plugins import account_history
 from state.plugins.account_by_key import ACCOUNT_BY_KEY
@@ -19,37 +15,19 @@ from state.plugins.account_history import (
     operations_in_block,
     virtual_operations,
 )
-from state.plugins.operation_log import OperationRecord
-from state.plugins.registry import enable
 from state.plugins.transaction_status import TRANSACTION_STATUS
-from state.protocol.operation import OPERATIONS, SMT_TAGS, OperationKind
+from state.protocol.operation import OPERATIONS
 from state.protocol.values.asset import SBD, Asset
 from state.protocol.virtual import Interest, ProposalPay, SpsFund
 from state.tables import State
-from tests.conformance import run
 from tests.conformance.play import Player
 from tests.conftest import CASES
-from tests.helpers.snapshots import blocks_that_change, pieces, snapshot
-
-CASES_WITH_HISTORY = [
-    "escrow_paths",
-    "market_orders",
-    "natural_hardforks",
-    "proposal_cycles",
-    "savings_interest",
-    "transfer_rules",
-    "tx_validity",
-]
-NEWEST = 2**64 - 1
+from tests.helpers.chains import genesis_state
+from tests.helpers.snapshots import snapshot
 
 
-def fresh_state() -> State:
-    """A chain at genesis with this plugin alone."""
-    return new_state(load_spec("steem-testnet"), prepare=lambda state: enable(state, [ACCOUNT_HISTORY.name]))
-
-
-def kept(state: State) -> account_history.AccountHistory:
-    """What the plugin keeps."""
+def data_of(state: State) -> account_history.AccountHistory:
+    """The data of the plugin."""
     plugin: account_history.AccountHistory = ACCOUNT_HISTORY.of(state)
     return plugin
 
@@ -59,61 +37,6 @@ def transfer(number: int) -> Transfer:
     return Transfer(from_="alice", to="bob", amount=Asset(number))
 
 
-def shown(record: OperationRecord, wire: Any, legacy: bool) -> dict[str, Any]:
-    """A record as the two API groups show it, but for its time."""
-    dump = OperationKind().dumper(wire.codecs, legacy)
-    assert dump is not None
-    return {
-        "trx_id": record.trx_id.hex(),
-        "block": record.block,
-        "trx_in_block": record.trx_in_block,
-        "virtual_op": record.virtual_op,
-        "op": dump(record.operation),
-    }
-
-
-def answer(player: Player, method: str, params: Any) -> Any:
-    """What these methods answer; items without a legacy form are left out of the condenser's."""
-    legacy, state = method.startswith("condenser_api"), player.chain.state
-    values = params if isinstance(params, list) else list(params.values())
-    hidden = SMT_TAGS if legacy else range(0)
-    if method.endswith("get_account_history"):
-        start = int(values[1]) % 2**64
-        found = history(state, values[0], -1 if start == NEWEST else start, int(values[2]))
-        items: list[Any] = [[n, shown(r, player.wire, legacy)] for n, r in found if r.operation.TAG not in hidden]
-        return items if legacy else {"history": items}
-    items = [shown(r, player.wire, legacy) for r in operations_in_block(state, *values) if r.operation.TAG not in hidden]
-    return items if legacy else {"ops": items}
-
-
-def without_time(value: Any) -> Any:
-    if isinstance(value, list):
-        return [without_time(item) for item in value]
-    if isinstance(value, dict):
-        return {key: without_time(item) if key in ("history", "ops") else item for key, item in value.items() if key != "timestamp"}
-    return value
-
-
-@pytest.mark.parametrize("case", CASES_WITH_HISTORY)
-def test_answers_are_the_recorded_ones(case: str) -> None:
-    player = Player(CASES / case)
-    player.looks = False
-    asked = 0
-    for event in player.events():
-        player.advance(event["height"])
-        if "trx" in event:
-            player.broadcast(event)
-        elif event["method"].endswith((".get_account_history", ".get_ops_in_block")) and "result" in event:
-            got = answer(player, event["method"], event["params"])
-            assert list(run.differences(without_time(event["result"]), got)) == [], event
-            asked += 1
-        elif event["method"].endswith("_api.get_transaction") and "result" in event:
-            place = locate_transaction(player.chain.state, bytes.fromhex(event["result"]["transaction_id"]))
-            assert place == (event["result"]["block_num"], event["result"]["transaction_num"])
-            asked += 1
-    assert asked
-
-
 def test_times_are_those_of_head() -> None:
     player = Player(CASES / "savings_interest")
     times = {0: 0}
@@ -121,7 +44,7 @@ def test_times_are_those_of_head() -> None:
         player.chain.push_block(block)
         times[block.number] = block.timestamp
     seen = set()
-    recorded = kept(player.chain.state).recorded
+    recorded = data_of(player.chain.state).recorded
     for record in map(recorded.reader(), range(len(recorded))):
         before = record.trx_in_block != NO_TRANSACTION
         if record.block > 1:
@@ -130,15 +53,8 @@ def test_times_are_those_of_head() -> None:
     assert seen == {True, False}
 
 
-def test_undone_and_applied_again_it_is_the_same() -> None:
-    player = Player(CASES / "market_orders")
-    plugin = kept(player.chain.state)
-    assert blocks_that_change(player, lambda: snapshot(plugin)) == player.chain.state.props.head_block_number
-    assert pieces(snapshot(plugin)) == 3
-
-
 @pytest.mark.parametrize("name", [ACCOUNT_BY_KEY.name, ACCOUNT_HISTORY.name, TRANSACTION_STATUS.name])
-def test_after_forks_it_is_what_the_main_branch_alone_makes(name: str) -> None:
+def test_after_forks_the_data_is_that_of_the_main_branch(name: str) -> None:
     player = Player(CASES / "block_feed", [name])
     switches = 0
     for event in player.events():
@@ -159,9 +75,9 @@ def test_after_forks_it_is_what_the_main_branch_alone_makes(name: str) -> None:
     assert snapshot(straight.chain.state.plugins[name]) == snapshot(player.chain.state.plugins[name])
 
 
-def test_what_waits_is_seen_until_its_block_comes() -> None:
+def test_pending_transactions_are_listed() -> None:
     player = Player(CASES / "tx_validity")
-    state, plugin = player.chain.state, kept(player.chain.state)
+    state, plugin = player.chain.state, data_of(player.chain.state)
     event = next(e for e in player.events() if "trx" in e and "settle" in e["trx"]["operations"][0]["value"].get("memo", ""))
     player.advance(event["height"])
     before = snapshot(plugin)
@@ -176,9 +92,9 @@ def test_what_waits_is_seen_until_its_block_comes() -> None:
 
 
 def test_paging() -> None:
-    state = fresh_state()
+    state = genesis_state(ACCOUNT_HISTORY.name)
     for number in range(1, 8):
-        kept(state).record(state, transfer(number))
+        data_of(state).record(state, transfer(number))
 
     def numbers(account: str, start: int, limit: int) -> list[int]:
         found = history(state, account, start, limit)
@@ -195,8 +111,8 @@ def test_paging() -> None:
 
 
 def test_old_entries_go_when_enough_newer_ones_came() -> None:
-    state = fresh_state()
-    plugin, start = kept(state), state.head_time
+    state = genesis_state(ACCOUNT_HISTORY.name)
+    plugin, start = data_of(state), state.head_time
     for number in range(1, 11):
         plugin.record(state, transfer(number))
     state.set_props(time=start + 1)
@@ -232,35 +148,35 @@ def test_old_entries_go_when_enough_newer_ones_came() -> None:
     assert snapshot(plugin) == before
 
 
-def test_what_touches_nobody_is_not_recorded() -> None:
-    state = fresh_state()
+def test_operations_without_impacted_accounts_are_not_recorded() -> None:
+    state = genesis_state(ACCOUNT_HISTORY.name)
     virtual_only = [cls for cls in OPERATIONS.values() if cls.VIRTUAL and not cls().impacted()]
     assert len(virtual_only) == 3
     for cls in virtual_only:
-        kept(state).record(state, cls())
-    assert len(kept(state).recorded) == 0
+        data_of(state).record(state, cls())
+    assert len(data_of(state).recorded) == 0
 
 
-def test_the_treasury_has_the_name_that_the_chain_gives_it() -> None:
-    state = fresh_state()
+def test_the_treasury_has_the_name_of_the_spec() -> None:
+    state = genesis_state(ACCOUNT_HISTORY.name)
     assert state.spec.treasury == "steem.dao"
     for operation in (SpsFund(additional_funds=Asset(1, SBD)), ProposalPay(receiver="alice", payment=Asset(1, SBD))):
         for listener in state.listeners.before_operation[type(operation)]:
             listener(state, operation)
     assert [type(r.operation) for _, r in history(state, "steem.dao", -1, 10)] == [SpsFund, ProposalPay]
     assert [type(r.operation) for _, r in history(state, "alice", -1, 10)] == [ProposalPay]
-    assert set(kept(state).accounts.by_name) == {"steem.dao", "alice"}
+    assert set(data_of(state).accounts.by_name) == {"steem.dao", "alice"}
 
 
 def test_an_account_that_is_touched_twice_has_one_entry() -> None:
-    state = fresh_state()
-    kept(state).record(state, Transfer(from_="alice", to="alice", amount=Asset(1)))
+    state = genesis_state(ACCOUNT_HISTORY.name)
+    data_of(state).record(state, Transfer(from_="alice", to="alice", amount=Asset(1)))
     assert len(history(state, "alice", -1, 10)) == 1
 
 
 def test_virtual_operations_of_a_range_of_blocks() -> None:
-    state = fresh_state()
-    here, plugin = state.position, kept(state)
+    state = genesis_state(ACCOUNT_HISTORY.name)
+    here, plugin = state.position, data_of(state)
 
     def put(block: int, trx_in_block: int, trx_id: bytes, *virtual: bool) -> None:
         here.block, here.trx_in_block, here.trx_id, here.virtual_op = block, trx_in_block, trx_id, 0

@@ -1,12 +1,7 @@
-"""Plugin market_history: recorded trades, buckets, volumes and order books; highs and lows, dropped buckets, undo."""
+"""Plugin market_history: trades, buckets, volumes, highs and lows, and dropped buckets."""
 
 from random import Random
-from typing import Any
 
-import pytest
-
-from node.specs.builder import load_spec
-from state.chain.genesis import new_state
 from state.plugins.market_history import (
     BUCKET_SIZES,
     BUCKETS_PER_SIZE,
@@ -22,134 +17,39 @@ from state.plugins.market_history import (
     trade_history,
     volume,
 )
-from state.plugins.registry import enable
 from state.protocol.constants import DAY_SECONDS
-from state.protocol.values.asset import COIN, SBD, Asset, Price, decimals, nai_text, symbol_from_digits
-from state.protocol.values.text import time_from_text, time_text
+from state.protocol.values.asset import COIN, SBD, Asset, Price, symbol_from_digits
 from state.protocol.virtual import FillOrder
 from state.tables import State
 from state.tables.market import LimitOrder
-from tests.conformance import run
-from tests.conformance.play import Player
-from tests.conftest import CASES
-from tests.helpers.snapshots import blocks_that_change, pieces, snapshot
+from tests.helpers.chains import genesis_state
+from tests.helpers.snapshots import snapshot
 
 TOKEN = symbol_from_digits(12_345_678, 0)
 
 
-def fresh_state() -> State:
-    """A chain at genesis with this plugin alone."""
-    return new_state(load_spec("steem-testnet"), prepare=lambda state: enable(state, [MARKET_HISTORY.name]))
-
-
-def kept(state: State) -> MarketHistory:
-    """What the plugin keeps."""
+def data_of(state: State) -> MarketHistory:
+    """The data of the plugin."""
     plugin: MarketHistory = MARKET_HISTORY.of(state)
     return plugin
 
 
 def fill(current: Asset, resting: Asset) -> FillOrder:
-    """A trade: what the newer order pays, what the one that was there pays."""
+    """A trade: the payment of the newer order, and that of the older one."""
     return FillOrder(current_owner="alice", current_pays=current, open_owner="bob", open_pays=resting)
 
 
 def trade(state: State, coin: int, other: int, symbol: int = SBD, *, seconds: int = 0) -> None:
-    """A trade, so many seconds after genesis."""
+    """Record a trade, `seconds` after genesis."""
     state.set_props(time=state.spec.constants.COIN_GENESIS_TIME + seconds)
-    kept(state).record(state, fill(Asset(coin, COIN), Asset(other, symbol)))
-
-
-# ------------------------------------------------------------------ recorded answers
-
-
-def amount(value: Asset) -> dict[str, Any]:
-    """An amount as the named groups show it."""
-    return {"amount": str(value.amount), "precision": decimals(value.symbol), "nai": nai_text(value.symbol)}
-
-
-def shown_trade(found: Trade) -> dict[str, Any]:
-    """A trade as the named group shows it."""
-    operation = found.operation
-    return {"date": time_text(found.time), "current_pays": amount(operation.current_pays), "open_pays": amount(operation.open_pays)}
-
-
-def shown_bucket(bucket: Bucket) -> dict[str, Any]:
-    """A bucket as the named group shows it."""
-    return {
-        "id": bucket.id,
-        "open": time_text(bucket.open),
-        "seconds": bucket.seconds,
-        "steem": bucket.coin._asdict(),
-        "non_steem": bucket.non_coin._asdict(),
-        "symbol": {"nai": nai_text(bucket.symbol), "decimals": decimals(bucket.symbol)},
-    }
-
-
-def answer(state: State, method: str, params: dict[str, Any]) -> Any:
-    """What the methods of the named group answer; None for the others."""
-    match method:
-        case "get_trade_history":
-            start, end = time_from_text(params["start"]), time_from_text(params["end"])
-            return {"trades": [shown_trade(found) for found in trade_history(state, start, end, params.get("limit", 1000))]}
-        case "get_recent_trades":
-            return {"trades": [shown_trade(found) for found in recent_trades(state, params.get("limit", 1000))]}
-        case "get_market_history":
-            start, end = time_from_text(params["start"]), time_from_text(params["end"])
-            return {"buckets": [shown_bucket(found) for found in buckets(state, params["bucket_seconds"], start, end)]}
-        case "get_market_history_buckets":
-            return {"bucket_sizes": list(BUCKET_SIZES)}
-        case "get_volume":
-            coin, other = volume(state)
-            return {"steem_volume": amount(Asset(coin, COIN)), "sbd_volume": amount(Asset(other, SBD))}
-    return None
-
-
-@pytest.mark.parametrize("case", ["market_days", "market_orders"])
-def test_answers_are_the_recorded_ones(case: str) -> None:
-    player = Player(CASES / case)
-    asked: set[str] = set()
-    for event in player.events():
-        player.advance(event["height"])
-        if "trx" in event:
-            player.broadcast(event)
-        elif event["method"].startswith("market_history_api.") and "result" in event:
-            method = event["method"].removeprefix("market_history_api.")
-            got = answer(player.chain.state, method, event["params"])
-            if got is not None:
-                assert list(run.differences(event["result"], got)) == [], event
-                asked.add(method)
-    assert len(asked) == 5
-
-
-@pytest.mark.parametrize("case", ["market_days", "market_orders"])
-def test_order_books_are_the_recorded_ones(case: str) -> None:
-    player = Player(CASES / case)
-    seen = 0
-    for event in player.events():
-        player.advance(event["height"])
-        if "trx" in event:
-            player.broadcast(event)
-        elif event["method"] == "market_history_api.get_order_book" and "result" in event:
-            found = order_book(player.chain.state, event["params"].get("limit", 500))
-            for side, name in zip(found, ("bids", "asks"), strict=True):
-                prices = [{"base": amount(order.sell_price.base), "quote": amount(order.sell_price.quote)} for order in side]
-                assert prices == [order["order_price"] for order in event["result"][name]]
-                seen += len(prices)
-    assert seen > 10
-
-
-def test_undone_and_applied_again_it_is_the_same() -> None:
-    player = Player(CASES / "market_days")
-    plugin = kept(player.chain.state)
-    assert blocks_that_change(player, lambda: snapshot(plugin)) > 5
-    assert pieces(snapshot(plugin)) == 3
+    data_of(state).record(state, fill(Asset(coin, COIN), Asset(other, symbol)))
 
 
 # ------------------------------------------------------------------ direct trades
 
 
 def side(*values: int) -> BucketSide:
-    """A side by its values, in the order of their names."""
+    """The values of a side in the order of their names."""
     return BucketSide(**dict(zip(BucketSide._fields, values, strict=True)))
 
 
@@ -159,12 +59,12 @@ def smallest(state: State) -> Bucket:
 
 
 def in_ends_of_day(state: State) -> list[int]:
-    """What was traded in the first and in the last bucket of the last 24 hours, in COIN."""
+    """The COIN volume of the first and of the last bucket of the last 24 hours."""
     return [bucket.coin.volume for bucket in last_day(state) or ()]
 
 
 def test_one_trade_is_all_of_its_buckets() -> None:
-    state = fresh_state()
+    state = genesis_state(MARKET_HISTORY.name)
     trade(state, 1000, 250, seconds=3601)
     start = state.spec.constants.COIN_GENESIS_TIME
     assert start % DAY_SECONDS == 0
@@ -177,7 +77,7 @@ def test_one_trade_is_all_of_its_buckets() -> None:
 
 
 def test_highs_and_lows_are_prices_and_not_amounts() -> None:
-    state = fresh_state()
+    state = genesis_state(MARKET_HISTORY.name)
     trade(state, 1000, 250)
     trade(state, 4000, 1000)  # the same price
     assert smallest(state).coin == side(1000, 1000, 1000, 4000, 5000)
@@ -192,15 +92,15 @@ def test_highs_and_lows_are_prices_and_not_amounts() -> None:
 
 
 def test_either_order_may_be_the_one_that_sells_coin() -> None:
-    one, other = fresh_state(), fresh_state()
-    kept(one).record(one, fill(Asset(1000, COIN), Asset(250, SBD)))
-    kept(other).record(other, fill(Asset(250, SBD), Asset(1000, COIN)))
-    assert snapshot(kept(one))["buckets"] == snapshot(kept(other))["buckets"]
+    one, other = genesis_state(MARKET_HISTORY.name), genesis_state(MARKET_HISTORY.name)
+    data_of(one).record(one, fill(Asset(1000, COIN), Asset(250, SBD)))
+    data_of(other).record(other, fill(Asset(250, SBD), Asset(1000, COIN)))
+    assert snapshot(data_of(one))["buckets"] == snapshot(data_of(other))["buckets"]
     assert recent_trades(one, 1)[0].operation != recent_trades(other, 1)[0].operation
 
 
 def test_tokens_share_the_buckets() -> None:
-    state = fresh_state()
+    state = genesis_state(MARKET_HISTORY.name)
     trade(state, 1000, 250)
     trade(state, 1000, 7, TOKEN)
     assert smallest(state).symbol == TOKEN
@@ -208,14 +108,14 @@ def test_tokens_share_the_buckets() -> None:
 
 
 def test_old_buckets_go_when_a_bucket_gets_a_further_trade() -> None:
-    state = fresh_state()
-    kept_seconds = 15 * BUCKETS_PER_SIZE
+    state = genesis_state(MARKET_HISTORY.name)
+    retained_seconds = 15 * BUCKETS_PER_SIZE
     trade(state, 1, 1)
     trade(state, 1, 1, seconds=15)
-    trade(state, 1, 1, seconds=kept_seconds + 15)  # a new bucket: nothing goes
+    trade(state, 1, 1, seconds=retained_seconds + 15)  # a new bucket: nothing goes
     opens = [bucket.open for bucket in buckets(state, 15, 0, state.head_time)]
     assert len(opens) == 2
-    trade(state, 1, 1, seconds=kept_seconds + 15)
+    trade(state, 1, 1, seconds=retained_seconds + 15)
     # Exactly as old as the limit is young enough.
     assert [bucket.open for bucket in buckets(state, 15, 0, state.head_time)] == opens[1:]
     assert len(buckets(state, 60, 0, state.head_time + 1)) == 2
@@ -223,8 +123,8 @@ def test_old_buckets_go_when_a_bucket_gets_a_further_trade() -> None:
     assert in_ends_of_day(state) == [1, 2]
 
 
-def test_volume_counts_what_a_quiet_market_keeps_and_a_ticker_does_not() -> None:
-    state = fresh_state()
+def test_volume_includes_old_buckets_and_the_ticker_does_not() -> None:
+    state = genesis_state(MARKET_HISTORY.name)
     assert volume(state) == (0, 0)
     assert last_day(state) is None
     trade(state, 5, 2)
@@ -235,8 +135,8 @@ def test_volume_counts_what_a_quiet_market_keeps_and_a_ticker_does_not() -> None
     assert volume(state) == (5, 2)
 
 
-def test_the_volume_is_that_of_the_buckets_whatever_is_undone() -> None:
-    state, random = fresh_state(), Random(7)
+def test_the_volume_is_that_of_the_buckets_after_random_undos() -> None:
+    state, random = genesis_state(MARKET_HISTORY.name), Random(7)
     seen = now = 0
     for _ in range(300):
         mark = state.journal.position()
@@ -255,7 +155,7 @@ def test_the_volume_is_that_of_the_buckets_whatever_is_undone() -> None:
 
 
 def test_trades_by_time() -> None:
-    state = fresh_state()
+    state = genesis_state(MARKET_HISTORY.name)
     start = state.head_time
     for number, seconds in enumerate((0, 3, 3, 3, 9), 1):
         trade(state, number, 1, seconds=seconds)
@@ -271,11 +171,11 @@ def test_trades_by_time() -> None:
     assert coins(recent_trades(state, 2)) == [5, 4]
     assert coins(recent_trades(state, 1000)) == [5, 4, 3, 2, 1]
     assert recent_trades(state, 0) == trade_history(state, 0, start + 100, 0) == []
-    assert recent_trades(fresh_state(), 10) == trade_history(fresh_state(), 0, start, 10) == []
+    assert recent_trades(genesis_state(MARKET_HISTORY.name), 10) == trade_history(genesis_state(MARKET_HISTORY.name), 0, start, 10) == []
 
 
 def test_buckets_by_time() -> None:
-    state = fresh_state()
+    state = genesis_state(MARKET_HISTORY.name)
     start = state.head_time
     for seconds in (0, 15, 30):
         trade(state, 1, 1, seconds=seconds)
@@ -291,7 +191,7 @@ def test_buckets_by_time() -> None:
 
 
 def test_order_book_begins_with_the_best_prices_and_ends_with_other_symbols() -> None:
-    state = fresh_state()
+    state = genesis_state(MARKET_HISTORY.name)
 
     def order(number: int, sold: Asset, wanted: Asset) -> None:
         state.limit_orders.insert(LimitOrder(seller="alice", orderid=number, for_sale=sold.amount, sell_price=Price(sold, wanted)))

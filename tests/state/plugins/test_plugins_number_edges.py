@@ -1,10 +1,9 @@
-"""Plugins whose numbers leave their bits: what the reference has changed by then stays, and the chain goes on."""
+"""Plugins with numbers beyond their width: earlier changes stay as in the reference, and the chain continues."""
 
 from typing import Any
 
 import pytest
 
-from state.chain.chain import Chain
 from state.operations.content import Vote
 from state.operations.custom import Custom
 from state.operations.market import LimitOrderCreate
@@ -12,9 +11,9 @@ from state.operations.vesting import TransferToVesting
 from state.plugins import market_history, reputation
 from state.plugins.market_history import MARKET_HISTORY, Bucket, BucketSide, MarketHistory
 from state.plugins.rc.accounts import regenerate_before
-from state.plugins.rc.plugin import RC, after_block, take
+from state.plugins.rc.plugin import RC, take
 from state.plugins.rc.prices import cost
-from state.plugins.rc.rows import RcAccount, maximum_rc
+from state.plugins.rc.rows import maximum_rc
 from state.plugins.rc.usage import usage_of
 from state.plugins.reputation import REPUTATION
 from state.protocol.errors import ChainError, DivisionByZero, IntegerOverflow
@@ -22,28 +21,13 @@ from state.protocol.transaction import SignedTransaction
 from state.protocol.values.asset import COIN, SBD, Asset
 from state.protocol.virtual import FillOrder
 from state.tables import State
-from tests.helpers.chains import BLOCK, NEWEST, NOW, add_account, add_comment, apply, chain_at, move_to, push
+from tests.helpers.chains import NOW, add_account, add_comment, apply, chain_at, move_to, push
+from tests.state.plugins.rc.test_plugin import bar, chain_with_credits
 
 MOST = 2**63 - 1
 DAY = 86_400
 
 # ------------------------------------------------------------------ credits
-
-
-def chain_with_credits(vests: int, hardfork: int = NEWEST) -> Chain:
-    """A chain on which credits have just started; Alice has VESTS."""
-    chain = chain_at(hardfork, plugins=[RC.name])
-    add_account(chain.state, "alice", balance=1000, vesting_shares=vests)
-    chain.state.set_props(head_block_number=chain.state.spec.constants.RC_START_BLOCK)
-    after_block(chain.state, RC.of(chain.state), BLOCK)
-    return chain
-
-
-def bar(state: State) -> RcAccount:
-    """The bar of Alice."""
-    row = RC.of(state).accounts.by_account.get("alice")
-    assert row is not None
-    return row
 
 
 @pytest.mark.parametrize(
@@ -63,8 +47,8 @@ def test_the_size_of_a_bar(fields: dict[str, Any], adjustment: int, most: int) -
 
 
 def test_a_bar_that_regenerates_more_than_64_bits_hold() -> None:
-    """After ten days with three quarters of 2^63: nobody pays, and the bar stays where it was."""
-    chain = chain_with_credits(3 * 2**61, hardfork=20)
+    """After ten days with three quarters of 2^63 no account pays, and the bar doesn't change."""
+    chain = chain_with_credits(20, 3 * 2**61)
     state, row = chain.state, bar(chain.state)
     RC.of(state).accounts.modify(row, mana=5, mana_time=NOW)
     move_to(state, NOW + 10 * DAY)
@@ -97,28 +81,28 @@ def test_costs_that_leave_64_bits() -> None:
 
 @pytest.mark.parametrize("by", [push, apply])
 def test_a_price_that_leaves_64_bits(by: Any) -> None:
-    """A resource that can't be priced makes the transaction free."""
-    chain = chain_with_credits(10**12)
-    kept, row = RC.of(chain.state), bar(chain.state)
+    """A resource without a price makes the transaction free."""
+    chain = chain_with_credits()
+    data, row = RC.of(chain.state), bar(chain.state)
     mana = row.mana
-    assert kept.price(chain.state, usage_of(SignedTransaction(operations=(Custom(("alice",), 1, b""),), size=1))) > 0
-    kept._rates = ((2**64, 1), *((1, 1),) * 4)
+    assert data.price(chain.state, usage_of(SignedTransaction(operations=(Custom(("alice",), 1, b""),), size=1))) > 0
+    data._rates = ((2**64, 1), *((1, 1),) * 4)
     by(chain, Custom(("alice",), 1, b""))
     assert row.mana == mana
 
 
 def test_a_price_that_has_wrapped_below_zero() -> None:
-    """It can always be paid, and brings credits, as many as 64 bits hold."""
-    chain = chain_with_credits(10**12)
+    """It can always be paid, and adds credits up to 64 bits."""
+    chain = chain_with_credits()
     state, row, alice = chain.state, bar(chain.state), chain.state.account("alice")
-    kept, most = RC.of(state), maximum_rc(alice, row.adjustment)
+    data, most = RC.of(state), maximum_rc(alice, row.adjustment)
     with state.pushing():
-        take(state, kept, row, alice, -5)
+        take(state, data, row, alice, -5)
         assert row.mana == most + 5
-        take(state, kept, row, alice, -(2**63))
+        take(state, data, row, alice, -(2**63))
         assert row.mana == MOST
-        kept.accounts.modify(row, mana=-10)
-        take(state, kept, row, alice, -7)
+        data.accounts.modify(row, mana=-10)
+        take(state, data, row, alice, -7)
         assert row.mana == -3
 
 
@@ -128,40 +112,40 @@ def test_a_price_that_has_wrapped_below_zero() -> None:
 def market() -> tuple[State, MarketHistory]:
     """A market without trades."""
     state = chain_at(plugins=[MARKET_HISTORY.name]).state
-    kept = MARKET_HISTORY.of(state)
-    return state, kept
+    data = MARKET_HISTORY.of(state)
+    return state, data
 
 
 def trade(coin: int, sbd: int) -> FillOrder:
-    """A trade, what the newer order pays first."""
+    """A trade, with the payment of the newer order first."""
     return FillOrder("alice", 1, Asset(coin, COIN), "bob", 1, Asset(sbd, SBD))
 
 
 def bucket(state: State, seconds: int) -> Bucket:
-    """The bucket of a size that is open."""
+    """The open bucket of a size."""
     return market_history.buckets(state, seconds, 0, 2**32)[-1]
 
 
 def test_a_volume_of_sbd_that_overflows() -> None:
-    state, kept = market()
-    kept.record(state, trade(2, MOST - 1))
+    state, data = market()
+    data.record(state, trade(2, MOST - 1))
     with pytest.raises(IntegerOverflow):
-        kept.record(state, trade(3, 2))
+        data.record(state, trade(3, 2))
     shortest = bucket(state, 15)
     # COIN was counted before; neither the high nor any longer bucket was reached.
     assert shortest.coin == BucketSide(high=2, low=2, open=2, close=3, volume=5)
     assert shortest.non_coin == BucketSide(MOST - 1, MOST - 1, MOST - 1, MOST - 1, MOST - 1)
     assert bucket(state, 60).coin.volume == 2
     assert market_history.volume(state) == (5, MOST - 1)
-    assert len(kept.trades) == 2
+    assert len(data.trades) == 2
 
 
 def test_the_volume_of_several_buckets_overflows() -> None:
-    state, kept = market()
-    kept.record(state, trade(2, MOST))
+    state, data = market()
+    data.record(state, trade(2, MOST))
     state.set_props(time=NOW + 15)
     with pytest.raises(IntegerOverflow):
-        kept.record(state, trade(2, 1))  # in the minute, in which the first trade was as well
+        data.record(state, trade(2, 1))  # in the minute, in which the first trade was as well
     assert bucket(state, 15).non_coin.volume == 1
     with pytest.raises(IntegerOverflow):
         market_history.volume(state)
@@ -169,10 +153,10 @@ def test_the_volume_of_several_buckets_overflows() -> None:
 
 @pytest.mark.parametrize(("first", "second"), [((5, 0), (2, 3)), ((0, 5), (2, 3)), ((2, 3), (5, 0)), ((2, 3), (0, 5))])
 def test_a_price_with_a_side_of_nothing(first: tuple[int, int], second: tuple[int, int]) -> None:
-    state, kept = market()
-    kept.record(state, trade(*first))
+    state, data = market()
+    data.record(state, trade(*first))
     with pytest.raises(ChainError, match=r"amount > share_type\(0\)"):
-        kept.record(state, trade(*second))
+        data.record(state, trade(*second))
     shortest = bucket(state, 15)
     assert (shortest.coin.high, shortest.non_coin.high) == (shortest.coin.low, shortest.non_coin.low) == first
     assert (shortest.coin.close, shortest.non_coin.close) == second
@@ -202,7 +186,7 @@ def test_orders_are_filled_all_the_same() -> None:
 # ------------------------------------------------------------------ reputations
 
 
-def test_a_reputation_at_the_edge_stays() -> None:
+def test_a_reputation_at_its_limit_is_unchanged() -> None:
     chain = chain_at(plugins=[REPUTATION.name])
     state = chain.state
     alice = add_account(state, "alice", vesting_shares=10**15, voting_mana=10**15, voting_mana_time=NOW)

@@ -1,4 +1,4 @@
-"""The registry of plugins: names, order, what each serves, and that each works without the others."""
+"""The registry of plugins: names, order, served methods, and the independence of each plugin."""
 
 from typing import Any
 
@@ -48,7 +48,7 @@ def test_a_plugin_that_is_off_has_no_data() -> None:
         FOLLOW.of(state)
 
 
-def test_installed_in_the_order_of_the_registry_whatever_the_order_of_names() -> None:
+def test_plugins_are_installed_in_the_order_of_the_registry() -> None:
     state = chain_at(plugins=[]).state
     enable(state, ["follow", REWARDS_API.name, "reputation", "account_by_key"])
     assert list(state.plugins) == ["account_by_key", "reputation", "follow"]
@@ -75,7 +75,7 @@ def test_methods_name_the_plugin_that_serves_their_group() -> None:
         assert all(name in KNOWN for name in method.plugins), method.name
 
 
-def test_hints_name_what_is_off() -> None:
+def test_hints_name_the_missing_plugin() -> None:
     assert names_of((FOLLOW, REPUTATION)) == ("follow", "reputation")
     assert hint(names_of(RC)) == "this needs the plugin rc, which is off. Start the node with --enable rc"
     assert hint(names_of(REWARDS_API)).startswith("this needs the group of methods rewards_api, which is off")

@@ -1,4 +1,4 @@
-"""Plugin reputation: recorded reputations, who counts for whom, votes that are changed, undo."""
+"""Plugin reputation: the votes that count, and changed votes."""
 
 from itertools import islice
 
@@ -12,15 +12,12 @@ from state.plugins.reputation import REPUTATION, Reputation, Reputations, accoun
 from state.protocol.constants import TIME_MAX
 from state.tables import State
 from state.tables.content import CommentVote
-from tests.conformance.play import Player
-from tests.conftest import CASES
 from tests.helpers.chains import add_account, add_comment, chain_at
-from tests.helpers.snapshots import blocks_that_change
 
 UNIT = 1 << reputation.NOISE_BITS
 
 
-def kept(state: State) -> Reputations:
+def table_of(state: State) -> Reputations:
     """The table of the plugin."""
     table = known_reputations(state)
     assert table is not None
@@ -28,7 +25,7 @@ def kept(state: State) -> Reputations:
 
 
 def chain_with_post() -> Chain:
-    """A chain with this plugin, three accounts, and a post of `amy`."""
+    """A chain with this plugin, three accounts and a post of `amy`."""
     chain = chain_at(plugins=[REPUTATION.name])
     for name in ("amy", "bob", "cid"):
         add_account(chain.state, name)
@@ -37,13 +34,13 @@ def chain_with_post() -> Chain:
 
 
 def have(state: State, **reputations: int) -> None:
-    """Give accounts reputations."""
+    """Set reputations of accounts."""
     for account, number in reputations.items():
-        kept(state).insert(Reputation(account=account, reputation=number))
+        table_of(state).insert(Reputation(account=account, reputation=number))
 
 
 def vote(state: State, voter: str, rshares: int) -> None:
-    """A vote with this outcome on the post, told to the plugin as the chain does."""
+    """Cast a vote with these rshares on the post, and pass it to the plugin like the chain."""
     operation = Vote(voter=voter, author="amy", permlink="post")
     for listener in state.listeners.before_operation[Vote]:
         listener(state, operation)
@@ -59,29 +56,7 @@ def vote(state: State, voter: str, rshares: int) -> None:
 
 def reputations(state: State) -> dict[str, int]:
     """All rows."""
-    return {row.account: row.reputation for row in kept(state)}
-
-
-def test_answers_are_the_recorded_ones() -> None:
-    player = Player(CASES / "reputations")
-    asked = 0
-    for event in player.events():
-        player.advance(event["height"])
-        if "trx" in event:
-            assert player.broadcast(event) is None
-        elif event["method"] == "reputation_api.get_account_reputations" and "result" in event:
-            state, params = player.chain.state, event["params"]
-            found = account_reputations(state, kept(state), params.get("account_lower_bound", ""), int(params.get("limit", 1000)))
-            assert list(found) == [(row["account"], int(row["reputation"])) for row in event["result"]["reputations"]]
-            asked += 1
-    assert asked == 31
-
-
-def test_undone_and_applied_again_it_is_the_same() -> None:
-    player = Player(CASES / "reputations")
-    state = player.chain.state
-    assert blocks_that_change(player, lambda: reputations(state)) > 10
-    kept(state).check()
+    return {row.account: row.reputation for row in table_of(state)}
 
 
 def test_votes_count_without_their_last_bits() -> None:
@@ -90,7 +65,7 @@ def test_votes_count_without_their_last_bits() -> None:
     assert reputations(state) == {"amy": 5}
     vote(state, "cid", 2 * UNIT)
     assert reputations(state) == {"amy": 7}
-    assert (reputation_of(kept(state), "amy"), reputation_of(kept(state), "nobody")) == (7, 0)
+    assert (reputation_of(table_of(state), "amy"), reputation_of(table_of(state), "nobody")) == (7, 0)
 
 
 def test_negative_shares_are_rounded_down() -> None:
@@ -100,7 +75,7 @@ def test_negative_shares_are_rounded_down() -> None:
     assert reputations(state)["amy"] == -2
 
 
-def test_a_vote_that_is_changed_counts_anew() -> None:
+def test_a_changed_vote_replaces_the_old_one() -> None:
     state = chain_with_post().state
     have(state, amy=10)
     vote(state, "bob", 5 * UNIT)
@@ -108,7 +83,7 @@ def test_a_vote_that_is_changed_counts_anew() -> None:
     assert reputations(state) == {"amy": 13}
 
 
-def test_a_reputation_that_would_be_0_again_goes() -> None:
+def test_a_reputation_back_at_0_is_removed() -> None:
     state = chain_with_post().state
     vote(state, "bob", 5 * UNIT)
     vote(state, "bob", 0)
@@ -130,7 +105,7 @@ def test_a_reputation_that_would_be_0_again_goes() -> None:
         (None, None, 5, 5),
     ],
 )
-def test_who_counts(own: int | None, author: int | None, shares: int, after: int | None) -> None:
+def test_whose_votes_count(own: int | None, author: int | None, shares: int, after: int | None) -> None:
     state = chain_with_post().state
     if own is not None:
         have(state, bob=own)
@@ -154,23 +129,23 @@ def test_taking_back(own: int | None, author: int, old: int, after: int) -> None
     state = chain_with_post().state
     vote(state, "bob", 0)
     state.comment_votes.modify(next(iter(state.comment_votes)), rshares=old * UNIT)
-    for row in list(kept(state)):
-        kept(state).remove(row)
+    for row in list(table_of(state)):
+        table_of(state).remove(row)
     have(state, amy=author, **({} if own is None else {"bob": own}))
-    reputation.take_back(state, kept(state), Vote(voter="bob", author="amy", permlink="post"))
-    assert reputation_of(kept(state), "amy") == after
+    reputation.take_back(state, table_of(state), Vote(voter="bob", author="amy", permlink="post"))
+    assert reputation_of(table_of(state), "amy") == after
 
 
-def test_votes_on_what_is_paid_or_gone_do_nothing() -> None:
+def test_votes_on_paid_or_deleted_posts_do_nothing() -> None:
     state = chain_with_post().state
     state.comments.modify(next(iter(state.comments)), cashout_time=TIME_MAX)
     vote(state, "bob", 5 * UNIT)
-    reputation.count(state, kept(state), Vote(voter="bob", author="amy", permlink="gone"))
+    reputation.count(state, table_of(state), Vote(voter="bob", author="amy", permlink="gone"))
     assert reputations(state) == {}
 
 
 def test_all_accounts_are_listed_by_name() -> None:
     state = chain_with_post().state
     vote(state, "bob", 5 * UNIT)
-    assert list(account_reputations(state, kept(state), "al", 2)) == [("amy", 5), ("bob", 0)]
-    assert len(list(islice(account_reputations(state, kept(state), "", 1000), 1000))) == len(state.accounts)
+    assert list(account_reputations(state, table_of(state), "al", 2)) == [("amy", 5), ("bob", 0)]
+    assert len(list(islice(account_reputations(state, table_of(state), "", 1000), 1000))) == len(state.accounts)

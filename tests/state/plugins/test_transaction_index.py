@@ -1,4 +1,4 @@
-"""Places of transactions, against a dictionary."""
+"""The index of transactions against a dictionary."""
 
 from random import Random
 
@@ -10,7 +10,7 @@ from state.store.columns import CorruptData
 from state.store.rows import run_steps
 
 
-def test_they_are_found_taken_back_and_dropped_as_in_a_dictionary() -> None:
+def test_the_index_behaves_like_a_dictionary() -> None:
     random, places, expected = Random(1), TransactionIndex(), dict[bytes, int]()
     for step in range(3000):
         # Few first bits, so that many share a piece.

@@ -1,4 +1,4 @@
-"""Plugin transaction_status: recorded answers, every status, what lies too deep, undo."""
+"""Plugin transaction_status: every status, and the depth limit."""
 
 import pytest
 
@@ -8,20 +8,20 @@ from state.protocol.transaction import SignedBlock
 from state.tables import State
 from tests.conformance.play import Player
 from tests.conftest import CASES
-from tests.helpers.snapshots import pieces, snapshot
+from tests.helpers.snapshots import snapshot
 
 UNKNOWN_ID = bytes(range(20))
 HOUR = 3600
 
 
-def kept(player: Player) -> TransactionStatus:
-    """What the plugin keeps."""
+def data_of(player: Player) -> TransactionStatus:
+    """The data of the plugin."""
     plugin: TransactionStatus = TRANSACTION_STATUS.of(player.chain.state)
     return plugin
 
 
 def find(player: Player, trx_id: bytes, expiration: int | None = None) -> tuple[Status, int | None]:
-    """What is known of a transaction of the player's chain."""
+    """The status of a transaction on the player's chain."""
     return find_transaction(player.chain.state, trx_id, expiration, lambda number: time_of(player, number))
 
 
@@ -30,21 +30,6 @@ def time_of(player: Player, number: int) -> int:
     block = player.chain.block_by_number(number)
     assert block is not None
     return block.timestamp
-
-
-@pytest.mark.parametrize("case", ["transaction_checks", "tx_validity"])
-def test_answers_are_the_recorded_ones(case: str) -> None:
-    player = Player(CASES / case)
-    asked = 0
-    for event in player.events():
-        player.advance(event["height"])
-        if "trx" in event:
-            player.broadcast(event)
-        elif event["method"] == "transaction_status_api.find_transaction":
-            status, number = find(player, bytes.fromhex(event["params"]["transaction_id"]))
-            assert {"status": status} | ({"block_num": number} if number else {}) == event["result"]
-            asked += 1
-    assert asked
 
 
 def test_from_waiting_to_irreversible() -> None:
@@ -65,11 +50,11 @@ def test_from_waiting_to_irreversible() -> None:
 
 
 def test_a_refused_block_leaves_nothing() -> None:
-    """Whether it is refused before or after its transactions; those that come next wait, as ever."""
+    """A block refused before or after its transactions leaves no status. Later transactions stay pending."""
     player = Player(CASES / "tx_validity")
     event = next(e for e in player.events() if "trx" in e and "settle" in e["trx"]["operations"][0]["value"].get("memo", ""))
     player.advance(event["height"])
-    chain, status = player.chain, kept(player)
+    chain, status = player.chain, data_of(player)
     before = dict(status.block_of), dict(status.by_block)
 
     def refuse(state: State, block: SignedBlock) -> None:
@@ -91,7 +76,7 @@ def test_a_refused_block_leaves_nothing() -> None:
     assert find(player, chain.pending[0].id) == (Status.WITHIN_MEMPOOL, None)
 
 
-def test_what_the_expiration_says_of_an_unknown_transaction() -> None:
+def test_the_status_of_an_unknown_transaction_by_its_expiration() -> None:
     player = Player(CASES / "tx_validity")
     state = player.chain.state
     assert find(player, UNKNOWN_ID, 1) == (Status.UNKNOWN, None)
@@ -101,9 +86,9 @@ def test_what_the_expiration_says_of_an_unknown_transaction() -> None:
     assert find(player, UNKNOWN_ID) == (Status.UNKNOWN, None)
     assert find(player, UNKNOWN_ID, first + HOUR - 1) == (Status.TOO_OLD, None)
     assert irreversible < head < first + HOUR
-    kept(player).depth = 1
+    data_of(player).depth = 1
     # An hour behind the only block that counts now lies ahead of the irreversible one.
-    assert kept(player).earliest(state) == state.props.head_block_number
+    assert data_of(player).earliest(state) == state.props.head_block_number
     assert find(player, UNKNOWN_ID, head) == (Status.TOO_OLD, None)
     assert find(player, UNKNOWN_ID, head + HOUR) == (Status.UNKNOWN, None)
 
@@ -119,9 +104,9 @@ def test_expired_since_the_irreversible_block_or_before() -> None:
     assert find(player, UNKNOWN_ID, state.head_time) == (Status.UNKNOWN, None)
 
 
-def test_what_lies_too_deep_is_forgotten() -> None:
+def test_old_transactions_are_dropped() -> None:
     player = Player(CASES / "tx_validity")
-    plugin = kept(player)
+    plugin = data_of(player)
     plugin.depth = 20
     for block in player.blocks():
         before = snapshot(plugin)
@@ -135,8 +120,6 @@ def test_what_lies_too_deep_is_forgotten() -> None:
             assert snapshot(plugin) == after
         assert all(number > block.number - plugin.depth for number in plugin.by_block)
         assert dict(plugin.block_of) == {trx_id: number for number, ids in plugin.by_block.items() for trx_id in ids_in(ids)}
-        if block.number == 27:
-            assert pieces(after) == 2
     assert plugin.earliest(player.chain.state) == len(player.places) - 19
 
 

@@ -1,4 +1,4 @@
-"""Blogs in which entries of own posts have no key, and feeds: random posts, reblogs, deletions and undoing, against all entries."""
+"""Blogs and feeds against a list of all entries: random posts, reblogs, deletions and undo."""
 
 from collections.abc import Iterator
 from random import Random
@@ -26,7 +26,7 @@ def chain_of_bloggers() -> Chain:
 
 
 def write(chain: Chain, author: str, permlink: str) -> int:
-    """A new post, which comes into its author's blog; its comment id."""
+    """Write a post into its author's blog, and return its comment id."""
     comment, blogs = add_comment(chain.state, author, permlink), blogs_of(chain)
     blogs.prune(author)
     blogs.add(author, comment.id)
@@ -34,24 +34,24 @@ def write(chain: Chain, author: str, permlink: str) -> int:
 
 
 def check(chain: Chain) -> None:
-    """Find each post in each blog, and in all."""
+    """Assert that each post is found in each blog and in all blogs."""
     blogs = blogs_of(chain)
-    held: dict[tuple[str, int], BlogEntry] = {}
+    entries: dict[tuple[str, int], BlogEntry] = {}
     for entry in blogs.entries:
-        assert (entry.account, entry.comment) not in held, "a post is in a blog twice"
-        held[entry.account, entry.comment] = entry
+        assert (entry.account, entry.comment) not in entries, "a post is in a blog twice"
+        entries[entry.account, entry.comment] = entry
     for comment in [row.id for row in chain.state.comments] + [10**6]:
         for name in NAMES:
-            assert blogs.find(name, comment) is held.get((name, comment))
-        assert list(blogs.of_comment(comment)) == [held[name, comment] for name in NAMES if (name, comment) in held]
+            assert blogs.find(name, comment) is entries.get((name, comment))
+        assert list(blogs.of_comment(comment)) == [entries[name, comment] for name in NAMES if (name, comment) in entries]
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_posts_are_found_whatever_happens(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_posts_are_found_in_blogs_after_random_events(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(feeds, "FEED_SIZE_MAX", 5)
     draw, chain = Random(seed), chain_of_bloggers()
     state, blogs = chain.state, blogs_of(chain)
-    marks = list[int]()
+    positions = list[int]()
     for step in range(250):
         name, ids = draw.choice(NAMES), [row.id for row in state.comments]
         action = draw.choices(("write", "reblog", "delete", "wait", "mark", "undo"), (6, 8, 3, 4, 1, 1))[0]
@@ -71,9 +71,9 @@ def test_posts_are_found_whatever_happens(seed: int, monkeypatch: pytest.MonkeyP
         elif action == "wait":
             move_to(state, state.head_time + 3)
         elif action == "mark":
-            marks.append(state.journal.position())
-        elif action == "undo" and marks:
-            state.journal.undo(marks.pop())
+            positions.append(state.journal.position())
+        elif action == "undo" and positions:
+            state.journal.undo(positions.pop())
         check(chain)
         blogs.entries.check()
 
@@ -102,11 +102,11 @@ def test_an_own_post_is_not_searched_through_all_reblogs(monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_posts_are_found_in_feeds_whatever_happens(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_posts_are_found_in_feeds_after_random_events(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(feeds, "FEED_SIZE_MAX", 8)
     draw, chain = Random(seed), chain_of_bloggers()
     state, feed = chain.state, FOLLOW.of(chain.state).feeds
-    marks, found = list[int](), set[bool]()
+    positions, found = list[int](), set[bool]()
     for step in range(250):
         ids = [row.id for row in state.comments]
         action = draw.choices(("write", "elsewhere", "reblog", "delete", "wait", "mark", "undo"), (6, 2, 8, 3, 4, 1, 1))[0]
@@ -123,9 +123,9 @@ def test_posts_are_found_in_feeds_whatever_happens(seed: int, monkeypatch: pytes
         elif action == "wait":
             move_to(state, state.head_time + 3)
         elif action == "mark":
-            marks.append(state.journal.position())
-        elif action == "undo" and marks:
-            state.journal.undo(marks.pop())
+            positions.append(state.journal.position())
+        elif action == "undo" and positions:
+            state.journal.undo(positions.pop())
         for row in state.comments:
             holds = any(comment == row.id for _, comment in feed.places.get("amy"))
             assert feed.holds("amy", row.id) is holds

@@ -1,6 +1,4 @@
-"""Plugin rc: recorded credits, pools and prices; worked examples; who pays; what changes a bar; undo."""
-
-from typing import Any
+"""Plugin rc: worked examples, payers, and changes of bars."""
 
 import pytest
 
@@ -17,41 +15,28 @@ from state.plugins.rc.rows import RcAccount, maximum_rc
 from state.plugins.rc.usage import usage_of
 from state.protocol.authority import Authority
 from state.protocol.errors import PluginRefused
-from state.protocol.operation import OPERATIONS, Operation
+from state.protocol.operation import OPERATIONS
 from state.protocol.transaction import SignedTransaction
 from state.protocol.values.asset import Asset
 from state.protocol.virtual import Hardfork
 from state.tables import State
-from state.tables.globals import SubsidyParams
-from tests.conformance.play import Player
-from tests.conftest import CASES
 from tests.helpers.chains import BLOCK, add_account, apply, chain_at, move_to, push, refused, set_median
 from tests.helpers.operations import SAMPLES, sample
-from tests.helpers.snapshots import blocks_that_change, pieces, snapshot
-
-EQUILIBRIUM = tuple(resource.pool_eq for resource in RESOURCES)
-FULL = tuple(resource.max_pool for resource in RESOURCES)
-REGENERATION = 394 * 10**15 // 144_000
-SUBSIDY = SubsidyParams(10_000, 797, 157691079, 157691079, 347321, 36)
+from tests.state.plugins.rc.test_usage import sized
 
 
-def sized(size: int, *operations: Operation) -> SignedTransaction:
-    """A transaction of this size, whatever it holds."""
-    return SignedTransaction(operations=operations, size=size)
-
-
-def chain_with_credits(hardfork: int = 23) -> Chain:
-    """A chain on which credits have just started, with one account that has VESTS and one that has none."""
+def chain_with_credits(hardfork: int = 23, vests: int = 10**12) -> Chain:
+    """A chain on which credits have just started, with alice, who has VESTS, and bob, who has none."""
     chain = chain_at(hardfork, plugins=[RC.name])
     state = chain.state
-    add_account(state, "alice", balance=1000, vesting_shares=10**12)
+    add_account(state, "alice", balance=1000, vesting_shares=vests)
     add_account(state, "bob")
     state.set_props(head_block_number=state.spec.constants.RC_START_BLOCK)
     after_block(state, RC.of(state), BLOCK)
     return chain
 
 
-def bar(state: State, name: str) -> RcAccount:
+def bar(state: State, name: str = "alice") -> RcAccount:
     """The bar of an account."""
     row = RC.of(state).accounts.by_account.get(name)
     assert row is not None
@@ -59,81 +44,14 @@ def bar(state: State, name: str) -> RcAccount:
 
 
 def set_bar(state: State, name: str, **values: int) -> None:
-    """Give a bar other values."""
+    """Set the values of a bar."""
     RC.of(state).accounts.modify(bar(state, name), **values)
-
-
-# ------------------------------------------------------------------ recordings
-
-
-def answer(state: State, method: str, params: Any) -> Any:
-    """What rc_api tells, as plain texts."""
-    if method == "rc_api.get_resource_pool":
-        return {resource.name: str(pool) for resource, pool in zip(RC.of(state).resources, RC.of(state).left, strict=True)}
-    if method == "rc_api.get_resource_params":
-        return {
-            resource.name: [str(n) for n in (resource.pool_eq, resource.coeff_a, resource.coeff_b)] for resource in RC.of(state).resources
-        }
-    rows = [row for name in params.get("accounts", []) if (row := RC.of(state).accounts.by_account.get(name))]
-    return [
-        [row.account, str(row.mana), row.mana_time, str(maximum_rc(state.account(row.account), row.adjustment)), str(row.adjustment)]
-        for row in rows
-    ]
-
-
-def recorded(result: Any) -> Any:
-    """The same of a recorded result."""
-    if "resource_pool" in result:
-        return {name: str(pool["pool"]) for name, pool in result["resource_pool"].items()}
-    if "resource_params" in result:
-        return {
-            name: [
-                str(n)
-                for n in (
-                    one["resource_dynamics_params"]["pool_eq"],
-                    one["price_curve_params"]["coeff_a"],
-                    one["price_curve_params"]["coeff_b"],
-                )
-            ]
-            for name, one in result["resource_params"].items()
-        }
-    return [
-        [
-            row["account"],
-            str(row["rc_manabar"]["current_mana"]),
-            row["rc_manabar"]["last_update_time"],
-            str(row["max_rc"]),
-            row["max_rc_creation_adjustment"]["amount"],
-        ]
-        for row in result["rc_accounts"]
-    ]
-
-
-def test_credits_and_verdicts_are_the_recorded_ones() -> None:
-    player = Player(CASES / "rc_limits")
-    asked = broadcast = 0
-    for event in player.events():
-        player.advance(event["height"])
-        if "trx" in event:
-            assert player.broadcast(event) is None
-            broadcast += 1
-        elif event["method"].startswith("rc_api.") and "result" in event and event["params"] is not None:
-            assert answer(player.chain.state, event["method"], event["params"]) == recorded(event["result"])
-            asked += 1
-    assert (broadcast, asked) == (88, 46)
-
-
-def test_undone_and_applied_again_it_is_the_same() -> None:
-    player = Player(CASES / "rc_limits")
-    plugin = RC.of(player.chain.state)
-    assert blocks_that_change(player, lambda: snapshot(plugin)) == player.chain.state.props.head_block_number
-    assert pieces(snapshot(plugin)) == 3
 
 
 # ------------------------------------------------------------------ who pays
 
 
-def test_the_short_way_finds_the_same_payer() -> None:
+def test_the_fast_path_finds_the_same_payer() -> None:
     for name in {cls.NAME for cls in OPERATIONS.values() if not cls.VIRTUAL} & SAMPLES.keys():
         operation = sample(name)
         assert isinstance(operation, WitnessSetProperties) or payer((operation,)) == payer_of(operation), name
@@ -153,12 +71,12 @@ def test_special_payers() -> None:
 # ------------------------------------------------------------------ charging
 
 
-def test_who_has_too_little_is_refused_on_the_way_in_and_only_there() -> None:
+def test_accounts_without_credits_are_refused_only_when_they_push() -> None:
     chain = chain_with_credits()
     state = chain.state
     gift = Transfer(from_="alice", to="bob", amount=Asset(1))
     push(chain, gift)
-    assert bar(state, "alice").mana < bar(state, "alice").last_max
+    assert bar(state).mana < bar(state).last_max
     chain.clear_pending()
     set_bar(state, "alice", mana=1)
     needed = RC.of(state).price(state, usage_of(state.wire.seal(SignedTransaction(operations=(gift,)))))
@@ -166,19 +84,19 @@ def test_who_has_too_little_is_refused_on_the_way_in_and_only_there() -> None:
     text = refused(chain, gift, by=push)
     assert text == f"plugin exception:Account: alice has 1 RC, needs {needed} RC. Please wait to transact, or power up COIN.rethrow"
     apply(chain, gift)
-    assert bar(state, "alice").mana == 1 - needed
+    assert bar(state).mana == 1 - needed
 
 
-def test_before_hardfork_20_nobody_is_refused() -> None:
+def test_before_hardfork_20_no_transaction_is_refused() -> None:
     chain = chain_with_credits(hardfork=19)
     set_bar(chain.state, "alice", mana=1)
     push(chain, Transfer(from_="alice", to="bob", amount=Asset(1)))
-    assert bar(chain.state, "alice").mana < 1
+    assert bar(chain.state).mana < 1
 
 
 def test_a_bar_goes_only_a_little_below_zero() -> None:
     chain = chain_with_credits()
-    state, row, account = chain.state, bar(chain.state, "alice"), chain.state.account("alice")
+    state, row, account = chain.state, bar(chain.state), chain.state.account("alice")
     most = maximum_rc(account, row.adjustment)
     assert most == 10**12 + FIRST_ADJUSTMENT
     take(state, RC.of(state), row, account, 10**15)
@@ -189,9 +107,9 @@ def test_a_bar_goes_only_a_little_below_zero() -> None:
     assert row.mana == 5, "long ago what couldn't be paid cost nothing"
 
 
-def test_what_costs_nothing_is_never_refused() -> None:
+def test_free_operations_are_never_refused() -> None:
     chain = chain_with_credits()
-    state, row, account = chain.state, bar(chain.state, "alice"), chain.state.account("alice")
+    state, row, account = chain.state, bar(chain.state), chain.state.account("alice")
     set_bar(state, "alice", mana=-10)
     with state.pushing():
         take(state, RC.of(state), row, account, 0)
@@ -202,7 +120,7 @@ def test_what_costs_nothing_is_never_refused() -> None:
 
 def test_a_bar_regenerates_in_five_days() -> None:
     chain = chain_with_credits()
-    state, row, account = chain.state, bar(chain.state, "alice"), chain.state.account("alice")
+    state, row, account = chain.state, bar(chain.state), chain.state.account("alice")
     most = maximum_rc(account, row.adjustment)
     set_bar(state, "alice", mana=0)
     move_to(state, state.head_time + 43_200)
@@ -213,7 +131,7 @@ def test_a_bar_regenerates_in_five_days() -> None:
     assert row.mana == most
 
 
-def test_a_transaction_that_nobody_pays_is_refused_on_the_way_in() -> None:
+def test_an_unpaid_transaction_is_refused_when_pushed() -> None:
     chain = chain_with_credits()
     trx = sized(100, CustomJson())
     charge(chain.state, RC.of(chain.state), trx)

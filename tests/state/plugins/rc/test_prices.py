@@ -4,9 +4,8 @@ from state.operations.content import Vote
 from state.operations.transfers import Transfer
 from state.plugins.rc.prices import NEW_ACCOUNTS, RESOURCES, cost, pool_after_block, priced, rates_of
 from state.plugins.rc.usage import usage_of
-from state.protocol.operation import Operation
-from state.protocol.transaction import SignedTransaction
 from state.tables.globals import SubsidyParams
+from tests.state.plugins.rc.test_usage import sized
 
 EQUILIBRIUM = tuple(resource.pool_eq for resource in RESOURCES)
 FULL = tuple(resource.max_pool for resource in RESOURCES)
@@ -14,12 +13,7 @@ REGENERATION = 394 * 10**15 // 144_000
 SUBSIDY = SubsidyParams(10_000, 797, 157691079, 157691079, 347321, 36)
 
 
-def sized(size: int, *operations: Operation) -> SignedTransaction:
-    """A transaction of this size, whatever it holds."""
-    return SignedTransaction(operations=operations, size=size)
-
-
-def test_what_transactions_cost() -> None:
+def test_the_cost_of_transactions() -> None:
     equilibrium, full = rates_of(RESOURCES, EQUILIBRIUM, REGENERATION), rates_of(RESOURCES, FULL, REGENERATION)
     transfer, vote = usage_of(sized(150, Transfer())), usage_of(sized(120, Vote()))
     assert transfer == (150, 0, 150, 174 * 185, 9600)

@@ -1,4 +1,4 @@
-"""What transactions use of the five resources."""
+"""Usage of the five resources by transactions."""
 
 import pytest
 
@@ -6,17 +6,15 @@ from state.operations.accounts import AccountCreate, ClaimAccount
 from state.operations.custom import Custom, CustomJson
 from state.operations.transfers import Transfer
 from state.operations.vesting import TransferToVesting
-from state.plugins.rc.usage import EXECUTION_TIMES, SIZES, added, usage_of
+from state.plugins.rc.usage import added, usage_of
 from state.protocol.authority import Authority
 from state.protocol.operation import Operation
 from state.protocol.transaction import SignedTransaction
 from state.protocol.values.asset import Asset
-from tests.conformance.play import Player
-from tests.conftest import CASES
 
 
 def sized(size: int, *operations: Operation) -> SignedTransaction:
-    """A transaction of this size, whatever it holds."""
+    """A transaction of this size."""
     return SignedTransaction(operations=operations, size=size)
 
 
@@ -38,7 +36,7 @@ def sized(size: int, *operations: Operation) -> SignedTransaction:
         ),
     ],
 )
-def test_what_operations_use(operation: Operation, accounts: int, market: int, state: int, time: int) -> None:
+def test_the_usage_of_operations(operation: Operation, accounts: int, market: int, state: int, time: int) -> None:
     assert usage_of(sized(100, operation)) == (100, accounts, market, 174 * 135 + state, time)
 
 
@@ -48,10 +46,3 @@ def test_operations_of_a_transaction_add_up() -> None:
     both = usage_of(sized(100, one, other))
     assert both == (100, 0, 100, alone[0][3], alone[0][4] + alone[1][4])
     assert added((1, 2, 3, 4, 5), (10, 20, 30, 40, 50)) == (11, 22, 33, 44, 55)
-
-
-def test_sizes_and_times_are_the_recorded_ones() -> None:
-    events = (event for event in Player(CASES / "rc_limits").events() if event.get("method") == "rc_api.get_resource_params")
-    told = next(events)["result"]["size_info"]
-    assert told["resource_state_bytes"] == SIZES | {"STATE_BYTES_SCALE": 10_000}
-    assert {f"{name}_operation_exec_time": time for name, time in EXECUTION_TIMES.items()} == told["resource_execution_time"]

@@ -1,4 +1,4 @@
-"""Tags that metadata names."""
+"""Tags in metadata."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Plugin tags: against a plain model with a row for each tag, on recorded cases; recorded lists; metadata; promotion; undo."""
+"""Plugin tags against a plain model with a row for each tag, on recorded cases; metadata and promotion."""
 
 import json
 from math import log10
@@ -10,8 +10,8 @@ from state.chain.chain import Chain
 from state.effects.comments import comment_of, find_comment, payout_time
 from state.operations.content import Comment, DeleteComment, Vote
 from state.operations.transfers import Transfer
-from state.plugins.tags.lists import ORDERS, discussions, promotion_of, tags_by_author, tags_of, trending_tags
-from state.plugins.tags.metadata import SMALL_LETTERS, named_tags
+from state.plugins.tags.lists import discussions, promotion_of, tags_by_author, tags_of, trending_tags
+from state.plugins.tags.metadata import named_tags
 from state.plugins.tags.plugin import TAGS, Tags, forget_deleted, on_comment, on_payout, on_reward, on_vote, promote
 from state.plugins.tags.view import TagEntry
 from state.protocol.constants import TIME_MAX
@@ -22,14 +22,13 @@ from state.tables.content import Comment as CommentRow
 from tests.conformance.play import Player
 from tests.conftest import CASES
 from tests.helpers.chains import add_account, add_comment, chain_at, move_to
-from tests.helpers.snapshots import blocks_that_change, pieces, snapshot
 
 MODELLED = ["discussions", "posts", "threads", "natural_hardforks", "rewards", "vote_rules"]
 SHOWN = ("active", "children", "net_rshares", "net_votes")
 
 
 class Model:
-    """The rules of the reference as they stand (block-processing.md §7.6): a row for each tag, written whenever something happens."""
+    """Model of the reference's rules (block-processing.md §7.6): a row for each tag, written at each event."""
 
     def __init__(self, state: State) -> None:
         self.state = state
@@ -122,14 +121,14 @@ class Model:
 
 
 def plain(entry: TagEntry) -> dict[str, Any]:
-    """An entry as the model has it."""
+    """An entry in the model's form."""
     names = ("tag", "comment", "parent", "created", "cashout", "promoted", "hot", "trending", *SHOWN)
     return {name: getattr(entry, name) for name in names}
 
 
-def assert_agrees(model: Model, kept: Tags) -> None:
-    """Entries in the order of their numbers, what tags count, and how often authors used them."""
-    entries = [plain(entry) for entry in sorted(kept.view.entries, key=lambda entry: entry.number)]
+def assert_agrees(model: Model, data: Tags) -> None:
+    """Assert equal entries in the order of their numbers, counts of tags, and counts of authors' uses."""
+    entries = [plain(entry) for entry in sorted(data.view.entries, key=lambda entry: entry.number)]
     assert entries == [{name: row[name] for name in entries[0]} for row in model.rows] if entries else not model.rows
     counted = {
         row.tag: {
@@ -139,14 +138,14 @@ def assert_agrees(model: Model, kept: Tags) -> None:
             "trending": row.total_trending,
             "payout": row.total_payout,
         }
-        for row in kept.view.stats
+        for row in data.view.stats
     }
     assert counted == model.stats
-    assert {(row.author, row.tag): row.total_posts for row in kept.authors} == model.uses
+    assert {(row.author, row.tag): row.total_posts for row in data.authors} == model.uses
 
 
 def played(case: str) -> tuple[Player, Model]:
-    """A case at its beginning, with a model that hears the same."""
+    """A player at the start of a case, with a model that receives the same events."""
     player = Player(CASES / case)
     return player, Model(player.chain.state)
 
@@ -154,79 +153,15 @@ def played(case: str) -> tuple[Player, Model]:
 @pytest.mark.parametrize("case", MODELLED)
 def test_it_agrees_with_the_model_after_every_block(case: str) -> None:
     player, model = played(case)
-    kept = TAGS.of(player.chain.state)
+    data = TAGS.of(player.chain.state)
     most = 0
     for block in player.blocks():
         player.chain.push_block(block)
-        assert_agrees(model, kept)
+        assert_agrees(model, data)
         most = max(most, len(model.rows))
-    kept.view.entries.check()
-    kept.view.stats.check()
+    data.view.entries.check()
+    data.view.stats.check()
     assert most > 1
-
-
-# ------------------------------------------------------------------ recordings
-
-METHODS = {f"get_discussions_by_{order}": order for order in ORDERS} | {"get_post_discussions_by_payout": "post_payout"}
-
-
-def listed(state: State, order: str, query: dict[str, Any]) -> list[tuple[str, str]]:
-    """Authors and permlinks of what a discussion query finds."""
-    parent, start = 0, None
-    if query.get("parent_author") is not None and query.get("parent_permlink") is not None:
-        parent = comment_of(state, query["parent_author"], query["parent_permlink"]).id
-    if query.get("start_author") is not None and query.get("start_permlink") is not None:
-        start = comment_of(state, query["start_author"], query["start_permlink"]).id
-    tag = query.get("tag", "").translate(SMALL_LETTERS)
-    found = discussions(state, order, tag, int(query.get("limit", 0)), parent=parent, start=start)
-    comments = [state.comments.find(entry.comment) for entry in found]
-    return [(comment.author, comment.permlink) for comment in comments]
-
-
-@pytest.mark.parametrize("case", ["discussions", "threads", "communities"])
-def test_lists_are_the_recorded_ones(case: str) -> None:
-    player = Player(CASES / case)
-    asked = 0
-    for event in player.events():
-        player.advance(event["height"])
-        if "trx" in event:
-            assert player.broadcast(event) is None
-            continue
-        order = METHODS.get(event["method"].split(".")[1])
-        if order is None or order == "cashout" or "result" not in event:
-            continue
-        query = event["params"][0] if isinstance(event["params"], list) else event["params"]
-        result = event["result"]["discussions"] if isinstance(event["result"], dict) else event["result"]
-        assert listed(player.chain.state, order, query) == [(row["author"], row["permlink"]) for row in result], event["step"]
-        asked += 1
-    assert asked > 20
-
-
-def test_trending_tags_are_the_recorded_ones() -> None:
-    player = Player(CASES / "discussions")
-    asked = 0
-    for event in player.events():
-        player.advance(event["height"])
-        if "trx" in event:
-            player.broadcast(event)
-        elif event["method"] == "tags_api.get_trending_tags" and "result" in event:
-            found = trending_tags(player.chain.state, event["params"].get("start_tag", ""), int(event["params"].get("limit", 100)))
-            want = [(row["name"], int(row["trending"]), row["net_votes"], row["top_posts"]) for row in event["result"]["tags"]]
-            assert [(row.tag, row.total_trending, row.net_votes, row.top_posts) for row in found] == want
-            asked += 1
-    assert asked == 4
-
-
-def test_undone_and_applied_again_it_is_the_same() -> None:
-    player = Player(CASES / "discussions")
-    kept = TAGS.of(player.chain.state)
-
-    def seen() -> Any:
-        entries = sorted(map(repr, map(plain, kept.view.entries)))
-        return snapshot(kept), entries, sorted((row.tag, row.total_trending, row.net_votes, row.total_payout) for row in kept.view.stats)
-
-    assert blocks_that_change(player, seen) > 10
-    assert pieces(snapshot(kept)) >= 4
 
 
 # ------------------------------------------------------------------ single rules
@@ -241,21 +176,21 @@ def chain_of(*names: str) -> Chain:
 
 
 def write(state: State, author: str, permlink: str, *named: str, parent: CommentRow | None = None, **fields: Any) -> CommentRow:
-    """A comment with these tags, told to the plugin as the chain does."""
+    """Write a comment with these tags, and pass it to the plugin like the chain."""
     comment = add_comment(state, author, permlink, parent, **fields)
     edit(state, comment, *named)
     return comment
 
 
 def edit(state: State, comment: CommentRow, *named: str) -> None:
-    """Other tags for a comment."""
+    """Change the tags of a comment."""
     metadata = json.dumps({"tags": named})
     state.comment_contents.modify(state.comment_contents.by_comment.find(comment.id), json_metadata=metadata)
     on_comment(state, TAGS.of(state), Comment(author=comment.author, permlink=comment.permlink, json_metadata=metadata))
 
 
 def vote(state: State, comment: CommentRow, rshares: int) -> None:
-    """Votes that make this of a comment."""
+    """Add a vote to a comment, set its rshares, and pass the vote to the plugin."""
     state.comments.modify(comment, net_rshares=rshares, net_votes=comment.net_votes + 1)
     on_vote(state, TAGS.of(state), Vote(author=comment.author, permlink=comment.permlink))
 
@@ -265,7 +200,7 @@ def found(state: State, order: str, tag: str = "", limit: int = 10, **options: A
     return [state.comments.find(entry.comment).permlink for entry in discussions(state, order, tag, limit, **options)]
 
 
-def test_an_edit_changes_tags_and_what_was_counted_stays() -> None:
+def test_an_edit_changes_tags_and_keeps_counts() -> None:
     state = chain_of("amy").state
     post = write(state, "amy", "post", "art", "fun")
     numbers = [number for _, number, _ in TAGS.of(state).tagged.by_comment.find(post.id).places]
@@ -284,7 +219,7 @@ def test_a_post_without_metadata_has_no_entries() -> None:
     assert (tags_of(state, post.id), promotion_of(state, post.id), found(state, "created")) == ((), None, [])
 
 
-def test_votes_sort_anew_and_below_zero_counts_only_at_the_next_edit() -> None:
+def test_votes_sort_at_once_and_a_negative_sum_counts_at_the_next_edit() -> None:
     state = chain_of("amy").state
     posts = [write(state, "amy", f"post-{n}", "art") for n in range(3)]
     for post, rshares in zip(posts, (10**9, 10**12, -(10**9)), strict=True):
@@ -348,7 +283,7 @@ def test_before_hardfork_17_a_new_reply_has_no_time_of_payout_and_leaves_with_it
     assert found(state, "created", "art") == ["root"]
 
 
-def test_promotion_is_sbd_for_nobody_with_the_name_of_a_post() -> None:
+def test_promotion_is_sbd_sent_to_null_with_a_post_in_the_memo() -> None:
     state = chain_of("amy").state
     post = write(state, "amy", "post", "art")
     write(state, "amy", "reply", "art", parent=post)
@@ -369,7 +304,7 @@ def test_promotion_is_sbd_for_nobody_with_the_name_of_a_post() -> None:
     assert found(state, "promoted", "fun") == [], "an entry that is new was not promoted"
 
 
-def test_what_is_paid_leaves_until_it_is_edited() -> None:
+def test_paid_posts_leave_lists_until_they_are_edited() -> None:
     state = chain_of("amy").state
     write(state, "amy", "first")
     post = write(state, "amy", "post", "art")
@@ -400,7 +335,7 @@ def test_a_deleted_reply_is_counted_below_its_root_until_something_changes_there
     assert [entry.children for entry in discussions(state, "children", "art", 10)] == [1]
 
 
-def test_long_tags_are_cut_and_made_anew_by_every_edit() -> None:
+def test_long_tags_are_cut_and_replaced_by_every_edit() -> None:
     state = chain_of("amy").state
     post = write(state, "amy", "post", "x" * 40)
     assert tags_of(state, post.id) == ("", "x" * 32)

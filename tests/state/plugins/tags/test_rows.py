@@ -1,4 +1,4 @@
-"""Scores of the tags plugin, and notes of changes."""
+"""Scores of the tags plugin, and records of changes."""
 
 from math import isclose
 
@@ -19,7 +19,7 @@ def test_a_negative_score_counts_nothing() -> None:
     assert contribution_of(Tagged(net_rshares=10**9, created=480_000, parent=5)) == (0, 0, 1, 3)
 
 
-def test_an_undone_change_is_noted() -> None:
+def test_an_undone_change_is_dirty() -> None:
     journal = Journal()
     notes = DirtyTags(journal, DirtyRows(journal.record, lambda: 5))
     notes.comments.process(5, lambda comment: None)

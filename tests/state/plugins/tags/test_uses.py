@@ -1,4 +1,4 @@
-"""Counts of authors' tags: undone, kept, and written to snapshots."""
+"""Counts of authors' tags: undo, commit, and snapshots."""
 
 import pytest
 from msgspec import msgpack
@@ -31,7 +31,7 @@ def test_counts_are_listed_greatest_first_and_undone() -> None:
     assert uses.counts == COUNTS
 
 
-def test_what_was_counted_is_undone_to_nothing() -> None:
+def test_counts_are_undone() -> None:
     journal = Journal()
     uses = Uses(journal)
     uses.count("amy", "fun", 1)

@@ -9,8 +9,8 @@ from state.operations.custom import CustomJson
 from state.plugins.follow.plugin import FOLLOW, apply_bare
 from state.plugins.social.community_payloads import ROLES
 from state.plugins.social.rows import Role
-from tests.helpers.social_fixtures import COMMUNITY, NOW, cases, community_world, follow_state, last_error, small_world
-from tests.helpers.social_scenario import SOCIAL, SocialScenario
+from tests.helpers.social_fixtures import COMMUNITY, cases, community_world, follow_state, last_error, small_world, world_of
+from tests.helpers.social_scenario import SOCIAL
 
 CHAIN_DECIDES = {"bare object above block 6000000", "three elements"}
 
@@ -44,10 +44,7 @@ def test_permissions() -> None:
 
 
 def test_roles() -> None:
-    world = SocialScenario()
-    world.at(NOW)
-    for name in (COMMUNITY, "actor", "target"):
-        world.account(name)
+    world = world_of(COMMUNITY, "actor", "target")
     columns = SOCIAL["set_role_matrix"]["columns"]
     journal, roles = world.state.journal, world.social.roles
     for row in SOCIAL["set_role_matrix"]["rows"]:

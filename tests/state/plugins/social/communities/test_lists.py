@@ -2,14 +2,13 @@
 
 from state.plugins.social.communities.lists import standings
 from state.plugins.social.rows import Community
-from tests.helpers.social_fixtures import NOW
-from tests.helpers.social_scenario import SOCIAL, SocialScenario
+from tests.helpers.social_fixtures import world_of
+from tests.helpers.social_scenario import SOCIAL
 
 
 def test_ranks() -> None:
     given = SOCIAL["community_rank"]
-    world = SocialScenario()
-    world.at(NOW)
+    world = world_of()
     for entry in given["input"]:
         world.account(entry["name"])
         row = world.social.community(entry["name"])

@@ -1,8 +1,8 @@
 """Scores of notifications, and when votes and mentions are notified, against tests/vectors/social.json."""
 
 from state.plugins.social.notifications.writer import Type, contribution, mention_score, mentioned, mentions_most, rank_score, vote_score
-from tests.helpers.social_fixtures import NOW, cases
-from tests.helpers.social_scenario import SocialScenario, thousandths
+from tests.helpers.social_fixtures import cases, world_of
+from tests.helpers.social_scenario import thousandths
 
 
 def test_scores_of_ranks() -> None:
@@ -12,11 +12,8 @@ def test_scores_of_ranks() -> None:
 
 def test_votes_that_are_notified() -> None:
     for case in cases("vote_notifications"):
-        world = SocialScenario()
-        world.at(NOW)
-        for name in ("author", "voter"):
-            world.account(name)
-        world.comment(author="author", permlink="p", parent_permlink="life", title="", body="text")
+        world = world_of("author", "voter")
+        world.comment(author="author", permlink="p", parent_permlink="life")
         world.vote("voter", "author", "p", case["vote_rshares"], case["net_rshares"], thousandths(case["payout"]))
         found = world.call("account_notifications", account="author", min_score=0)
         if not case["emitted"]:
@@ -40,13 +37,12 @@ def test_mentions() -> None:
 
 def test_mentions_of_a_post() -> None:
     for case in cases("mention_notifications"):
-        world = SocialScenario()
-        world.at(NOW)
+        world = world_of()
         world.account("author", case["author_rank"])
         names = [f"user{i:02}" for i in range(case["mentioned"])]
         for name in names:
             world.account(name)
         world.comment(author="author", permlink="p", parent_permlink="life", title="", body=" ".join(f"@{name}" for name in names))
-        told = [row for row in world.social.notifications if row.type == Type.mention]
-        assert [row.dst for row in told] == names[: case["notifications"]]
-        assert {row.score for row in told} == ({case["score"]} if told else set())
+        mentions = [row for row in world.social.notifications if row.type == Type.mention]
+        assert [row.dst for row in mentions] == names[: case["notifications"]]
+        assert {row.score for row in mentions} == ({case["score"]} if mentions else set())

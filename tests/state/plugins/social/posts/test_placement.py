@@ -1,4 +1,4 @@
-"""How posts come into the index, relations, reblogs and promotion against tests/vectors/social.json."""
+"""Indexing of posts, relations, reblogs and promotion against tests/vectors/social.json."""
 
 import json
 from typing import Any
@@ -11,32 +11,30 @@ from state.plugins.social.community_payloads import ROLES
 from state.plugins.social.notifications.writer import Type
 from state.plugins.social.rows import Role, SocialPost
 from state.protocol.values.asset import COIN, SBD, Asset
-from tests.helpers.social_fixtures import COMMUNITY, NOW, cases, community_world, follow_state, notified, small_world
+from tests.helpers.social_fixtures import COMMUNITY, cases, community_world, follow_state, notified, small_world, world_of
 from tests.helpers.social_scenario import SOCIAL, SocialScenario, thousandths
 
 
-def test_who_may_post() -> None:
+def test_permission_to_post() -> None:
     columns = SOCIAL["posting_matrix"]["columns"]
     for row in SOCIAL["posting_matrix"]["rows"]:
         case = dict(zip(columns, row, strict=True))
-        world, name = SocialScenario(), f"coin-{case['type_id']}23456"
-        world.at(NOW)
-        for account in (name, "gina"):
-            world.account(account)
-        world.comment(author=name, permlink="root", parent_permlink=name, title="", body="text")
+        name = f"coin-{case['type_id']}23456"
+        world = world_of(name, "gina")
+        world.comment(author=name, permlink="root", parent_permlink=name)
         world.social.roles.insert(Role(community=name, account="gina", role=ROLES[case["author_role"]]))
         place = {"parent_permlink": name} if case["kind"] == "post" else {"parent_author": name, "parent_permlink": "root"}
-        world.comment(author="gina", permlink="p", title="", body="text", **place)
+        world.comment(author="gina", permlink="p", **place)
         post = world.social.post("gina", "p")
         assert post is not None
         assert post.is_muted == case["is_muted"], case
-        told = [row.payload for row in world.social.notifications if row.type == Type.error]
-        assert told == ([case["error_notification"]] if case["error_notification"] else [])
+        errors = [row.payload for row in world.social.notifications if row.type == Type.error]
+        assert errors == ([case["error_notification"]] if case["error_notification"] else [])
 
 
 def test_placement() -> None:
     world = community_world()
-    world.comment(author="mona", permlink="visible", parent_permlink=COMMUNITY, title="", body="text")
+    world.comment(author="mona", permlink="visible", parent_permlink=COMMUNITY)
     parents = {"a muted post": "post-muted", "a visible post": "post-1", "outside communities": "elsewhere"}
     for number, case in enumerate(cases("post_placement")):
         what = case["case"]
@@ -45,7 +43,7 @@ def test_placement() -> None:
             place = next({"parent_author": "gina", "parent_permlink": link} for words, link in parents.items() if what.endswith(words))
         else:
             place = {"parent_permlink": what.split()[-1]}
-        comment = world.comment(author="adam", permlink=f"p-{number}", title="", body="text", **place)
+        comment = world.comment(author="adam", permlink=f"p-{number}", **place)
         post = world.social.post("adam", f"p-{number}")
         assert post is not None
         found = comment.category, bool(post.community), comment.depth, post.is_muted
@@ -93,7 +91,7 @@ def test_changes_of_follows() -> None:
     ],
 )
 def test_refused_follows(case: str, signer: str, payload: dict[str, Any]) -> None:
-    """The chain takes down a relation to an unknown account; it is told to nobody."""
+    """The chain stores a relation to an unknown account, without a notification."""
     assert case in {entry["case"] for entry in cases("follow_rejections")}
     world = small_world()
     world.act(signer, ["follow", payload], "follow")
@@ -108,9 +106,9 @@ def test_reblogs() -> None:
         world = small_world()
         for one in again.get(case["case"], [case.get("payload")]):
             world.act(case["signer"], ["reblog", one], "follow")
-        # A repeated reblog is told once here (D14).
-        told = min(case["notifications"], 1)
-        assert (len(world.social.reblogs), notified(world, Type.reblog)) == (case["reblogs"], told), case
+        # A repeated reblog is notified once here (D14).
+        count = min(case["notifications"], 1)
+        assert (len(world.social.reblogs), notified(world, Type.reblog)) == (case["reblogs"], count), case
 
 
 def test_promotion() -> None:
@@ -132,14 +130,14 @@ def test_rows_of_deleted_posts_are_taken_up_again() -> None:
     assert world.refused("get_post", {"author": "bob", "permlink": "re"}) == "invalid author/permlink"
     start = {"sort": "payout_comments", "start_author": "bob", "start_permlink": "re"}
     assert world.call("get_ranked_posts", **start) == []
-    world.comment(author="bob", permlink="re", parent_permlink="life", title="", body="text")
+    world.comment(author="bob", permlink="re", parent_permlink="life")
     assert world.social.post("bob", "re") is post
     assert not post.is_reply
     assert json.dumps(world.call("get_ranked_posts", sort="created")[0]["permlink"]) == '"re"'
 
 
 def test_a_new_post_with_an_old_permlink_can_be_reblogged_again() -> None:
-    """A reblog is of the post that was there: it neither shows the new one nor stands in the way of reblogging that."""
+    """A reblog belongs to the deleted post: it doesn't show the new one, and doesn't prevent another reblog."""
     world = SocialScenario()
     world.at("2020-01-10T00:00:00")
     for name in ("ann", "bob"):
@@ -148,7 +146,7 @@ def test_a_new_post_with_an_old_permlink_can_be_reblogged_again() -> None:
     blogs = []
     for time in ("2020-01-10T00:00:00", "2020-01-10T01:00:00"):
         world.at(time)
-        world.comment(author="bob", permlink="p", parent_permlink="life", title="", body="text")
+        world.comment(author="bob", permlink="p", parent_permlink="life")
         blogs.append(world.call("get_account_posts", sort="blog", account="ann"))
         world.act("ann", ["reblog", payload], "follow")
         blogs.append(world.call("get_account_posts", sort="blog", account="ann"))
