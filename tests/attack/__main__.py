@@ -1,7 +1,7 @@
-"""Attacks real nodes: `bin/test attack [NAME]... [--count N] [--seed S]`. Takes long with the full counts, and is not part of the tests.
+"""Attacks real nodes: `bin/test attack [NAME]... [--count N] [--seed S]`. The full counts take long, so this is not part of the test suite.
 
-A part is a module of this folder with `run(count, seed) -> dict[str, int]`, which returns what it has counted and raises for whatever
-a node must not do. What the counts are of, and the full ones, stand in PARTS.
+Each part is a module of this folder with `run(count, seed) -> dict[str, int]`. It returns counts of events and raises an error if the node
+misbehaves. PARTS lists the unit and the full count of each part.
 """
 
 import argparse
@@ -37,7 +37,7 @@ PARTS = {
 
 
 def main(arguments: list[str]) -> int:
-    """Run the named parts, or all that are there; the status is 0 when none failed."""
+    """Run the named parts, or all of them. The status is 0 if all succeeded."""
     known = [name for name in PARTS if find_spec(f"tests.attack.{name}") is not None]
     parser = argparse.ArgumentParser(prog="bin/test attack", description="Attack real nodes.")
     parser.add_argument("name", nargs="*", help=f"of {', '.join(f'{name} ({PARTS[name].of})' for name in known)}; all by default")
@@ -55,7 +55,7 @@ def main(arguments: list[str]) -> int:
 
 
 def succeeds(name: str, count: int, seed: int) -> bool:
-    """Run a part and print its line of the table."""
+    """Run a part, print its row of the table, and return whether it succeeded."""
     run: Callable[[int, int], dict[str, int]] = import_module(f"tests.attack.{name}").run
     start = time.monotonic()
     try:

@@ -1,7 +1,7 @@
-"""Damaged files: bits, pages, cuts, files that are missing or another chain's; nothing of it may be believed.
+"""Damages files of a data folder: flipped bits, overwritten pages, truncation, missing files, files of another chain.
 
-A start from a damaged folder either has exactly the state that was there, or is refused with the file and what to do. Which file is
-damaged how follows from one seed.
+A start from a damaged folder must either restore exactly the original state, or refuse with the file's path and advice. All damage follows
+from the seed.
 """
 
 import random
@@ -33,7 +33,7 @@ SYNCED, SNAPSHOT_HEIGHT, PARTING = 9, 40, 30  # blocks
 
 
 class Folder(Struct, frozen=True):
-    """A folder before it is damaged: its disk, its files by their path in it, its true head and the digest of the state there."""
+    """An undamaged folder: its disk, its files by relative path, its head and the state digest at the head."""
 
     disk: SimulatedDisk
     files: Files
@@ -45,7 +45,7 @@ class Folder(Struct, frozen=True):
 
 @cache
 def folders() -> tuple[Folder, ...]:
-    """The folders: stopped gracefully, killed after a sync, and stopped with a snapshot; each on two branches."""
+    """Return the folders: cleanly stopped, killed after a sync, and stopped with a snapshot, each on two branches."""
     found = []
     for is_killed in (False, True):
         for branch in tree().branches[:2]:
@@ -56,7 +56,7 @@ def folders() -> tuple[Folder, ...]:
 
 
 def with_snapshots() -> Iterator[Folder]:
-    """Yield two folders of branches that part before the heads of their snapshots become irreversible."""
+    """Yield two folders on different branches that fork before the blocks of their snapshots."""
     for missed in (0, 2):
         chain = dev_chain()
         while (number := chain.state.props.head_block_number) < SNAPSHOT_HEIGHT:
@@ -83,7 +83,7 @@ def fill(disk: SimulatedDisk, blocks: Sequence[SignedBlock], *, is_killed: bool 
 
 
 def files_of(disk: SimulatedDisk) -> Files:
-    """Return all files of the folder."""
+    """Return all files of the folder, by relative path."""
     return {str(path.relative_to(FOLDER)): bytes(node.data) for path, node in disk.nodes.items()}
 
 
@@ -96,7 +96,7 @@ def flip(data: bytes, dice: random.Random) -> bytes:
 
 
 def overwrite(data: bytes, dice: random.Random) -> bytes:
-    """Replace a page by zeros, ones, random bytes, or another piece of the file."""
+    """Replace a page with zeros, 0xff bytes, random bytes, or another part of the file."""
     size = min(dice.choice(PAGES), len(data))
     at = dice.randrange(0, len(data) - size + 1)
     other = dice.randrange(0, len(data) - size + 1)
@@ -114,18 +114,18 @@ def swap(data: bytes, dice: random.Random) -> bytes:
 
 
 def cut(data: bytes, dice: random.Random) -> bytes:
-    """Cut it anywhere, or to nothing."""
+    """Truncate the data anywhere, possibly to nothing."""
     return data[: dice.choice((0, dice.randrange(len(data)), len(data) - 1))]
 
 
 def add(data: bytes, dice: random.Random) -> bytes:
-    """Append random bytes, zeros, or its last bytes again."""
+    """Append random bytes, zeros, or a copy of the last bytes."""
     size = min(dice.choice((1, 4, 8, 129, 512, 4096)), len(data))
     return data + dice.choice((bytes(size), dice.randbytes(size), data[-size:]))
 
 
 def leave_out(data: bytes, dice: random.Random) -> bytes:
-    """Leave out a piece in the middle."""
+    """Remove a range in the middle."""
     at = dice.randrange(len(data))
     return data[:at] + data[at + dice.choice(PAGES) :]
 
@@ -134,19 +134,19 @@ KINDS: tuple[Callable[[bytes, random.Random], bytes], ...] = (flip, flip, overwr
 
 
 def damaged(files: Files, other: Files, dice: random.Random, count: int) -> tuple[Files, list[str]]:
-    """Return the files of a folder after some damages, and descriptions of these. At most one file becomes another chain's."""
+    """Return the files after `count` damages, with a description of each. At most one file is replaced with another chain's."""
     index = files["block_log.index"]
     ends = [int.from_bytes(index[at : at + 8], "little") for at in range(0, len(index), 8)]
     found, done = dict(files), []
     for _ in range(count):
-        # What refusals are worded with decides nothing.
+        # The chain spec only affects the wording of refusals.
         name = dice.choice([name for name in sorted(found) if found[name] and name != SPEC_NAME])
         kind = dice.randrange(10)
         if kind == 0:
             del found[name]
             done.append(f"{name} deleted")
         elif kind == 1 and not done:
-            # Snapshots are named after their blocks.
+            # A snapshot's file name contains its block, so the other chain's snapshot has another name.
             found[name] = other.get(name) or next(other[each] for each in other if each.startswith(SNAPSHOTS))
             done.append(f"{name} of another chain")
         elif kind == 2:
@@ -160,9 +160,9 @@ def damaged(files: Files, other: Files, dice: random.Random, count: int) -> tupl
 
 
 def start(files: Files, boot_of: SimulatedDisk, *, is_plain: bool) -> tuple[bytes, str, bool]:
-    """Start from files, as the node does; returns the head's id, the digest of the state, and whether a snapshot was taken up.
+    """Start from the files as the node does. Return the head's id, the state digest, and whether the start used a snapshot.
 
-    `is_plain`: the blocks are of the tree, whose first one need not be applied again. Raises NodeError.
+    With `is_plain` the blocks are those of `tree()`, whose first block is applied in advance. Raises NodeError.
     """
     disk = SimulatedDisk(1)
     disk.set_boot(boot_of.boot())
@@ -193,11 +193,11 @@ def start(files: Files, boot_of: SimulatedDisk, *, is_plain: bool) -> tuple[byte
 
 
 def attack(seed: int) -> str:
-    """Damage a folder and start from it; returns the outcome."""
+    """Damage a folder, start from it, and return the outcome."""
     dice = random.Random(seed)
     place = dice.randrange(len(folders()))
     folder, other = folders()[place], folders()[place ^ 1]
-    # Of the blocks after the last sync only log and checksums know: after a kill both may not be damaged at once.
+    # Only the log and its checksums cover the blocks after the last sync, so after a kill at most one of them can be damaged.
     count = 1 if folder.is_killed else dice.choice((1, 1, 1, 2))
     found, done = damaged(folder.files, other.files, dice, count)
     try:
@@ -215,12 +215,12 @@ def attack(seed: int) -> str:
 
 
 def run(count: int, seed: int) -> dict[str, int]:
-    """Damage `count` folders, from a seed on; returns the outcomes. Raises AssertionError with the failing seed."""
+    """Damage `count` folders with consecutive seeds and return the outcomes. Raises AssertionError with the failing seed."""
     counts: Counter[str] = Counter()
     for each in range(seed, seed + count):
         try:
             with capture_logs():
                 counts[attack(each)] += 1
-        except Exception as error:  # whatever it is, the seed must be named
+        except Exception as error:  # any error must name the seed
             raise AssertionError(f"python -m tests.attack damage --count 1 --seed {each}: {error!r}") from error
     return dict(counts)

@@ -1,6 +1,6 @@
-"""Hostile requests over every lane: HTTP/1.1, HTTP/2 (prior knowledge), WebSockets, each with and without an end of the client's side.
+"""Hostile requests over HTTP/1.1, HTTP/2 (prior knowledge) and WebSocket, each with and without the client closing its side.
 
-After each of them the node answers GET /health; at the end it is still the same process, it stops in order, and its log has no traceback.
+After each request the node must answer GET /health. At the end it must be the same process, stop cleanly, and have no traceback in its log.
 """
 
 import contextlib
@@ -22,17 +22,17 @@ from tests.helpers.mutations import JUNK, damaged
 
 ANSWER_SECONDS_MAX = 5.0
 HEALTH_SECONDS_MAX = 5.0
-LOOK_SECONDS = 0.15  # how long an answer to a broken request is waited for
+LOOK_SECONDS = 0.15  # time to wait for a reply to an invalid request
 SIZES = (10, 100, 1000, 100_000)
 HTTP2_OPTION = "--http2"
-# Long tasks of a program with local rights are no attack.
+# Expensive methods that need local rights are not attacks.
 LOCAL_GROUPS = ("debug_node_api", "dev_api")
 
 Lane = Callable[[bytes], bytes]
 
 
 def run(count: int, seed: int) -> dict[str, int]:
-    """Send `count` hostile requests, half of them to a node with HTTP/2 if it has the option."""
+    """Send `count` hostile requests, half of them to a node with HTTP/2 if the node has that option."""
     options = [[], [HTTP2_OPTION]] if supported(HTTP2_OPTION) else [[]]
     total: Counter[str] = Counter()
     with tempfile.TemporaryDirectory(prefix="coind-hostile-") as place:
@@ -71,14 +71,14 @@ class Attacker:
             self._check(name, repr(request[:1000]))
 
     def end(self) -> None:
-        """Stop the node, and check its log."""
+        """Stop the node and check its log."""
         status = self._node.stop()
         words = self._node.errors.read_text("utf-8", "replace")
         assert status == 0, f"the node ended with status {status}: {words[-1000:]}"
         assert "Traceback" not in words, f"a traceback: {words[words.index('Traceback') :][:3000]}"
 
     def _made(self) -> tuple[str, bytes]:
-        """A random invalid request over a random protocol."""
+        """Return a random invalid request for a random protocol, and its description."""
         random = self._random
         kind = random.choice(("confused", "confused", "confused", "batch", "deep", "number", "bytes", "bytes"))
         if kind == "bytes":
@@ -108,13 +108,13 @@ class Attacker:
         return answer
 
     def _check(self, kind: str, request: str) -> None:
-        """Check that an ordinary client is answered."""
+        """Check that an ordinary client still gets an answer."""
         self.counts[kind] += 1
         start = time.monotonic()
         try:
             shown = self._ordinary.health()
         except (Gone, ValueError):
-            # The kept connection may have been ended in order.
+            # The node is allowed to close the idle persistent connection.
             shown = self._again(request)
         self.slowest = max(self.slowest, time.monotonic() - start)
         assert "head_block_number" in shown, shown
@@ -129,7 +129,7 @@ class Attacker:
 
 
 def read(path: Path) -> Any:
-    """A seed as a value; None for invalid JSON."""
+    """Return the JSON value of a seed file, or None if it isn't valid JSON."""
     try:
         return json.loads(path.read_bytes())
     except ValueError:
@@ -137,12 +137,12 @@ def read(path: Path) -> Any:
 
 
 def is_remote(request: Any) -> bool:
-    """Whether a request needs no local rights."""
+    """Whether a remote client can send the request."""
     return isinstance(request, dict) and not any(group in json.dumps(request) for group in LOCAL_GROUPS)
 
 
 def mutated(random: Random, data: bytes) -> bytes:
-    """Bytes with some of them changed, removed or doubled."""
+    """Return the data with some bytes changed, removed or duplicated."""
     changed = bytearray(data)
     for _ in range(random.choice((1, 1, 2, 5, 20))):
         place = random.randrange(len(changed) + 1)
@@ -159,24 +159,24 @@ def mutated(random: Random, data: bytes) -> bytes:
 
 
 def over_http(body: bytes) -> bytes:
-    """A request with a length."""
+    """Return an HTTP request with a Content-Length."""
     return head("POST / HTTP/1.1", "Host: localhost", f"Content-Length: {len(body)}", "Connection: close") + body
 
 
 def over_chunks(body: bytes) -> bytes:
-    """A request in two chunks."""
+    """Return an HTTP request in two chunks."""
     middle = len(body) // 2
     chunks = b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in (body[:middle], body[middle:]) if part)
     return head("POST / HTTP/1.1", "Host: localhost", "Transfer-Encoding: chunked", "Connection: close") + chunks + b"0\r\n\r\n"
 
 
 def over_websocket(body: bytes) -> bytes:
-    """Messages over a WebSocket, the last of them good, and its end."""
+    """Return WebSocket messages, the last of them valid, and a close frame."""
     return upgrade() + ws_frame(body) + ws_frame(body, 2) + ws_frame(CALL) + ws_frame(b"\x03\xe8", 8)
 
 
 def over_http2(body: bytes) -> bytes:
-    """Two requests over HTTP/2, the second of them good."""
+    """Return two HTTP/2 requests, the second of them valid."""
     return h2_start() + b"".join(h2_call(stream, piece) for stream, piece in ((1, body[:16_000]), (3, CALL)))
 
 

@@ -1,7 +1,7 @@
-"""Kills of real nodes at random moments: under load, at the start and in the replay, in a fork switch, while a snapshot is taken.
+"""Kills real nodes at random times: under load, during startup and replay, during a fork switch, while a snapshot is written.
 
-Each kill is followed by a start on the same folder: everything that was acknowledged must be there, and the log must be one whole chain.
-The moments are random, so a seed repeats what is done, not the instant at which it ends.
+After each kill the node starts on the same folder. Every acknowledged block must exist, and the log must be one complete chain. A seed
+repeats the actions, but not the exact time of each kill.
 """
 
 import shutil
@@ -27,17 +27,17 @@ from tests.helpers.nodes import DEV, SECRET, dev_chain
 
 WORKERS = 2
 SENDERS = 2
-BLOCKS_MAX = 1200  # in a folder, before a new one is begun: a replay takes long otherwise
-# A kill comes after a random number of answers, and a random moment after the last of them.
+BLOCKS_MAX = 1200  # in a folder before a new one begins, which keeps replays short
+# A kill follows a random number of replies and a random delay after the last one.
 ANSWERS_MAX = 12
 ANSWERS_SECONDS_MAX = 5.0
 MOMENT_SECONDS_MAX = 0.03
 PRODUCE_SECONDS_MAX = 4.0
-LIFETIME = 3000  # seconds; blocks come much faster than slots
+LIFETIME = 3000  # seconds; blocks are made much faster than in real time
 SENDER = derive_secret("alice", "active", "dev")
 BLOCKS_MIN = 3
 FORK_LENGTH_MAX = 12
-# Of how many kills each kind gets one part, where the node can do it.
+# Relative frequencies of the kinds of kills that the node supports.
 KINDS = {"load": 34, "blocks": 18, "start": 18, "fork": 24, "snapshot": 5, "produce": 1}
 SNAPSHOT_OPTION = "--snapshot-every"
 
@@ -47,7 +47,7 @@ class Lost(AssertionError):
 
 
 class Acknowledged(Struct):
-    """What clients know about one folder: ids of blocks by number, and the blocks of transactions."""
+    """What clients know about a folder: the block id at each number, and the block of each transaction."""
 
     ids: list[bytes]
     head: int = 0
@@ -71,14 +71,14 @@ def run(count: int, seed: int) -> dict[str, int]:
 
 
 class Worker:
-    """Kills nodes on one folder after the other."""
+    """Kills nodes on a sequence of folders."""
 
     def __init__(self, place: Path, random: Random, kinds: list[str]) -> None:
         self.counts: Counter[str] = Counter()
         self.last = ""  # what the last kill interrupted
         self._place, self._random, self._kinds = place, random, kinds
         self._folders = 0
-        # How long a start and a switch take here and now, so that kills fall into them.
+        # Measured durations of a start and a switch, so that kills fall within them.
         self._start_seconds, self._switch_seconds = 0.5, 0.02
         self._switching = threading.Event()
         self._answers = 0
@@ -89,7 +89,7 @@ class Worker:
         self._renew()
 
     def run(self, kills: int) -> None:
-        """Kill `kills` times; each kill, also the last, is followed by a start."""
+        """Kill `kills` times, with a start after each kill, including the last."""
         try:
             self._run(kills)
         except Lost as error:
@@ -102,14 +102,14 @@ class Worker:
             self.last = kind
             self.counts["kills"] += 1
             self.counts[f"in {kind}"] += 1
-            # After a block of the present, those made by hand would be ahead of the clock, and be refused.
+            # After a block produced in real time, generated blocks would be ahead of the clock, and be refused.
             if len(self.known.ids) > BLOCKS_MAX or kind == "produce":
                 self._checked_start("load").kill()
                 self._renew()
         self._checked_start("load").kill()
 
     def _renew(self) -> None:
-        """Start a new folder, and a chain that makes other branches."""
+        """Begin a new folder and a new chain for competing branches."""
         if self._folders:
             shutil.rmtree(self.data)
         self._folders += 1
@@ -117,14 +117,14 @@ class Worker:
         self.known, self.other, self.branch = Acknowledged([]), dev_chain(), []
 
     def _one(self, kind: str) -> None:
-        """Start a node, let it do something, and kill it."""
+        """Start a node, use it, and kill it."""
         if kind == "start":
             node = self._node(kind)
             time.sleep(self._random.uniform(0.05, self._start_seconds * 1.1))
             node.kill()
             return
         if kind == "produce":
-            # What the kill before has left is looked at by a node that adds nothing to it.
+            # A node that doesn't produce blocks first verifies the result of the previous kill.
             self._checked_start("load").kill()
         node = self._checked_start(kind)
         crowd = Crowd()
@@ -145,7 +145,7 @@ class Worker:
             crowd.end()
 
     def _begin(self, node: Node) -> None:
-        """Ensure that there are some blocks, and record the reference block of transactions."""
+        """Make the first blocks if the folder has none."""
         client = Client(node)
         if len(self.known.ids) < BLOCKS_MIN:
             self._make_blocks(client, BLOCKS_MIN)
@@ -153,14 +153,14 @@ class Worker:
         self._answers = 0
 
     def _wait_for_answers(self, count: int) -> None:
-        """Wait until clients have had `count` replies, then for a random time."""
+        """Wait until clients have received `count` replies, then for a random time."""
         latest = time.monotonic() + ANSWERS_SECONDS_MAX
         while self._answers < count and time.monotonic() < latest:
             time.sleep(0.001)
         time.sleep(self._random.uniform(0, MOMENT_SECONDS_MAX))
 
     def _kill_in_switch(self, node: Node, crowd: Crowd) -> None:
-        """Let a client send a longer branch, and come back while the node switches to it, or just before or after."""
+        """Let a client send a longer branch. Return around the time at which the node switches to it."""
         self._make_branch()
         self._switching.clear()
         crowd.start(self._push_branch, Client(node), crowd)
@@ -190,7 +190,7 @@ class Worker:
             self.counts["transactions acknowledged"] += 1
 
     def _transaction(self, memo: str) -> SignedTransaction:
-        """A signed transfer from alice to bob, on the last block that is known to be there."""
+        """Return a signed transfer from alice to bob that refers to the last acknowledged block."""
         state, last = self.other.state, self.known.ids[-1]
         fields = {
             "ref_block_num": len(self.known.ids) & 0xFFFF,
@@ -203,7 +203,7 @@ class Worker:
         return state.wire.seal(trx)
 
     def _push_branch(self, client: Client, crowd: Crowd) -> None:
-        """Send the other branch; the reply to its first block above the head acknowledges the switch."""
+        """Send the competing branch. The reply to its first block above the head acknowledges the switch."""
         wire, above = self.other.state.wire, len(self.known.ids)
         for place, block in enumerate(self.branch):
             start = time.monotonic()
@@ -224,7 +224,7 @@ class Worker:
     # -------------------------------------------------------------- other branches
 
     def _make_branch(self) -> None:
-        """Make a branch that is longer than the node's by one or two blocks, from up to FORK_LENGTH_MAX blocks back."""
+        """Make a branch one or two blocks longer than the node's, which forks at most FORK_LENGTH_MAX blocks back."""
         chain = self.other
         length = self._random.randint(1, min(FORK_LENGTH_MAX, len(self.known.ids) - 1))
         for _ in range(length):
@@ -235,7 +235,7 @@ class Worker:
         self.branch += [new_block(chain) for _ in range(length - 1 + extra)]
 
     def _keep_transactions_of(self, chain: Chain) -> None:
-        """Forget the transactions that are not in the branch that was switched to."""
+        """Forget the transactions that are not in the branch after the switch."""
         first = chain.state.props.head_block_number - FORK_LENGTH_MAX - 2
         there = {
             trx.id
@@ -256,7 +256,7 @@ class Worker:
         return Node(self._place / "output", "--data", self.data, *options)
 
     def _checked_start(self, kind: str) -> Node:
-        """Start a node and check that everything acknowledged is there."""
+        """Start a node and check that everything acknowledged exists."""
         start = time.monotonic()
         node = self._node(kind)
         try:
@@ -272,8 +272,8 @@ class Worker:
         return node
 
     def _check_log(self, client: Client) -> None:
-        """Compare the log with the acknowledged blocks; its other blocks count as acknowledged from now on."""
-        # In this order: a node that produces may be further when its log is read.
+        """Compare the log with the acknowledged blocks. Its further blocks count as acknowledged from now on."""
+        # Read the node's head first, since a producing node may have added blocks when its log is read.
         shown = client.health()
         blocks = read_log(self.data / "block_log", self.other)
         head, known = len(blocks), self.known
@@ -294,7 +294,7 @@ class Worker:
         self.counts["starts checked"] += 1
 
     def _accept_branch(self, ids: list[bytes]) -> None:
-        """An unacknowledged switch can have happened, but only as a whole."""
+        """Accept a switch whose reply was lost, if it happened completely."""
         branch = [block.id for block in self.branch]
         first = self.branch[0].number if self.branch else 0
         if not branch or len(ids) <= len(self.known.ids) or ids[first - 1 :] != branch[: len(ids) - first + 1]:
@@ -306,13 +306,13 @@ class Worker:
 
 
 def new_block(chain: Chain, missed: int = 0) -> SignedBlock:
-    """Let a chain make its next block."""
+    """Make the chain's next block after `missed` missed slots."""
     state = chain.state
     return chain.generate_block(slot_time(state, missed + 1), scheduled_witness(state, missed + 1), SECRET)
 
 
 def read_log(path: Path, chain: Chain) -> list[SignedBlock]:
-    """The blocks of a log, which must be a chain."""
+    """Return the blocks of a log, which must form a chain."""
     file = BlockFile(path, chain.state.wire)
     try:
         blocks = list(file)
@@ -327,7 +327,7 @@ def read_log(path: Path, chain: Chain) -> list[SignedBlock]:
 
 
 def follow(chain: Chain, blocks: list[SignedBlock]) -> None:
-    """Bring the other chain to a log's head."""
+    """Advance the competing chain to the log's head."""
     while chain.state.props.head_block_number and not is_on(chain, blocks):
         chain.pop_block()
     chain.clear_pending()
@@ -337,6 +337,6 @@ def follow(chain: Chain, blocks: list[SignedBlock]) -> None:
 
 
 def is_on(chain: Chain, blocks: list[SignedBlock]) -> bool:
-    """Whether a chain's head is one of some blocks."""
+    """Whether the chain's head is one of the blocks."""
     number = chain.state.props.head_block_number
     return number <= len(blocks) and blocks[number - 1].id == chain.state.props.head_block_id

@@ -1,7 +1,7 @@
-"""Every attack that is to keep others out, all of them at once, while an ordinary client asks for /health and blocks are produced.
+"""Runs all denial-of-service attacks at the same time, while an ordinary client requests /health and the node produces blocks.
 
-The attackers run in processes of their own and come from several addresses. Measured are the waits of the client, from its own address
-and from one that an attacker uses as well, and how long after its slot a block is seen. They need a machine without other work.
+The attackers run in separate processes with several addresses. The test measures the client's waiting times, from its own address and from
+one that it shares with an attacker, and the delay of each block after its slot. The results are valid only on an otherwise idle machine.
 """
 
 import contextlib
@@ -36,7 +36,7 @@ ASK_SECONDS = 0.05
 WARM_UP_SECONDS = 5
 ASK_TIMEOUT = 30.0
 LOOK_SECONDS = 30.0
-# Attackers are elsewhere in truth: here they get what the node leaves of the processors.
+# Real attackers run on other machines. Here a low priority leaves the processors to the node.
 NICE = 10
 PROCESSES = 1
 HELD_PER_KIND = 150
@@ -80,7 +80,7 @@ class Watcher:
         self._lock = threading.Lock()
 
     def watch(self, seconds: float) -> None:
-        """Ask from two addresses for some time."""
+        """Send requests from two addresses for `seconds`."""
         threads = [threading.Thread(target=self._watch, args=(source, time.monotonic() + seconds)) for source in self.waits]
         before = self._node.processor_seconds()
         for thread in threads:
@@ -96,9 +96,9 @@ class Watcher:
         self._ran, self._starved = ran - before[0], starved - before[1]
 
     def judged(self) -> dict[str, int]:
-        """The figures in milliseconds; raises AssertionError where they are too large."""
+        """Return the measurements in milliseconds. Raises AssertionError if one exceeds its limit."""
         figures = {"blocks": len(self.late), "latest_block_ms": milliseconds(max(self.late, default=0.0))}
-        # What the machine contributes: the time in which the node wanted a processor and others had it, beside the time that it had one.
+        # The machine's contribution: the time that the node waited for a processor, compared with the time that it ran.
         figures["ms_without_a_processor"] = milliseconds(self._starved)
         figures["ms_with_a_processor"] = milliseconds(self._ran)
         figures["longest_turn_ms"], figures["longest_turn_processor_ms"] = map(milliseconds, self._turns)
@@ -116,7 +116,7 @@ class Watcher:
         return figures
 
     def _note_turns(self) -> None:
-        """Record the longest iteration of the node's event loop."""
+        """Record the longest iteration of the node's event loop, from /metrics."""
         client = Client(self._node)
         shown = client.ask("GET", "/metrics")[1].decode()
         client.close()
@@ -152,7 +152,7 @@ class Watcher:
             connection.close()
 
     def _note_head(self, shown: dict[str, Any], is_counted: bool) -> None:
-        """Note how late a block is that is seen for the first time."""
+        """Record the delay of a new block after its slot."""
         now = time.time()
         with self._lock:
             if shown["head_block_number"] > self._head:
@@ -163,7 +163,7 @@ class Watcher:
 
 
 def milliseconds(seconds: float) -> int:
-    """Seconds in milliseconds."""
+    """Convert seconds to whole milliseconds."""
     return round(seconds * 1000)
 
 
@@ -171,7 +171,7 @@ def milliseconds(seconds: float) -> int:
 
 
 def attack(port: int, seed: str, only: str = "") -> None:
-    """Attack in every way, or in one, each in its own thread, until killed."""
+    """Run all attacks, or only the named one, each in its own thread, until killed."""
     random = Random(seed)
     stop = threading.Event()
     os.nice(NICE)
@@ -180,14 +180,14 @@ def attack(port: int, seed: str, only: str = "") -> None:
         source = f"127.0.0.{random.randint(2, 60)}" if number % 4 else CROWDED
         threading.Thread(target=flood, args=(Target(port, source=source), stop), daemon=True).start()
     threading.Thread(target=hold_for_ever, args=(port, random), daemon=True).start()
-    # One process edits: both would only contradict each other.
+    # Only one process edits the post, since concurrent edits would conflict.
     if seed.endswith("/0"):
         threading.Thread(target=edit_for_ever, args=(port,), daemon=True).start()
     stop.wait()
 
 
 def hold_for_ever(port: int, random: Random) -> None:
-    """Hold connections of every kind from changing addresses, and reopen those that the node closes."""
+    """Hold connections of every kind from changing addresses. Reopen those that the node closes."""
     while True:
         lines = []
         for holder in HOLDING.values():
@@ -199,7 +199,7 @@ def hold_for_ever(port: int, random: Random) -> None:
 
 
 def edit_for_ever(port: int) -> None:
-    """Post a large text, and edit it with the most expensive patch: hunks that almost match, far from their position."""
+    """Post a large text and edit it with the most expensive patch: hunks that almost match, far from their stated position."""
     node = Node.__new__(Node)
     node.host, node.port = "127.0.0.1", port
     body = "".join(chr(97 + i * 7 % 26) for i in range(EDIT_SIZE))
@@ -212,13 +212,13 @@ def edit_for_ever(port: int) -> None:
 
 
 def wrong(body: str, hunk: int) -> str:
-    """The text of a hunk that differs in its middle."""
+    """Return the text of a hunk with a difference in its middle."""
     text = body[hunk * HUNK_SIZE : (hunk + 1) * HUNK_SIZE]
     return text[: HUNK_SIZE // 2 - 50] + "Z" * 100 + text[HUNK_SIZE // 2 + 50 :]
 
 
 def send_comment(client: Client, wire: Wire, permlink: str, body: str) -> None:
-    """Broadcast a post of alice."""
+    """Broadcast a post by alice."""
     head = client.call("condenser_api.get_dynamic_global_properties", [])["result"]
     fields = {"parent_author": "", "parent_permlink": "x", "author": "alice", "permlink": permlink, "title": "", "json_metadata": ""}
     shown = {

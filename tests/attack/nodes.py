@@ -1,4 +1,4 @@
-"""Nodes in their own processes, and plain clients, for the attacks."""
+"""Nodes in separate processes and plain clients, for the attacks."""
 
 import http.client
 import json
@@ -27,7 +27,7 @@ class Gone(Exception):
 
 
 class Node:
-    """A started node. Its output goes into files, so that nobody has to read it while it runs."""
+    """A started node. Its output goes to files, so that a full pipe can't block it."""
 
     def __init__(self, folder: Path, *arguments: str | Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -40,16 +40,16 @@ class Node:
 
     @property
     def pid(self) -> int:
-        """The number of its process."""
+        """The node's process id."""
         return self.process.pid
 
     @property
     def is_running(self) -> bool:
-        """Whether its process lives."""
+        """Whether the process is alive."""
         return self.process.poll() is None
 
     def wait(self) -> "Node":
-        """Wait until it has printed its address; raises Gone with its last words when it ends before."""
+        """Wait until the node has printed its address. Raises Gone with the end of its stderr if it exits first."""
         latest = time.monotonic() + START_SECONDS_MAX
         while time.monotonic() < latest:
             found = ADDRESS.search(self.output.read_text("utf-8", "replace"))
@@ -62,17 +62,17 @@ class Node:
         raise Gone(f"the node didn't start (status {self.process.poll()}): {self.words()}")
 
     def words(self) -> str:
-        """The end of its stderr."""
+        """The end of the node's stderr."""
         return self.errors.read_text("utf-8", "replace")[-2000:]
 
     def kill(self) -> None:
-        """Kill it."""
+        """Kill the process."""
         if self.is_running:
             self.process.kill()
         self.process.wait()
 
     def stop(self) -> int:
-        """Stop it gracefully, and return its status."""
+        """Stop the node gracefully and return its exit status."""
         if self.is_running:
             self.process.send_signal(signal.SIGINT)
         try:
@@ -82,18 +82,18 @@ class Node:
             raise
 
     def memory_kb(self) -> int:
-        """The memory that it has in use."""
+        """The resident memory of the process, in KB."""
         found = re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{self.pid}/status").read_text("ascii"))
         assert found is not None
         return int(found[1])
 
     def processor_seconds(self) -> tuple[float, float]:
-        """The seconds that it ran, and those that it waited for a processor."""
+        """The seconds that the node ran, and the seconds that it waited for a processor."""
         ran, waited, _ = Path(f"/proc/{self.pid}/schedstat").read_text("ascii").split()
         return int(ran) / 1e9, int(waited) / 1e9
 
     def descriptors(self) -> int:
-        """The number of files and sockets that it has open."""
+        """The number of open files and sockets."""
         return len(os.listdir(f"/proc/{self.pid}/fd"))
 
 
@@ -113,12 +113,12 @@ class Client:
             raise Gone(repr(error)) from None
 
     def call(self, method: str, params: Any) -> Any:
-        """The decoded reply to a call."""
+        """Return the decoded response to a call."""
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
         return json.loads(self.ask("POST", "/", body)[1])
 
     def health(self) -> dict[str, Any]:
-        """The members of /health."""
+        """Return the decoded /health response."""
         shown: dict[str, Any] = json.loads(self.ask("GET", "/health")[1])
         return shown
 
@@ -129,7 +129,7 @@ class Client:
 
 @contextmanager
 def running(folder: Path, *arguments: str | Path) -> Iterator[Node]:
-    """Run a node."""
+    """Run a node for the duration of the context."""
     node = Node(folder, *arguments)
     try:
         yield node.wait()
@@ -138,7 +138,7 @@ def running(folder: Path, *arguments: str | Path) -> Iterator[Node]:
 
 
 class Crowd:
-    """Threads that repeat some work until it is over; `end` raises an unexpected error of one."""
+    """Threads that repeat their work until `end`, which raises an unexpected error of any thread."""
 
     def __init__(self) -> None:
         self.over = threading.Event()
@@ -146,7 +146,7 @@ class Crowd:
         self._errors: list[BaseException] = []
 
     def start(self, work: Any, *arguments: Any) -> None:
-        """Call a function until it raises Gone or it is over."""
+        """Repeat a function in a thread until it raises Gone or the crowd ends."""
 
         def repeat() -> None:
             try:
@@ -161,7 +161,7 @@ class Crowd:
         self._threads[-1].start()
 
     def end(self) -> None:
-        """Wait for all threads, and raise the first error."""
+        """Wait for all threads and raise the first error."""
         self.over.set()
         for thread in self._threads:
             thread.join()

@@ -1,7 +1,8 @@
-"""Losses of power, kills and failing disks at any operation of the file layer: what `--sync` promises is there after each, without help.
+"""Power losses, kills and disk failures at any operation of the file layer. After each, the guarantees of `--sync` must hold without manual
+repair.
 
-A real data folder, block log, processor and chain run over a simulated disk. Which blocks come, when is synced, at which operation the end
-comes and what it leaves follow from one seed; a run that fails is repeated by `run(1, seed)`.
+A real data folder, block log, processor and chain run on a simulated disk. The seed determines the blocks, the syncs, the failing operation
+and its result. `run(1, seed)` repeats a failed run.
 """
 
 import errno
@@ -24,15 +25,15 @@ from tests.helpers.nodes import DEV, dev_chain, make_block, transfer
 from tests.helpers.simulated_disk import SimulatedDisk, Stopped
 
 FOLDER = Path("/data")
-HEIGHT = 15  # blocks of dev become irreversible from 21 on; before that, branches may part anywhere
-BRANCHES = ((0, 0, HEIGHT), (5, 1, HEIGHT), (9, 2, HEIGHT), (12, 3, HEIGHT))  # where each parts from the first, slots missed there, height
+HEIGHT = 15  # dev blocks become irreversible from block 21 on; before that, branches can fork anywhere
+BRANCHES = ((0, 0, HEIGHT), (5, 1, HEIGHT), (9, 2, HEIGHT), (12, 3, HEIGHT))  # fork height, missed slots there, final height
 LIVES_MAX = 4
 OPERATIONS_MAX = 120
 MOVES_MAX = 30
 
 
 class Tree(Struct, frozen=True):
-    """Branches of one chain, each from block 1 on, and the digest of the state after each block by its id."""
+    """Branches of one chain, each from block 1, and the state digest after each block id."""
 
     branches: tuple[tuple[SignedBlock, ...], ...]
     digests: dict[bytes, str]
@@ -41,14 +42,14 @@ class Tree(Struct, frozen=True):
 
 @cache
 def block_1() -> Chain:
-    """A chain with the first block of all branches."""
+    """Return a chain at the common first block of all branches."""
     chain = dev_chain()
     chain.push_block(tree().branches[0][0])
     return chain
 
 
 def at_block_1() -> Chain:
-    """The chain at its first block, reused because creating one takes longer than all the rest."""
+    """Return the shared chain, rewound to its first block. Creating a new chain would take most of the run time."""
     chain = block_1()
     chain.on_head_change.clear()
     while chain.state.props.head_block_number > 1:
@@ -59,7 +60,7 @@ def at_block_1() -> Chain:
 
 @cache
 def tree() -> Tree:
-    """The blocks of all runs, with and without transactions."""
+    """Return the blocks for all runs, with and without transactions."""
     digests: dict[bytes, str] = {}
     branches: list[tuple[SignedBlock, ...]] = []
     for parting, missed, height in BRANCHES:
@@ -79,7 +80,7 @@ def tree() -> Tree:
 
 
 class Node:
-    """One life of a node: a chain, and the data folder that it came from."""
+    """One life of a node: a chain and the data folder that it was loaded from."""
 
     def __init__(self, disk: SimulatedDisk) -> None:
         self.folder = DataFolder(FOLDER, DEV, tree().wire, disk)
@@ -104,7 +105,7 @@ class Node:
 
 
 class Story:
-    """The promises of a node's lives: the heads allowed after a kill and after a power loss, oldest first."""
+    """The lives of one node and their guarantees: the heads allowed after a kill and after a power loss, oldest first."""
 
     def __init__(self, seed: int) -> None:
         self.dice = random.Random(seed)
@@ -116,7 +117,7 @@ class Story:
         self.policy = self.dice.choice(("block", "seconds", "never"))
 
     def run(self) -> None:
-        """Let the node live and end some times, then start it once more undisturbed."""
+        """Run and end the node several times, then start it once without a failure."""
         for _ in range(self.dice.randrange(1, LIVES_MAX)):
             self.disk.stop_after(self.dice.randrange(OPERATIONS_MAX))
             if self.dice.random() < 0.15:
@@ -126,7 +127,7 @@ class Story:
             except Stopped:
                 pass
             except (NodeError, OSError) as error:
-                # A failing disk may end a start or a stop, in order; nothing else may.
+                # A failing disk can end a start or a stop with an error. No other error is allowed.
                 if not self.disk.is_failing:
                     raise AssertionError(str(error)) from error
                 self.counts["failures"] += 1
@@ -134,7 +135,7 @@ class Story:
         self.start().folder.close()
 
     def start(self) -> Node:
-        """Start a node, and check that it kept its promises."""
+        """Start a node and check the guarantees of its predecessor."""
         node = Node(self.disk)
         assert node.head in self.after_kill, f"block {node.chain.state.props.head_block_number} is no head that could be left"
         assert state_digest(node.chain.state) == tree().digests[node.head]
@@ -142,7 +143,7 @@ class Story:
         self.after_kill, self.after_power = [node.head], [node.head]
 
         def begin(move: HeadChange) -> None:
-            """Record the heads that are possible while a change is written: a switch is one step, single blocks are not."""
+            """Record the heads that are allowed while a change is being written. A switch is atomic; a sequence of blocks is not."""
             ids = [node.head] if move.popped else [block.id for block in move.applied]
             self.after_kill += ids
             self.after_power += ids
@@ -158,7 +159,7 @@ class Story:
         return node
 
     def end(self) -> None:
-        """End a life by a kill or a loss of power."""
+        """End a life with a kill or a power loss."""
         if self.dice.random() < 0.3:
             self.disk = self.disk.kill()
             self.counts["kills"] += 1
@@ -168,7 +169,7 @@ class Story:
             self.counts["losses of power"] += 1
 
     def live(self, node: Node) -> None:
-        """Push blocks of branches, sometimes sync or stop gracefully, until the disk ends it."""
+        """Push blocks of branches, with occasional syncs and clean stops, until the disk fails."""
         branch = self.dice.choice(tree().branches)
         for _ in range(MOVES_MAX):
             if self.dice.random() < 0.15:
@@ -183,7 +184,7 @@ class Story:
                 return
 
     def sync(self, node: Node, branch: tuple[SignedBlock, ...]) -> None:
-        """Sync like the node, whose loop can push a block meanwhile; this promises the blocks from before the sync."""
+        """Sync as the node does. Its loop may push a block during the sync, so only the blocks from before the sync are guaranteed."""
         if self.dice.random() < 0.2:
 
             def push_meanwhile() -> None:
@@ -198,7 +199,7 @@ class Story:
         self.counts["syncs"] += 1
 
     def push(self, node: Node, branch: tuple[SignedBlock, ...], *, may_switch: bool = True) -> None:
-        """Push the next block of a branch, or pop one. A switch waits for a running sync, which would deadlock in one thread."""
+        """Push the next block of a branch, or pop one. During a sync `may_switch` is False, since a switch would then wait forever."""
         fresh = next((block for block in branch if block.id not in node.known), None)
         if may_switch and node.chain.state.props.head_block_number > 1 and self.dice.random() < 0.05:
             node.chain.pop_block()
@@ -207,13 +208,13 @@ class Story:
 
 
 def run(count: int, seed: int) -> dict[str, int]:
-    """Run `count` stories, from a seed on; returns the counts of events. Raises AssertionError with the failing seed."""
+    """Run `count` stories with consecutive seeds and return counts of events. Raises AssertionError with the failing seed."""
     counts: Counter[str] = Counter()
     for each in range(seed, seed + count):
         story = Story(each)
         try:
             story.run()
-        except Exception as error:  # whatever it is, the seed must be named
+        except Exception as error:  # any error must name the seed
             raise AssertionError(f"python -m tests.attack power --count 1 --seed {each}: {error}") from error
         counts += story.counts
     return dict(counts)

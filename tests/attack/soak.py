@@ -1,6 +1,6 @@
-"""A long run under mixed load: a producing node with a data folder, whose memory, files and threads stay bounded.
+"""A long run under mixed load: a producing node with a data folder, whose memory, files and threads must stay bounded.
 
-The state grows by what happens on the chain, so the bound of memory is per transaction and per block; the rest must not grow.
+The state grows with the chain, so the memory limit is per transaction and per block. Everything else must not grow.
 """
 
 import json
@@ -26,9 +26,9 @@ from tests.helpers.nodes import DEV
 
 NAMES = tuple(account.name for account in DEV.genesis.accounts)
 SAMPLES = 60
-# The part of the run after which what has been allocated must do, but for the state.
+# The warm-up as a fraction of the run. Afterwards only the state may grow.
 WARM_UP = 0.25
-# Of memory, after the warm-up: what may come on top of the state, and what a transaction (its rows, history, bytes) and a block may add.
+# Memory growth after the warm-up: a fixed allowance, and one for each transaction (its rows, history, bytes) and each block.
 MEMORY_KB_MAX = 64_000
 TRANSACTION_KB_MAX, BLOCK_KB_MAX = 8, 16
 DESCRIPTORS_MORE_MAX = 16
@@ -66,7 +66,7 @@ def run(count: int, seed: int) -> dict[str, int]:
 
 
 class Users:
-    """Clients of all kinds."""
+    """The clients that load the node."""
 
     def __init__(self, node: Node, random: Random) -> None:
         self.counts: Counter[str] = Counter()
@@ -100,20 +100,20 @@ class Users:
         time.sleep(PAUSE_SECONDS)
 
     def ask_wrong(self, client: Client) -> None:
-        """Ask with something wrong."""
+        """Send an invalid request."""
         client.ask("POST", "/", damaged(self._random, self._random.choice(self._requests)))
         self.counts["damaged requests"] += 1
         time.sleep(PAUSE_SECONDS)
 
     def attack(self, client: Client) -> None:
-        """Send a hostile request over its own connection."""
+        """Send a hostile request over a separate connection."""
         lane = self._random.choice(list(LANES.values()))
         request = self._random.choice([*ONE_SHOT.values(), lane(damaged(self._random, self._random.choice(self._requests)))])
         shoot(Target(self._node.port), request, LOOK_SECONDS)
         self.counts["hostile requests"] += 1
 
     def _operation(self, name: str, other: str) -> tuple[str, list[Any]]:
-        """The role that signs an operation, and the operation."""
+        """Return a random operation and the role that signs it."""
         tag = str(self._random.getrandbits(48))
         kind = self._random.randrange(10)
         if kind < 6:
@@ -126,7 +126,7 @@ class Users:
 
 
 def watch(node: Node, users: Users, seconds: int) -> list[Sample]:
-    """Look at the node again and again for some time."""
+    """Sample the node periodically for `seconds`."""
     samples: list[Sample] = []
     client, start = Client(node), time.monotonic()
     while (passed := time.monotonic() - start) < seconds:
@@ -138,7 +138,7 @@ def watch(node: Node, users: Users, seconds: int) -> list[Sample]:
 
 
 def judged(samples: list[Sample], counts: Counter[str]) -> dict[str, int]:
-    """The figures; raises AssertionError where something has grown beyond its bound."""
+    """Return the measurements. Raises AssertionError if one has grown beyond its limit."""
     warm = samples[int(len(samples) * WARM_UP)]
     last = samples[-1]
     transactions, blocks = last.transactions - warm.transactions, last.blocks - warm.blocks

@@ -1,7 +1,7 @@
-"""Work without end: eight clients without local rights, each from an address of its own, send what costs much and is refused, or just not.
-And memory: 200 of them send batches with large answers, or bodies without an end.
+"""Attacks that waste work: eight remote clients, each with its own address, send requests that are expensive and refused, or only just
+accepted. And attacks that waste memory: 200 clients send batches with large replies, or unfinished bodies.
 
-Meanwhile transfers of an ordinary client get into blocks, /health answers, and the node shows and names who is limited.
+Meanwhile an ordinary client's transfers must get into blocks, /health must answer, and the node must log which clients it limits.
 """
 
 import http.client
@@ -33,13 +33,13 @@ from tests.conftest import ROOT
 from tests.helpers.nodes import DEV
 
 CONNECTIONS = 8
-# Of those that hold memory, from as many addresses.
+# Connections of the memory attacks, each with its own address.
 HOLDING_CONNECTIONS, BODY_SIZE = 200, 4_000_000
 HEALTH_SECONDS_MAX, BLOCKS_MAX, MEMORY_KB_MAX = 0.25, 2, 512_000
 NAMED_MAX = CONNECTIONS * 2  # lines of the log in a minute
 ASK_SECONDS = 0.05
 SECONDS_MIN = 8
-# Attackers are elsewhere in truth: here they get what the node leaves of the processors.
+# Real attackers run on other machines. Here a low priority leaves the processors to the node.
 NICE = 10
 LIFETIME = 3000
 WITNESSES, OWN_WITNESSES = 21, ("bob", "carol", "dave", "erin", "frank", "grace", "heidi", "ivan", "judy")
@@ -51,7 +51,7 @@ Json = Any
 
 
 def run(count: int, seed: int) -> dict[str, int]:
-    """Attack for `count` seconds, divided equally among the ways."""
+    """Attack for `count` seconds, divided equally among the attacks."""
     figures: dict[str, int] = {}
     for name in WAYS:
         folder = tempfile.TemporaryDirectory(prefix="coind-waste-")
@@ -66,7 +66,7 @@ def run(count: int, seed: int) -> dict[str, int]:
 
 
 def prepare(node: Node) -> None:
-    """Give alice the votes for 30 witnesses, and put the orders there; all of it is in blocks at the end."""
+    """Give alice votes for 30 witnesses and create the orders. All of this is in blocks at the end."""
     client = Client(node)
     keys = client.call("dev_api.list_keys", {})["result"]
     public = {each["name"]: each["keys"].get("active", {}).get("public", "") for each in keys}
@@ -94,7 +94,7 @@ def send(client: Client, operations: list[Json]) -> None:
 
 
 def order(owner: str, number: int, sold: str, received: str, *, fill_or_kill: bool = False) -> Json:
-    """An order that lasts."""
+    """Return an order that expires in 20 days."""
     fields = {"owner": owner, "orderid": number, "amount_to_sell": sold, "min_to_receive": received, "fill_or_kill": fill_or_kill}
     return ["limit_order_create", fields | {"expiration": time_text(int(time.time()) + 20 * 86_400)}]
 
@@ -103,45 +103,45 @@ def order(owner: str, number: int, sold: str, received: str, *, fill_or_kill: bo
 
 
 def proxies() -> list[Json]:
-    """A proxy on and off, for an account that votes for 30 witnesses."""
+    """Return operations that set and clear the proxy of an account with votes for 30 witnesses."""
     return [["account_witness_proxy", {"account": "alice", "proxy": "bob" if number % 2 else ""}] for number in range(9000)]
 
 
 def memos(count: int = 4071) -> list[Json]:
-    """Transfers with memos, of which the last is refused."""
+    """Return transfers with memos, of which the last is refused."""
     fields = {"from": "alice", "to": "bob", "memo": "x"}
     return [["transfer", fields | {"amount": "0.001 COIN"}]] * (count - 1) + [["transfer", fields | {"amount": "99999999.000 COIN"}]]
 
 
 def votes() -> list[Json]:
-    """Votes for a witness, off and on."""
+    """Return operations that withdraw and cast a witness vote in turn."""
     fields = {"account": "alice", "witness": "initminer"}
     return [["account_witness_vote", fields | {"approve": bool(number % 2)}] for number in range(8947)]
 
 
 def fill_or_kill() -> list[Json]:
-    """One order that nearly all others fill, and that isn't filled."""
+    """Return one order that nearly all other orders fill, but not completely."""
     return [order("alice", 1, "100.000 SBD", "100.000 COIN", fill_or_kill=True)]
 
 
 def verifying() -> Json:
-    """Authorities without end."""
+    """Return a request to verify signatures with thousands of authorities."""
     other = {"weight_threshold": 0, "account_auths": [["alice", 1], ["bob", 1]], "key_auths": []}
     given = {"hash": "00" * 32, "signatures": [], "required_owner": [], "required_active": ["alice"], "required_posting": []}
     return request("database_api.verify_signatures", given | {"required_other": [other] * 8000})
 
 
 def integers() -> Json:
-    """A batch without calls."""
+    """Return a batch whose elements are not calls."""
     return [0] * 199_000
 
 
 def request(method: str, params: Json) -> Json:
-    """A request of JSON-RPC."""
+    """Return a JSON-RPC request."""
     return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
 
 
-# What is refused: the operations of a transaction, or a whole body; and whether what refuses it has an allowance.
+# Refused requests: the operations of a transaction, or a whole body, and whether refused work of this kind uses up an allowance.
 REFUSED: dict[str, tuple[Callable[[], Any], bool]] = {
     "proxies": (proxies, True),
     "memos": (memos, True),
@@ -156,7 +156,7 @@ WAYS = (*REFUSED, ACCEPTED, BATCHES, BODIES)
 
 
 def body_of(client: Client, name: str) -> bytes:
-    """The requests of one refused way."""
+    """Return the body of a refused attack."""
     given = REFUSED[name][0]()
     if isinstance(given, list) and name != "integers":
         given = request("condenser_api.broadcast_transaction", [signed(client, given, "alice")])
@@ -164,7 +164,7 @@ def body_of(client: Client, name: str) -> bytes:
 
 
 def accepted(client: Client, account: str) -> Iterator[bytes]:
-    """Transactions with nearly as many transfers as a call can have values, each with another memo."""
+    """Yield transactions with nearly as many transfers as a call can have values, each transaction with a different memo."""
     for number in numbers():
         fields = {"from": account, "to": ORDINARY, "amount": "0.001 COIN", "memo": ""}
         transfers = [["transfer", fields | {"memo": f"{number}"}], *[["transfer", fields]] * (ACCEPTED_TRANSFERS - 1)]
@@ -172,7 +172,7 @@ def accepted(client: Client, account: str) -> Iterator[bytes]:
 
 
 def signed(client: Client, operations: list[Json], name: str) -> Json:
-    """A transaction with the signature that it needs."""
+    """Return a signed transaction of these operations."""
     head = client.call("condenser_api.get_dynamic_global_properties", [])["result"]
     wire = Wire(DEV)
     shown = {
@@ -200,12 +200,12 @@ class Seen:
 
 
 def attacked(node: Node, name: str, seconds: float) -> dict[str, int]:
-    """Attack in one way, and return the figures. Raises AssertionError if they are too large."""
+    """Run one attack and return the measurements. Raises AssertionError if one exceeds its limit."""
     command = [sys.executable, "-m", "tests.attack.waste", str(node.port), name]
     attackers, begun = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE), time.monotonic()
     assert attackers.stdout is not None
     try:
-        # They say when each has had an answer.
+        # Each attacker writes a byte after its first reply.
         attackers.stdout.read(CONNECTIONS)
         seen, end = Seen(), time.monotonic() + seconds
         threads = [threading.Thread(target=work, args=(node, seen, end)) for work in (ask_health, transfer)]
@@ -243,13 +243,13 @@ def attacked(node: Node, name: str, seconds: float) -> dict[str, int]:
     assert named <= NAMED_MAX * (1 + elapsed // 60), f"{name}: the log names too many: {figures}"
     forgiven = FORGIVEN_PER_SECOND * elapsed
     assert refused <= CONNECTIONS * (ALLOWANCE_UNITS + DEBT_UNITS_MAX + forgiven), f"{name}: more is refused than may be: {figures}"
-    # So much only somebody can have sent whose allowance was used up once; on a slow machine nobody comes so far.
+    # More refused work than this is possible only after a client has used up its allowance. A slow machine never gets this far.
     assert named or refused <= CONNECTIONS * (ALLOWANCE_UNITS - LEFT_UNITS_MIN + forgiven), f"{name}: the log names nobody: {figures}"
     return figures
 
 
 def ask_health(node: Node, seen: Seen, end: float) -> None:
-    """Ask for /health again and again."""
+    """Request /health repeatedly."""
     while time.monotonic() < end:
         client, start = Client(node), time.monotonic()
         try:
@@ -264,7 +264,7 @@ def ask_health(node: Node, seen: Seen, end: float) -> None:
 
 
 def transfer(node: Node, seen: Seen, end: float) -> None:
-    """Send ordinary transfers, each when the one before is in a block."""
+    """Send ordinary transfers, each after the previous one is in a block."""
     client, sender = Client(node), http.client.HTTPConnection(node.host, node.port, timeout=30)
     number = 0
     while time.monotonic() < end:
@@ -285,7 +285,7 @@ def transfer(node: Node, seen: Seen, end: float) -> None:
 
 
 def attack(port: int, name: str) -> None:
-    """Send the same from each address, until killed."""
+    """Send the attack's request repeatedly from each address, until killed."""
     os.nice(NICE)
     node = Node.__new__(Node)
     node.host, node.port = "127.0.0.1", port

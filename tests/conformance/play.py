@@ -1,8 +1,8 @@
-"""Plays a recorded case in this process: blocks, broadcasts and fed blocks straight into a `Chain`, queries into a service.
+"""Plays a recorded case in this process: blocks, broadcasts and fed blocks directly on a `Chain`, queries through a service.
 
-What counts as equal is what tests/conformance/run.py says; this is the same play without HTTP, with all plugins enabled,
-for tests and for debugging: `python -m tests.conformance.play [CASE ...] [--queries [PREFIX,...]] [--show N] [--report FILE]`.
-Queries of methods that aren't served are only counted.
+The rules for equal results are those of tests/conformance/run.py. This version works without HTTP and with all plugins enabled, for tests
+and debugging: `python -m tests.conformance.play [CASE ...] [--queries [PREFIX,...]] [--show N] [--report FILE]`. Queries of methods that
+aren't served are only counted.
 """
 
 import argparse
@@ -37,16 +37,16 @@ from tests.helpers.method_coverage import watched
 
 CASES = Path(__file__).parent / "cases"
 
-# A case of so many blocks is long. Refusals whose texts begin alike are of one kind.
+# Cases with more blocks are long. Refusals whose texts share a prefix are of the same kind.
 LONG = 500
 KIND_LENGTH, KIND_LOOKS = 30, 2
 
-# Served here and refused by the reference as it was recorded: with its history in memory (rpc-api.md §9.1).
+# Methods served here that the recorded reference refused, since its history was in memory (rpc-api.md §9.1).
 SERVED_HERE = ("account_history_api.enum_virtual_ops",)
 
 
 class Player:
-    """A chain at genesis, with the named plugins, and the events of a case, in the order of their steps."""
+    """A chain at genesis with these plugins, and the events of a case in step order."""
 
     def __init__(self, folder: Path, plugins: Iterable[str] = PLUGINS, processor: type[StubProcessor] = StubProcessor) -> None:
         self.folder = folder
@@ -72,25 +72,27 @@ class Player:
         self.served = set(self.service.registry.names)
 
     def events(self) -> list[dict[str, Any]]:
-        """Broadcasts, fed blocks and queries by step."""
+        """Return the broadcasts, fed blocks and queries in step order."""
         feeds = [e | {"height": e["height_before"]} for e in run.lines(self.folder / "blocks.jsonl")]
         others = run.lines(self.folder / "queries.jsonl") + run.lines(self.folder / "broadcasts.jsonl")
         return sorted(others + feeds, key=lambda e: e["step"])
 
     def blocks(self) -> Iterator[SignedBlock]:
-        """The blocks of the case's log."""
+        """Yield the blocks of the case's log."""
         for start, _ in self.places:
             yield self.wire.unpack_block(self.log, start)[0]
 
     def advance(self, height: int) -> None:
-        """Push blocks from the log up to a height."""
+        """Push blocks of the log up to a height."""
         while self.chain.state.props.head_block_number < height and not self.fed:
             self.stood = None
             start, _ = self.places[self.chain.state.props.head_block_number]
             self.chain.push_block(self.wire.unpack_block(self.log, start)[0])
 
     def broadcast(self, event: dict[str, Any]) -> str | None:
-        """Push a recorded transaction; what is wrong with the outcome, or None. A refused one may change nothing."""
+        """Push a recorded transaction. Return a description of the difference from the recorded outcome, or None. A refused transaction
+        must change nothing.
+        """
         looks = not event["ok"] and self.is_looked_at(event)
         before = (self.stood or self.standing()) if looks else None
         self.stood = None
@@ -110,17 +112,19 @@ class Player:
         return None if event["ok"] else f"accepted, wanted: {event['error']['message'][:200]}"
 
     def is_looked_at(self, event: dict[str, Any]) -> bool:
-        """Whether it is looked at what a refusal changes: in long cases of a kind at the first ones; most of the time went to it."""
+        """Whether to check that a refusal changes nothing. In long cases only the first refusals of each kind are checked, since the check
+        takes most of the time.
+        """
         kind = run.tail(event["error"])[:KIND_LENGTH]
         self.refused[kind] += 1
         return self.looks and (len(self.places) < LONG or self.refused[kind] <= KIND_LOOKS)
 
     def standing(self) -> tuple[str, int]:
-        """What a refusal leaves as it was: the state, and how many transactions wait."""
+        """Return the state digest and the number of pending transactions, which a refusal must not change."""
         return state_digest(self.chain.state), len(self.chain.pending)
 
     def feed(self, event: dict[str, Any]) -> str | None:
-        """Push a block as broadcast_block would; what is wrong with the outcome, or None."""
+        """Push a block as broadcast_block does. Return a description of the difference from the recorded outcome, or None."""
         self.fed, self.stood = True, None
         accepted, text = True, ""
         try:
@@ -133,7 +137,7 @@ class Player:
         return None
 
     def ask(self, event: dict[str, Any]) -> dict[str, Any]:
-        """The reply to a recorded query."""
+        """Return the response to a recorded query."""
         self.stood = None  # some queries broadcast
         request = {"jsonrpc": "2.0", "id": 1, "method": event["method"]}
         if event["params"] is not None:
@@ -148,7 +152,7 @@ class Player:
         return reply
 
     def query(self, event: dict[str, Any]) -> tuple[str, Any] | None:
-        """Ask a recorded query; what is wrong with the reply and its details, or None."""
+        """Call a recorded query. Return the kind of difference and its details, or None."""
         reply = self.ask(event)
         if "error" in event:
             wanted = run.tail(event["error"])
@@ -167,18 +171,18 @@ class Player:
 
 
 def same_text(wanted: Any, got: Any) -> bool:
-    """Whether two values have the same JSON, as most have; to look for differences takes long."""
+    """Whether two values have the same JSON. Most do, and a search for differences is slow."""
     return json.dumps(wanted, sort_keys=True) == json.dumps(got, sort_keys=True)
 
 
 def kind_of(error: dict[str, Any]) -> tuple[int, str] | None:
-    """Number and name of the class of an error; none in those of the envelope itself."""
+    """Return the code and name of an error's class, or None for JSON-RPC errors."""
     data = error.get("data")
     return (data["code"], data["name"]) if isinstance(data, dict) else None
 
 
 class Play:
-    """One play of a case: what was counted, and what went wrong."""
+    """A play of a case: its counts and its differences."""
 
     def __init__(self, folder: Path, prefixes: tuple[str, ...], report: TextIO | None = None) -> None:
         self.player = Player(folder)
@@ -189,7 +193,7 @@ class Play:
         self.wrong: list[str] = []
 
     def run(self) -> None:
-        """All events, then the rest of the blocks."""
+        """Play all events, then the remaining blocks."""
         player = self.player
         events = player.events()
         shared = run.reblogs(events) if self.prefixes else set()
@@ -211,7 +215,7 @@ class Play:
         self.tally["head"] = player.chain.state.props.head_block_number
 
     def query(self, event: dict[str, Any], defect: bool) -> None:
-        """Compare a query, unless its method isn't served or the reference is wrong."""
+        """Compare a query, unless its method isn't served or the reference has a known defect."""
         if event["method"] not in self.player.served:
             self.unserved[event["method"]] += 1
             return
@@ -226,7 +230,7 @@ class Play:
         self.note(event, "queries", shown)
 
     def note(self, event: dict[str, Any], kind: str, found: str | None) -> None:
-        """Count an event, and keep what is wrong with it."""
+        """Count an event and record its difference, if any."""
         self.tally[kind] += 1
         if found:
             operations = json.dumps(event["trx"]["operations"])[:300] if kind == "broadcasts" else ""
@@ -234,14 +238,14 @@ class Play:
 
 
 def play(folder: Path) -> tuple[Counter[str], list[str]]:
-    """Play a case without its queries: what was counted, and what went wrong."""
+    """Play a case without its queries. Return its counts and its differences."""
     played = Play(folder, ())
     played.run()
     return played.tally, played.wrong
 
 
 def main() -> None:
-    """Play the named cases, or all, and print what went wrong."""
+    """Play the named cases, or all, and print their differences."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("case", nargs="*")
     parser.add_argument(

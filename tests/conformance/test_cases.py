@@ -1,5 +1,5 @@
-"""Every recorded case end to end in this process: blocks, verdicts with their texts, fed blocks, and all queries that are served;
-then undoing and applying its blocks again, and what must add up after each.
+"""Every recorded case in this process: blocks, accepted and refused broadcasts with their texts, fed blocks, and all served queries. Then
+each block is undone and applied again, with the invariants checked each time.
 """
 
 import pytest
@@ -14,7 +14,7 @@ SHORT = 200
 EVERY = 50
 EVERY_EMPTY = 5
 
-# What is decided otherwise (docs/differences.md), by a part of the line that tells it; and what needs a request to be read.
+# Deliberate differences (docs/differences.md), by a part of their description, and errors that only reading a request can raise.
 DECIDED = (
     "object graph too deep",  # said while a body is read
     "Cannot retrieve more than 1000 tags at a time.",  # the specification allows 100
@@ -31,7 +31,7 @@ def test_everything_is_answered_as_recorded(case: str) -> None:
 
 
 def whole_digest(player: Player) -> tuple[str, dict[str, int]]:
-    """The state digest, and a hash of every table of every plugin."""
+    """Return the state digest and a hash of every table of every plugin."""
     hashes = {}
     for name, kept in player.chain.state.plugins.items():
         for field, table in vars(kept).items() if hasattr(kept, "__dict__") else ():

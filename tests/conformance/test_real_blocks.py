@@ -1,4 +1,4 @@
-"""The wire format against real data: 2,000 blocks of the public chain, and the block logs of all recorded cases."""
+"""The wire format with real data: 2,000 blocks of the public chain, and the block logs of all recorded cases."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PARTS = sorted(path.name for path in MAINNET.glob("*.jsonl.gz"))
 
 
 def plain(value: Any) -> Any:
-    """JSON with the integer rule of wire-format.md §1.14 undone: the digits of a great number count, not whether they are a text."""
+    """Undo the integer rule of wire-format.md §1.14: large integers compare by their digits, as numbers or as strings."""
     if isinstance(value, dict):
         return {key: plain(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -53,7 +53,7 @@ def test_blocks_of_the_public_chain(part: str) -> None:
 
 @pytest.mark.parametrize("part", PARTS)
 def test_keys_of_the_public_chain(part: str) -> None:
-    """Blocks this old are signed under the first canonical rule; what it lets pass, the later one does."""
+    """The signatures of such old blocks follow the first canonical rule, which is stricter than the later one."""
     for recorded in read_json_lines(MAINNET / part):
         block = PUBLIC.block_from_json(recorded)
         keys = {recover(block.witness_signature, block.digest, rule) for rule in (Canonical.fc_canonical, Canonical.bip_0062)}
@@ -63,13 +63,13 @@ def test_keys_of_the_public_chain(part: str) -> None:
 
 
 def block_log(case: str) -> bytes:
-    """The block log of a case."""
+    """Return the block log of a case."""
     path = CASES / case / "block_log"
     return path.read_bytes() if path.exists() else gzip.decompress((CASES / case / "block_log.gz").read_bytes())
 
 
 def has_condenser_form(block: SignedBlock) -> bool:
-    """Whether the condenser's form of a block can be read back: it writes neither operations on tokens nor amounts of them."""
+    """Whether the block can be parsed from condenser JSON, which has no format for token operations and token amounts."""
     if any(operation.TAG in SMT_TAGS for trx in block.transactions for operation in trx.operations):
         return False
     return f" {SYMBOL_UNKNOWN}" not in json.dumps(TESTNET.block_to_json(block, True))

@@ -1,6 +1,6 @@
-"""Every refusal of the rules is made to happen: by a recorded case, or by a test that holds its text.
+"""Every refusal of the rules occurs in a recorded case, or its text occurs in a test.
 
-Two refusals that say the same can't be told apart here; that each of them happens is what the tests of its module are for.
+Two refusals with the same text can't be distinguished here. The tests of their modules cover each of them.
 """
 
 import ast
@@ -21,7 +21,7 @@ PIECE_MIN = 11  # how much of a text a test must hold at least; an amount such a
 SPELL = load_spec("steem-testnet").spell
 HERE = ("tests/conformance/test_refusals_covered.py", "tests/helpers/refusals.py")
 
-# Refusals that nothing can bring about, by what they say; each has the reason.
+# Refusals that cannot occur, by their text, each with the reason.
 UNREACHABLE: dict[str, str] = {
     "chain.production.assemble_block: fc::raw::pack_size(pending_block) <= COIN_MAX_BLOCK_SIZE": (
         "what goes into a block fits maximum_block_size, which is never greater"
@@ -41,12 +41,12 @@ UNREACHABLE: dict[str, str] = {
 
 @cache
 def recorded() -> tuple[str, ...]:
-    """Every text of a refusal that the reference gave to a broadcast, a fed block or a request."""
+    """Return every refusal text of the reference for a broadcast, a fed block or a request."""
     return tuple({text for name in case_names() for kind in ("broadcasts", "blocks", "http", "queries") for text in said_in(name, kind)})
 
 
 def said_in(name: str, kind: str) -> Iterator[str]:
-    """The texts of errors among one kind of events of a case."""
+    """Yield the error texts of one kind of events in a case."""
     for event in read_json_lines(CASES / name / f"{kind}.jsonl.gz"):
         error: Any = event.get("error")
         if error:
@@ -57,7 +57,7 @@ def said_in(name: str, kind: str) -> Iterator[str]:
 
 @cache
 def asserted() -> tuple[str, ...]:
-    """Every literal text of a test, with gaps where values are put in."""
+    """Return every literal text in the tests, with gaps for inserted values."""
     found: set[str] = set()
     for source in sources("tests"):
         if source.path not in HERE:
@@ -66,7 +66,7 @@ def asserted() -> tuple[str, ...]:
 
 
 def literal(node: ast.AST) -> str:
-    """The text of a literal; the name of a refusal stands for its message."""
+    """Return the text of a string literal. The class name UnknownKey counts as its message."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value.replace("\\", "")  # in a pattern they stand for the sign behind them
     if isinstance(node, ast.JoinedStr):
@@ -77,7 +77,7 @@ def literal(node: ast.AST) -> str:
 
 
 def is_recorded(said: str, texts: tuple[str, ...]) -> bool:
-    """Whether one of the recorded texts holds a refusal's, with any values in its gaps."""
+    """Whether a recorded text contains the refusal's text, with any values in the gaps."""
     pieces = [SPELL(piece) for piece in said.split(GAP)]
     longest = max(pieces, key=len)
     pattern = re.compile(".*".join(map(re.escape, pieces)), re.DOTALL)
@@ -85,14 +85,14 @@ def is_recorded(said: str, texts: tuple[str, ...]) -> bool:
 
 
 def is_asserted(said: str, texts: tuple[str, ...]) -> bool:
-    """Whether a test holds the longest piece of a refusal's text, or itself is a piece of it."""
+    """Whether a test contains the longest segment of a refusal's text, or a part of it."""
     pieces = [piece for piece in said.split(GAP) if len(piece) >= PIECE_MIN] or [max(said.split(GAP), key=len)]
     longest = max(pieces, key=len)
     return any(longest in text or any(text in piece for piece in pieces) for text in texts)
 
 
 def is_covered(site: RefusalSite) -> bool:
-    """Whether a refusal happens somewhere."""
+    """Whether a case or test covers a refusal."""
     return is_recorded(site.said, recorded()) or is_asserted(site.said, asserted())
 
 

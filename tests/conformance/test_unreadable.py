@@ -1,7 +1,7 @@
-"""Transactions that can't even be read: every recorded refusal of that sort, word for word.
+"""Transactions that can't be parsed: every recorded refusal of this kind, with its exact text.
 
-The reference refuses these while it converts the request, before a signature is looked at: assertions come with the code of
-a failed call then, everything else as a server error.
+The reference refuses these while it converts the request, before it checks signatures. Assertions then have the code of a failed call, all
+other errors that of a server error.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from tests.conftest import CASES, case_names, read_json_lines
 SPEC = load_spec("steem-testnet")
 WIRE = Wire(SPEC)
 CALL_FAILED = -32003
-# What nothing but reading raises, unless an operation holds JSON that somebody reads later.
+# Errors that only parsing raises, unless an operation contains JSON that is parsed later.
 ONLY_READING = ("Bad Cast:", "bad lexical cast:", "Month ", "Day of ", "Year ", "basic_string", "unspecified:Invalid hex")
 HOLDS_JSON = "custom_json_operation"
 
 
 def broadcasts(case: str) -> Iterator[dict[str, Any]]:
-    """The recorded broadcasts of a case."""
+    """Yield the recorded broadcasts of a case."""
     return read_json_lines(CASES / case / "broadcasts.jsonl.gz")
 
 
 def read(transaction: Any, legacy: bool = False) -> ChainError | None:
-    """What a transaction in JSON is refused with while it is read."""
+    """Return the error of parsing a JSON transaction, or None."""
     try:
         WIRE.transaction_from_json(transaction, legacy)
     except ChainError as error:
@@ -40,7 +40,7 @@ def read(transaction: Any, legacy: bool = False) -> ChainError | None:
 
 
 def is_about_reading(event: dict[str, Any]) -> bool:
-    """Whether a recorded refusal can come from nothing but reading the transaction."""
+    """Whether only parsing the transaction can have caused the recorded refusal."""
     if event["ok"]:
         return False
     if event["error"]["code"] == CALL_FAILED:

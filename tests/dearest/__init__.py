@@ -1,1 +1,1 @@
-"""The search for the dearest transaction, call and block: `bin/test dearest` (docs/limits.md)."""
+"""Searches for the most expensive transaction, call and block: `bin/test dearest` (docs/limits.md)."""

@@ -1,7 +1,7 @@
 """The command line of the search: `bin/test dearest [operations|methods|blocks] [--minutes N] [--seed S] [--only WORD] [--to DIR]`.
 
-It prints each input that takes more than 100 ms in one go, which is a fault, and at the end the dearest of each kind. `--again FILE...`
-measures the inputs of an earlier run, on the same chain. It ends with status 1 when something has taken too long.
+It prints each input that runs for more than 100 ms without a checkpoint, which is a defect, and finally the most expensive of each kind.
+`--again FILE...` measures inputs of an earlier run on the same chain. The exit status is 1 if any input took too long.
 """
 
 import argparse
@@ -36,7 +36,7 @@ AGAIN = 3  # times that an input is measured, of which the least counts
 
 
 async def search_operations(world: World, seed: int, seconds: float, only: str, folder: Path | None, most: float) -> Search[Recipe]:
-    """Look for the dearest transaction of each operation."""
+    """Search for the most expensive transaction of each operation."""
     search: Search[Recipe] = Search(seed, folder, most)
     values = Values(world, search.draw)
     classes = [cls for cls in CLASSES if only in cls.NAME]
@@ -46,7 +46,8 @@ async def search_operations(world: World, seed: int, seconds: float, only: str, 
         cost = await measured_of(kind, short)
         if cost is None:
             return
-        # As large as it may be, or as much as the limit of work leaves of it; beyond that it is refused before anything is done.
+        # The next attempt has the maximum size, or the size that the work limit allows. Above that limit the node refuses it without
+        # executing anything.
         most = UNITS_SHARE * UNITS_MAX / max(cost.units, 1)
         times = recipe.size / short.size if search.draw.random() < WHOLE_CHANCE else min(recipe.size / short.size, most)
         if kind not in search.best or cost.longest * times > search.best[kind][-1].worth / 2:
@@ -75,7 +76,7 @@ async def search_operations(world: World, seed: int, seconds: float, only: str, 
 
 
 async def search_methods(world: World, seed: int, seconds: float, only: str, folder: Path | None, most: float) -> Search[Call]:
-    """Look for the dearest call of each method."""
+    """Search for the most expensive call of each method."""
     search: Search[Call] = Search(seed, folder, most)
     calls = Calls(world, Random(seed))
     methods = [method for method in calls.methods if only in method.name and "broadcast" not in method.name]
@@ -86,7 +87,7 @@ async def search_methods(world: World, seed: int, seconds: float, only: str, fol
             return
         world.fresh()
         cost = await asked(world, body)
-        # What is refused is only as dear as it is long, mostly: what is answered leads further.
+        # The cost of a refused call depends mostly on its length, so calls with a result are better starting points.
         search.keep(Found(call.method, call, body, cost, cost.longest * (1 if b'"result"' in cost.outcome[:40] else REFUSED_SHARE)))
 
     for what, body in bodies() if not only else ():
@@ -104,7 +105,7 @@ async def search_methods(world: World, seed: int, seconds: float, only: str, fol
 
 
 async def measured_again(world: World, paths: list[str], shown: int, most: float) -> bool:
-    """Measure inputs of files, and show that many functions in which most time passes; returns whether none took too long."""
+    """Measure the inputs in files and print the `shown` functions that use the most time. Return whether no input took too long."""
     fine = True
     for path in paths:
         body = Path(path).read_bytes()
@@ -125,7 +126,7 @@ async def measured_again(world: World, paths: list[str], shown: int, most: float
 
 
 def show(search: Search[Recipe] | Search[Call], begun: float) -> bool:
-    """Print the dearest of each kind; returns whether none took too long."""
+    """Print the most expensive input of each kind. Return whether no input took too long."""
     kinds: Any = search
     dearest: list[Found[Any]] = sorted((of_kind[0] for of_kind in kinds.best.values()), key=lambda found: -found.cost.longest)
     for found in dearest:
@@ -140,7 +141,7 @@ def show(search: Search[Recipe] | Search[Call], begun: float) -> bool:
 
 
 async def run(world: World, arguments: argparse.Namespace) -> bool:
-    """Run the requested searches; returns whether nothing took too long."""
+    """Run the requested searches. Return whether no input took too long."""
     begun, fine = time.monotonic(), True
     given = (arguments.seed, arguments.minutes * 60, arguments.only, arguments.to, arguments.most)
     async with served(world):

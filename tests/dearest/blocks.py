@@ -1,4 +1,4 @@
-"""Expensive blocks: with many due rows of each kind, and filled with transactions of each kind up to 2 MB."""
+"""Expensive blocks: with many due rows of each kind, or filled with up to 2 MB of transactions of each kind."""
 
 import time
 from collections.abc import Callable
@@ -76,7 +76,7 @@ def delegations(world: World) -> None:
 
 
 def routes(world: World) -> None:
-    """Power-downs to accounts that vote for as many witnesses as they can."""
+    """Power-downs to accounts that each vote for the maximum number of witnesses."""
     state = world.state
     for name in world.users[: ROWS // 2 // ROUTES]:
         row = state.account(name)
@@ -116,7 +116,7 @@ def transactions(world: World) -> None:
 
 
 def proposals(world: World) -> None:
-    """The hourly payments, for which the votes of all proposals are counted; half of these have ended."""
+    """Make the hourly payments due, which count the votes of all proposals. Half of the proposals have ended."""
     state = world.state
     for i, row in enumerate(list(state.proposals)):
         state.proposals.modify(row, start_date=1, end_date=due(world) if i % 2 else TIME_MAX)
@@ -124,7 +124,7 @@ def proposals(world: World) -> None:
 
 
 def nothing(world: World) -> None:
-    """An empty block."""
+    """Prepare nothing, for an empty block."""
 
 
 DUE: dict[str, Callable[[World], None]] = {
@@ -144,7 +144,7 @@ DUE: dict[str, Callable[[World], None]] = {
 
 
 async def search_blocks(world: World, only: str, most: float = TOO_LONG) -> bool:
-    """Measure each kind of block; returns whether none took too long."""
+    """Measure each kind of block. Return whether none took too long."""
     moment = world.chain.savepoint()
     found: list[Found[None]] = []
     begun = time.monotonic()
@@ -171,12 +171,12 @@ async def search_blocks(world: World, only: str, most: float = TOO_LONG) -> bool
 
 
 async def made(world: World) -> Cost:
-    """Return the cost of making the next block like the producer."""
+    """Return the cost of making the next block as the producer does."""
     return await measured(world, lambda: world.processor.make_block(world.devchain.make_block))
 
 
 def fill(world: World, recipe: Recipe) -> int:
-    """Push as many transactions of a recipe as the largest block holds, and return their bytes."""
+    """Push as many transactions of a recipe as the largest block can hold. Return their total bytes."""
     state = world.state
     state.set_props(maximum_block_size=COIN_SOFT_MAX_BLOCK_SIZE)
     state.witness_schedules.modify(
@@ -197,7 +197,7 @@ def fill(world: World, recipe: Recipe) -> int:
 
 
 def shifted(recipe: Recipe, number: int) -> Recipe:
-    """Return a recipe whose values that count on begin elsewhere, for each transaction of a block."""
+    """Return a recipe whose counters start at other values, so that the transactions of a block differ."""
     parts = tuple(
         Part(part.cls, {name: tuple(moved(value, number) for value in gene) for name, gene in part.genes.items()}) for part in recipe.parts
     )
@@ -205,7 +205,7 @@ def shifted(recipe: Recipe, number: int) -> Recipe:
 
 
 def moved(value: object, number: int) -> object:
-    """Return a counter further on."""
+    """Return a counter with an offset; other values are returned unchanged."""
     if not isinstance(value, Counting):
         return value
     return Counting(value.begin + number * 10_000 if isinstance(value.begin, int) else f"{value.begin}{number}-")

@@ -1,4 +1,4 @@
-"""Requests that are expensive to decode, as large as remote clients may send them."""
+"""Requests that are expensive to decode, of the maximum size for remote clients."""
 
 from collections.abc import Iterator
 
@@ -11,12 +11,12 @@ MARKS = REMOTE_MARKS_MAX - 100
 
 
 def called(params: bytes, method: bytes = b"database_api.find_accounts") -> bytes:
-    """A call."""
+    """Return the body of a call with these encoded parameters."""
     return ENVELOPE % (method, params)
 
 
 def bodies() -> Iterator[tuple[str, bytes]]:
-    """Yield a description and the body of each."""
+    """Yield each body with its description."""
     wrap = b'{"accounts":%s}'
     lists = {
         "long numbers": b"[" + b"12345678901234567890," * (ROOM // 21) + b"1]",

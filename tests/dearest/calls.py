@@ -1,4 +1,4 @@
-"""Calls of each method with arguments of the declared types, at and beyond their bounds, and about the rich rows of the chain."""
+"""Calls of each method with arguments of the declared types, within and beyond their limits, that refer to the chain's largest rows."""
 
 import enum
 import json
@@ -47,7 +47,7 @@ BODY_MAX = 3_900_000
 
 
 class Call(Struct, frozen=True):
-    """A method and its arguments by name."""
+    """A method and its named arguments."""
 
     method: str
     given: dict[str, Any]
@@ -85,7 +85,7 @@ class Calls:
         self.transactions = self._transactions()
 
     def _transactions(self) -> list[Any]:
-        """Transactions in JSON that are dear to sign or to read."""
+        """Return transactions as JSON that are expensive to sign or to parse."""
         wire, names = self.world.state.wire, self.world.names
         many = tuple(Transfer("star", "owner") for _ in range(3000))
         big = self.world.state.authority("big").active
@@ -103,13 +103,13 @@ class Calls:
     # -------------------------------------------------------------- calls
 
     def call(self, method: Method) -> Call:
-        """Return a call with any arguments."""
+        """Return a call with random arguments."""
         if method.raw:
             return Call(method.name, {"a": self.draw.choice(ODD)})
         return Call(method.name, {self._name(one): self.argument(one) for one in method.parameters})
 
     def changed(self, call: Call) -> Call:
-        """Return a call with one other argument, or a few."""
+        """Return a call with one or a few arguments replaced."""
         parameters = METHODS[call.method].parameters
         given = dict(call.given)
         for _ in range(self.draw.choice((1, 1, 2)) if parameters else 0):
@@ -221,6 +221,6 @@ class Calls:
         return draw.choice((*self.names, *self.names, *self.posts, *TEXTS))
 
     def fits(self, call: Call) -> bytes | None:
-        """Return the request, None for one that is too large or no JSON."""
+        """Return the request, or None if it is too large or can't be encoded."""
         body = call.body()
         return body if len(body) <= BODY_MAX else None

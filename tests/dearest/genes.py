@@ -1,4 +1,4 @@
-"""Field values of an operation that vary from one operation of a transaction to the next."""
+"""Field values of operations that vary between the operations of a transaction."""
 
 from typing import Any
 
@@ -11,23 +11,23 @@ Given = dict[str, Gene]
 
 
 class Counting(Struct, frozen=True):
-    """The only value of a gene that counts on: a number, or a text that a number follows."""
+    """A counter, used as the only value of a gene: a number that increases, or a text with an increasing suffix."""
 
     begin: Any
 
     def at(self, i: int) -> Any:
-        """Return the value for the operation with an index."""
+        """Return the value for operation `i` of the transaction."""
         return self.begin + i if isinstance(self.begin, int) else f"{self.begin}{i}"
 
 
 class Part(Struct, frozen=True):
-    """A kind of operation with its fields."""
+    """An operation class with the genes of its fields."""
 
     cls: type[Operation]
     genes: Given
 
     def operation(self, i: int) -> Operation:
-        """Return the operation with an index."""
+        """Return operation `i` of the transaction."""
         return self.cls(**{name: value_at(gene, i) for name, gene in self.genes.items()})
 
 

@@ -1,4 +1,4 @@
-"""Measures the cost of one piece of work: its longest uninterrupted stretch, its total, and its units of work."""
+"""Measures the cost of a piece of work: its longest uninterrupted stretch, its total, and its work units."""
 
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -13,7 +13,7 @@ from tests.dearest.world import World
 
 
 class Cost(Struct, frozen=True):
-    """Processor milliseconds of the longest stretch and in total, the units of work (0 if none are counted), and the outcome."""
+    """CPU milliseconds of the longest stretch and in total, work units (0 if none are counted), and the result."""
 
     longest: float
     total: float
@@ -22,7 +22,7 @@ class Cost(Struct, frozen=True):
 
 
 class Stretches(trio.abc.Instrument):
-    """The steps of all tasks but one, between two checkpoints each."""
+    """A trio instrument that measures each stretch between two checkpoints, for all tasks except one."""
 
     def __init__(self, but: trio.lowlevel.Task) -> None:
         self._but, self._begun = but, 0.0
@@ -33,7 +33,7 @@ class Stretches(trio.abc.Instrument):
         self._begun = time.thread_time()
 
     def after_task_step(self, task: trio.lowlevel.Task) -> None:
-        """It has come to a checkpoint."""
+        """Called when a task reaches a checkpoint."""
         if task is not self._but:
             took = (time.thread_time() - self._begun) * 1000
             self.total += took
@@ -41,13 +41,13 @@ class Stretches(trio.abc.Instrument):
 
 
 def units_spent(world: World) -> int:
-    """Return the units since the start."""
+    """Return the work units since the node's start."""
     work = getattr(world.state, "work", None)
     return 0 if work is None else int(work.spent)
 
 
 async def measured(world: World, work: Callable[[], Awaitable[Any]]) -> Cost:
-    """Return the cost of some work, run in its own task."""
+    """Run `work` in a separate task and return its cost."""
     stretches = Stretches(trio.lowlevel.current_task())
     outcome: list[Any] = []
 
@@ -67,7 +67,7 @@ async def measured(world: World, work: Callable[[], Awaitable[Any]]) -> Cost:
 
 @asynccontextmanager
 async def served(world: World) -> AsyncIterator[None]:
-    """Do the jobs of the chain meanwhile."""
+    """Process the chain's jobs for the duration of the context."""
     async with trio.open_nursery() as nursery:
         nursery.start_soon(world.processor.run)
         await trio.testing.wait_all_tasks_blocked()
@@ -76,7 +76,7 @@ async def served(world: World) -> AsyncIterator[None]:
 
 
 async def asked(world: World, body: bytes) -> Cost:
-    """Return the cost of a request of a remote client."""
+    """Return the cost of a request from a remote client."""
 
     async def ask() -> bytes:
         reply = await world.service.answer_in_turn(body)

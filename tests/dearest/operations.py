@@ -1,4 +1,4 @@
-"""Recipes of transactions: operations, their number and field values, and mutations of recipes."""
+"""Recipes of transactions: operations, their number and field values, and random changes of recipes."""
 
 import json
 from random import Random
@@ -63,7 +63,7 @@ class Recipe(Struct, frozen=True):
     is_legacy: bool = False
 
     def transaction(self, world: World) -> SignedTransaction:
-        """Return the signed transaction. Raises the error of packing for invalid values."""
+        """Return the signed transaction. Raises an encoding error for invalid values."""
         made: list[Operation] = []
         pack, size, room = world.state.wire.codecs.packer(OPERATION), 0, self.size - 65 * self.signatures
         while len(made) < COUNT_MAX:
@@ -75,7 +75,7 @@ class Recipe(Struct, frozen=True):
         return world.transaction(tuple(made), (SECRET, *SECRETS)[: self.signatures])
 
     def body(self, world: World) -> bytes:
-        """Return the broadcast."""
+        """Return the body of the broadcast request."""
         given = world.state.wire.transaction_to_json(self.transaction(world), self.is_legacy)
         group, params = ("condenser_api", [given]) if self.is_legacy else ("network_broadcast_api", {"trx": given})
         return json.dumps({"jsonrpc": "2.0", "id": 1, "method": f"{group}.broadcast_transaction", "params": params}).encode()
@@ -85,7 +85,7 @@ class Recipe(Struct, frozen=True):
 
 
 class Values:
-    """Random field values, some of them extreme."""
+    """Random field values, including extreme ones."""
 
     def __init__(self, world: World, draw: Random) -> None:
         self.world, self.draw = world, draw
@@ -93,7 +93,7 @@ class Values:
         self.keys = tuple((key, 1) for key in sorted({KEY, *(public_key(secret) for secret in SECRETS[:MEMBERS])}))
 
     def gene(self, kind: Any, name: str) -> Gene:
-        """Return alternating values, or a counting one."""
+        """Return a gene whose values alternate or count up."""
         draw = self.draw
         if isinstance(kind, Int) and draw.random() < 0.3:
             return (Counting(draw.choice((0, 100_000))),)
@@ -103,13 +103,13 @@ class Values:
         return tuple(self.value(kind, name) for _ in range(count))
 
     def name(self) -> str:
-        """Mostly an account whose key is known."""
+        """Return a name, mostly of an account with a known key."""
         draw, world = self.draw, self.world
         some = (world.users, world.users, world.voters, world.chained, world.witnesses, world.named, world.members, world.communities)
         return draw.choice(draw.choice((*some, ("", "nobody", "null", "initminer", "temp", "x" * 16))))
 
     def text(self, name: str) -> str:
-        """A text of any length; where posts are named, often that of one."""
+        """Return a text of any length; for permlink fields often one of an existing post."""
         draw = self.draw
         if "permlink" in name and draw.random() < 0.7:
             return f"{draw.choice(('post', 're', 'deep'))}-{draw.randrange(self.world.sizes.posts)}"
@@ -141,7 +141,7 @@ class Values:
         return draw.choice((["follow", follow], ["reblog", star], several, some, community, deep, list(range(count))))
 
     def authority(self) -> Authority:
-        """An authority of one key, or of as many members as possible."""
+        """Return an authority with one key, or with the maximum number of members."""
         draw = self.draw
         count = draw.choice((0, 1, MEMBERS, MEMBERS + 1, 500))
         names = tuple((name, 1) for name in sorted(set(self.names[:count])))
@@ -149,13 +149,13 @@ class Values:
         return draw.choice((key_authority(KEY), Authority(1, names, ()), Authority(1, (), keys), Authority(2**32 - 1, names, keys)))
 
     def amount(self) -> Asset:
-        """Mostly one of the three symbols."""
+        """Return an amount, mostly in one of the three main symbols."""
         draw = self.draw
         symbol = draw.choice((COIN, COIN, SBD, SBD, VESTS, VESTS, symbol_from_digits(123456, 3)))
         return Asset(abs(draw.choice(NUMBERS)), symbol)
 
     def value(self, kind: Any, name: str) -> Any:
-        """Return a value of a kind, or of a declared class."""
+        """Return a random value of a kind or a declared class."""
         draw = self.draw
         if isinstance(kind, type):
             if kind is Authority:
@@ -207,13 +207,13 @@ class Values:
         return self.world.state.wire.codecs.default(kind) if element is None else self.value(element, name)
 
     def part(self, cls: type[Operation]) -> Part:
-        """Return an operation of a class with any values; where there is a sample, half of the values are its."""
+        """Return an operation of a class with random values. If samples exist, half of the values come from them."""
         known = dict(self.draw.choice(samples(self.world).get(cls) or [{}]))
         genes = {field.name: self.gene(field.kind, field.name) for field in wire_fields(cls) if field.name not in known}
         return Part(cls, genes | known)
 
     def changed(self, recipe: Recipe) -> Recipe:
-        """Return a recipe that differs in one thing or a few."""
+        """Return a recipe with one or a few changes."""
         draw = self.draw
         for _ in range(draw.choice((1, 1, 2, 3))):
             at = draw.randrange(len(recipe.parts))
@@ -237,14 +237,14 @@ class Values:
 
 
 def first_recipes(values: Values, cls: type[Operation]) -> list[Recipe]:
-    """Return the recipes of a class that the search begins with."""
+    """Return the initial recipes of a class."""
     known = samples(values.world).get(cls) or [{}]
     drawn = [{field.name: values.gene(field.kind, field.name) for field in wire_fields(cls)} for _ in range(3)]
     return [Recipe((Part(cls, drawn[0] | genes),)) for genes in known] + [Recipe((Part(cls, genes),)) for genes in drawn]
 
 
 def fits(recipe: Recipe, world: World) -> bytes | None:
-    """Return the body of a recipe, None if its values can't be packed."""
+    """Return the body of a recipe, or None if its values can't be encoded."""
     try:
         return recipe.body(world)
     except (ChainError, ValueError, OverflowError, KeyError, AttributeError, TypeError):

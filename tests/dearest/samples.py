@@ -1,4 +1,4 @@
-"""The most expensive known field values of each operation, with which the search starts."""
+"""The most expensive known field values of each operation, where the search starts."""
 
 import json
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ ON_OFF, COUNT, FRESH, REPLIES = [True, False], Counting(0), Counting("new-"), Co
 
 
 def with_(**fields: Any) -> dict[str, Gene]:
-    """Genes: the members of a list alternate, other values are constant."""
+    """Return genes: the elements of a list alternate, other values are constant."""
     return {name: tuple(value) if isinstance(value, list) else (value,) for name, value in fields.items()}
 
 
@@ -50,7 +50,7 @@ def samples(world: World) -> Samples:
 
 
 def each(names: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return a list of one name for each."""
+    """Return one single-element tuple for each name."""
     return [(name,) for name in names]
 
 
@@ -84,7 +84,7 @@ def content(world: World) -> Samples:
 
 
 def market(world: World) -> Samples:
-    """Orders that meet many, one or none; conversions."""
+    """Orders that match many others, one or none, and conversions."""
     voter, count = world.voters[0], world.sizes.orders
     kill = {"owner": voter, "orderid": COUNT, "expiration": FAR}
     price = Price(Asset(9, SBD), C)

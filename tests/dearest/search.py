@@ -1,4 +1,4 @@
-"""The search: the most expensive inputs of each kind are kept, mutated and measured again, and slow ones are written to files."""
+"""The search. It keeps the most expensive inputs of each kind, changes and measures them again, and writes slow ones to files."""
 
 import hashlib
 import json
@@ -31,7 +31,7 @@ class Found(Struct, Generic[Genome], order=False):
 
 
 class Search(Generic[Genome]):
-    """Keeps the dearest of each kind. `folder` is where the inputs of all that took more than `most` milliseconds are written."""
+    """Keeps the most expensive inputs of each kind. Inputs that took more than `most` milliseconds are written to `folder`."""
 
     def __init__(self, seed: int, folder: Path | None, most: float = TOO_LONG) -> None:
         self.draw = Random(seed)
@@ -42,13 +42,13 @@ class Search(Generic[Genome]):
         self._written: dict[str, float] = {}
 
     def note_units(self, found: Found[Genome]) -> None:
-        """Record the time per unit."""
+        """Keep the input if its cost per work unit is the highest of its kind."""
         known = self.dearest_unit.get(found.kind)
         if known is None or each(found.cost) > each(known.cost):
             self.dearest_unit[found.kind] = found
 
     def keep(self, found: Found[Genome]) -> bool:
-        """Record an input; returns whether it is the most expensive of its kind."""
+        """Record an input. Return whether it is the most expensive of its kind."""
         self.count += 1
         self.note_units(found)
         of_kind = self.best.setdefault(found.kind, [])
@@ -69,24 +69,24 @@ class Search(Generic[Genome]):
         print(line(found), name, flush=True)
 
     def one_of(self, kind: str) -> Genome:
-        """Return one of the dearest of a kind."""
+        """Return one of the most expensive inputs of a kind."""
         return self.draw.choice(self.best[kind]).genome
 
 
 def line(found: Found[Any]) -> str:
-    """Return the cost of an input as a line."""
+    """Format the cost of an input as a line."""
     cost = found.cost
     said = f"{cost.longest:7.1f} ms {cost.total:7.1f} in all {cost.units:6,} units {each(cost):5.1f} µs each {len(found.body):9,} bytes"
     return f"{said}  {found.kind[:70]:70} {outcome(cost)}"
 
 
 def each(cost: Cost) -> float:
-    """Return the microseconds of a unit; 0 where hardly any were counted."""
+    """Return the microseconds per work unit, or 0 if too few units were counted."""
     return 1000 * cost.longest / cost.units if cost.units > UNITS_SHOWN_MIN else 0.0
 
 
 def outcome(cost: Cost) -> str:
-    """Return the start of a refusal, or an empty text."""
+    """Return the start of a refusal's text, or "" if the call succeeded."""
     if b'"error"' not in cost.outcome[:2000]:
         return ""
     try:
@@ -96,7 +96,7 @@ def outcome(cost: Cost) -> str:
 
 
 async def until(seconds: float, rounds: Callable[[], Awaitable[None]]) -> None:
-    """Do rounds for so long."""
+    """Repeat `rounds` for `seconds`."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         await rounds()

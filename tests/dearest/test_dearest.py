@@ -1,4 +1,4 @@
-"""The search on a small chain: every input is answered, the most expensive are kept, and units are counted."""
+"""The search on a small chain: the node answers every input, and the search keeps the most expensive ones and counts work units."""
 
 from pathlib import Path
 from random import Random
@@ -93,7 +93,7 @@ def test_the_dearest_are_kept_and_written(tmp_path: Path) -> None:
         search.keep(Found("vote", str(i), b"%d" % i, Cost(milliseconds, milliseconds, 1000), milliseconds))
     assert [found.genome for found in search.best["vote"]] == ["4", "3", "1", "2"]
     assert search.one_of("vote") in "1234"
-    # What is hardly longer than the last one isn't written again.
+    # An input that is hardly slower than the last one written is not written.
     assert sorted(path.read_bytes() for path in tmp_path.iterdir()) == [b"1", b"4"]
 
 

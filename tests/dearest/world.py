@@ -1,6 +1,7 @@
-"""A chain with rich rows under the service of a node: what makes transactions, calls and blocks dear. It is the same each time.
+"""A chain with expensive rows behind the service of a node. The rows make transactions, calls and blocks expensive. The chain is always the
+same.
 
-Accounts are put there directly, nearly all else is made by operations, without signatures and in no block. All accounts have one key.
+Accounts are inserted directly. Unsigned operations outside of blocks create most other rows. All accounts have the same key.
 """
 
 import json
@@ -56,7 +57,7 @@ LONG = "word and \u20ac " * 5_000
 
 
 class Sizes(Struct, frozen=True):
-    """How many rows there are of each kind."""
+    """The number of rows of each kind."""
 
     users: int = 3000
     posts: int = 4000
@@ -71,7 +72,7 @@ FULL, SMALL = Sizes(), Sizes(users=50, posts=20, orders=20, deep=5, proposals=5,
 
 
 class World:
-    """The chain, the parts of a node around it, and the names of its rows."""
+    """The chain, the node's components around it, and the names of its rows."""
 
     def __init__(self, sizes: Sizes = FULL) -> None:
         spec = load_spec("testnet")
@@ -101,7 +102,7 @@ class World:
 
     @property
     def names(self) -> list[str]:
-        """All accounts whose key is known."""
+        """All accounts with a known key."""
         return [*self.users, *self.voters, *self.chained, *self.witnesses, *self.members, *self.named, *self.communities]
 
     def produce(self, when: int = 0) -> None:
@@ -122,7 +123,7 @@ class World:
             apply_transaction(self.state, trx, UNSIGNED)
 
     def fresh(self) -> None:
-        """Let nothing wait, and let clients and explanations have all that a quiet time allows."""
+        """Clear the pending transactions and reset the limits of clients and explanations."""
         self.chain.clear_pending()
         self.processor.allowances._buckets.clear()
         self.explainer._shared_budget = SharedBudget()
@@ -130,7 +131,7 @@ class World:
     def transaction(
         self, operations: tuple[Operation, ...], secrets: tuple[bytes, ...] = (SECRET,), lifetime: int = 60
     ) -> SignedTransaction:
-        """A transaction on the head block, signed with these secrets."""
+        """Return a transaction that refers to the head block, signed with these keys."""
         props, wire = self.state.props, self.state.wire
         prefix = int.from_bytes(props.head_block_id[4:8], "little")
         trx = SignedTransaction(props.head_block_number % 2**16, prefix, props.time + lifetime, operations)
@@ -172,7 +173,9 @@ class World:
         self.state.account_metadata.insert(AccountMetadata(account=row.id, json_metadata="{}"))
 
     def _authorities(self) -> None:
-        """Accounts whose many members make the search for a signature slowest: only the last one matches."""
+        """Create accounts whose authorities have many members, so that finding a matching signature is slowest: only the last member
+        matches.
+        """
         rows, names = self.state.account_authorities, self.users
         for i, member in enumerate(self.members):
             many = Authority(MEMBERS, tuple((name, 1) for name in sorted((names * MEMBERS)[i : i + MEMBERS])), ())
@@ -245,7 +248,7 @@ class World:
         yield WithdrawVesting("star", Asset(10**12, VESTS))
 
     def _long_history(self) -> None:
-        """Blocks of many transfers of one account, the last one of the largest size."""
+        """Make blocks with many transfers of one account, the last block of maximum size."""
         count = self.sizes.posts // 2
         for i in range(4):
             self._transfers(f"{i} ", count)
@@ -253,7 +256,7 @@ class World:
         self.state.set_props(maximum_block_size=COIN_SOFT_MAX_BLOCK_SIZE)
         for i in range(self.sizes.large // count):
             self._transfers("", count, 61 + i)
-        # No block that this node makes has so many operations, but one from elsewhere may.
+        # The node doesn't produce blocks with this many operations, but other producers can.
         with patch.object(production, "BLOCK_UNITS_MAX", NEVER):
             self.produce()
         self.state.set_props(maximum_block_size=COIN_MIN_BLOCK_SIZE_LIMIT * 2)

@@ -1,4 +1,4 @@
-"""Fixtures for the tests of pages."""
+"""Fixtures for the tests of documentation pages."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ from tests.helpers.wheels import Installed
 
 @pytest.fixture(scope="session")
 def warm(package: Installed) -> Iterator[Warm]:
-    """The installed coind with the imports of pages' programs."""
+    """The installed coind in a preloaded Python, with the imports of the pages' programs."""
     started = Warm(package.python, ["coind.node.*", "coind.rpc.*", "coind.data", "coind.testing", "pandas"], environment())
     yield started
     started.end()

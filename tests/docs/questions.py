@@ -1,6 +1,4 @@
-"""Writes the generated part of docs/questions.md, with the results of the workload:
-`.venv/bin/python -m tests.docs.questions`.
-"""
+"""Writes the generated part of docs/questions.md with the results on the recorded workload: `.venv/bin/python -m tests.docs.questions`."""
 
 import io
 import re
@@ -19,7 +17,7 @@ BEGIN = "## Macros\n"
 
 
 def made(page: str) -> str:
-    """Return the page with its introduction unchanged and the rest generated."""
+    """Return the page with its introduction kept and the rest generated."""
     introduction = page.partition(BEGIN)[0]
     macros = "\n".join(f"| `{each.signature}` | {each.help} |" for each in MACROS)
     with tempfile.TemporaryDirectory() as temporary:
@@ -40,7 +38,7 @@ def anchor(title: str) -> str:
 
 
 def answered(connection: object, question: Question) -> str:
-    """Return the text that the prompt prints."""
+    """Return the output of the SQL prompt for a question."""
     with redirect_stdout(io.StringIO()) as printed:
         answer(connection, question.sql, "table")
     return printed.getvalue()

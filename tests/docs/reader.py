@@ -1,15 +1,12 @@
-"""A page of docs/ as its reader follows it: the fenced blocks that are commands, files and what one sees.
+"""Parses a page of docs/ as a reader follows it: fenced blocks are commands, files or expected output.
 
-| fence | means |
-|---|---|
-| `sh` | commands, which are run in order, in one shell for the whole page |
-| `sh` that ends with `coind run ...` (or `replay ... --serve ...`) | a terminal of its own: the node runs until it is ended |
-| `py`, `js` | a program, which is run |
-| `py NAME`, `js NAME`, `toml NAME`, `json NAME` | a file, which is written; what stands after the language isn't shown by browsers |
-| `text` | what the block before prints |
+| fence | means | |---|---| | `sh` | commands, run in order in one shell for the whole page | | `sh` that ends with `coind run ...` (or
+`replay ... --serve ...`) | a separate terminal, where the node runs until it is ended | | `py`, `js` | a program, which is run | | `py
+NAME`, `js NAME`, `toml NAME`, `json NAME` | a file, which is written; browsers don't display the text after the language | | `text` | the
+output of the previous block |
 
-In what one sees, `...` stands for anything within a line, and a line `...` for any number of lines. In `sh`, `command   # -> text`
-says what this one command prints. `<!-- Ctrl-C -->` ends the node that was started last. Other languages are mistakes of the page.
+In expected output, `...` matches any text within a line, and a line `...` any number of lines. In `sh`, `command   # -> text` gives the
+expected output of one command. `<!-- Ctrl-C -->` ends the node that was started last. Other languages are errors.
 """
 
 import re
@@ -26,7 +23,7 @@ SERVES = re.compile(r"(?:[A-Z_]+=\S+ )*coind (run|replay .*--serve)\b[^&|>]*$")
 
 @dataclass
 class Block:
-    """A fenced block with its line, and its expected output; None if the page shows none."""
+    """A fenced block with its line and its expected output (None if the page has none)."""
 
     page: str
     line: int
@@ -37,7 +34,7 @@ class Block:
 
     @property
     def is_terminal(self) -> bool:
-        """Whether its last command starts a node."""
+        """Whether the block's last command starts a node."""
         last = logical_lines(self.text)[-1:] if self.language == "sh" else []
         return bool(last and SERVES.match(last[0].text))
 
@@ -47,7 +44,7 @@ class Block:
 
 @dataclass
 class Stop:
-    """Here the reader ends the node that was started last."""
+    """A marker at which the reader ends the node that was started last."""
 
     page: str
     line: int
@@ -58,7 +55,7 @@ class Stop:
 
 @dataclass
 class Line:
-    """A command with its continuation lines, and its expected output; None if the page shows none."""
+    """A command with its continuation lines and its expected output (None if the page has none)."""
 
     text: str
     seen: str | None = None
@@ -66,7 +63,7 @@ class Line:
 
 @dataclass
 class _Open:
-    """A block that is being read."""
+    """A block that is being parsed."""
 
     language: str
     name: str
@@ -75,7 +72,7 @@ class _Open:
 
 
 def read_page(path: Path) -> list[Block | Stop]:
-    """Return the blocks and stops of a page in order. Raise ValueError with the line for blocks that can't be run."""
+    """Return the blocks and stops of a page in order. Raises ValueError with the line number for blocks that can't be run."""
     steps: list[Block | Stop] = []
     opened: _Open | None = None
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
@@ -96,7 +93,7 @@ def read_page(path: Path) -> list[Block | Stop]:
 
 
 def _close(steps: list[Block | Stop], opened: _Open, page: str) -> None:
-    """Take up a block, or give a `text` to the block that it belongs to."""
+    """Append a block, or attach a `text` block to the block before it as its expected output."""
     place = f"{page}:{opened.line}"
     text = "\n".join(opened.lines)
     if opened.language == SEEN:
@@ -129,7 +126,7 @@ def logical_lines(text: str) -> list[Line]:
 
 
 def agrees(seen: str, printed: str) -> bool:
-    """Whether the output matches the page; trailing spaces and surrounding empty lines are ignored."""
+    """Whether the output matches the page, ignoring trailing spaces and surrounding empty lines."""
     pattern = ""
     for line in seen.strip().splitlines():
         if line.strip() == "...":

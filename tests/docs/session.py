@@ -1,8 +1,7 @@
-"""Running a page of docs/ as it stands there, in a fresh folder that looks like a checkout, on ports that are free.
+"""Runs a page of docs/ verbatim in a new folder that looks like a checkout, on free ports.
 
-`coind` there is the wheel of this checkout, installed: what pages say holds for those who have nothing else. The ports that pages name are
-replaced by free ones, in commands and files, and put back in what is printed; where a command would take the default port, the free one is
-handed to it.
+`coind` in that folder is the installed wheel of this checkout, since users may have nothing else. The page's ports are replaced by free
+ones in commands and files, and restored in output. A command without a port gets the free one as well.
 """
 
 import contextlib
@@ -30,17 +29,17 @@ DEFAULT_PORT = 8090
 PORTS = re.compile(r"\b809\d\b")
 PORTS_FREE = (20_000, 32_000)
 ADDRESS = re.compile(r"(?:--(?:http|serve)[ =]|COIND_HTTP=)(?:\S+:)?(\d+)|(?:--port[ =]|COIND_PORT=)(\d+)")
-# What a checkout has that pages name.
+# Files of a checkout that pages refer to.
 LINKS = ("docs", "genesis", "node", "pyproject.toml", "rpc", "state", "tests")
 BLOCK_SECONDS_MAX = 60
 START_SECONDS_MAX = 30
 STOP_SECONDS_MAX = 10
 PRINT_SECONDS_MAX = 5
 MARK = "--page-mark--"
-# What a long command tells meanwhile, which only a busy machine makes long.
+# Progress lines of long commands, which appear only on a busy machine.
 PROGRESS = re.compile(r"^block [\d,]+, .* s left\n", re.MULTILINE)
 
-# The command in the folder: the installed one. One that names no address gets that of the page.
+# A `coind` command for the folder. It runs the installed one, with the page's address if the command line has none.
 LAUNCHER = """#!/bin/sh
 export COIND_URL="${{COIND_URL-http://127.0.0.1:{port}}}"
 case "$1 $*" in
@@ -55,14 +54,14 @@ case "$1" in
 esac
 exec "{python}" "$@"
 """
-# That of a project in whose environment coind is installed, not the one of this checkout.
+# Use the environment in which coind is installed, not that of this checkout.
 PYTEST = """#!/bin/sh
 exec "{python}" -m pytest "$@"
 """
 
 
 class PageError(AssertionError):
-    """A page is wrong."""
+    """A page doesn't match the program."""
 
     def __init__(self, step: Block | Stop, problem: str, printed: str = "") -> None:
         shown = f"\n--- printed\n{printed}" if printed else ""
@@ -70,7 +69,7 @@ class PageError(AssertionError):
 
 
 class Ports:
-    """The free ports that replace those of a page."""
+    """The free ports that replace a page's ports."""
 
     def __init__(self) -> None:
         self._taken: dict[str, str] = {}
@@ -79,18 +78,18 @@ class Ports:
         return int(self.put(str(port)))
 
     def put(self, text: str) -> str:
-        """Replace the page's ports by free ones."""
+        """Replace the page's ports with free ones."""
         return PORTS.sub(lambda found: self._taken.setdefault(found[0], str(free_port())), text)
 
     def put_back(self, text: str) -> str:
-        """Replace the free ports by the page's."""
+        """Replace the free ports with the page's."""
         for port, free in self._taken.items():
             text = re.sub(rf"\b{free}\b", port, text)
         return text
 
 
 def free_port() -> int:
-    """A port that is free, and that the system assigns to no client connection."""
+    """Return a free port outside of the range that the system assigns to client connections."""
     while True:
         port = PORTS_FREE[0] + secrets.randbelow(PORTS_FREE[1] - PORTS_FREE[0])
         with socket.socket() as taken, contextlib.suppress(OSError):
@@ -99,7 +98,7 @@ def free_port() -> int:
 
 
 class Shell:
-    """A shell that runs blocks in order, and keeps variables and jobs."""
+    """A shell that runs blocks in order and keeps variables and jobs."""
 
     def __init__(self, folder: Path, environment: dict[str, str]) -> None:
         self._process = subprocess.Popen(
@@ -114,7 +113,7 @@ class Shell:
         )
 
     def run(self, command: str, seconds: float = BLOCK_SECONDS_MAX) -> tuple[str, bool]:
-        """The output of the commands, and whether all succeeded. Raise TimeoutError if they don't end."""
+        """Return the output of the commands and whether all succeeded. Raises TimeoutError if they don't end."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         script = f"failed=; trap 'failed=1' ERR\n{command}\n{{ trap - ERR; printf '%s%s\\n' '{MARK}' \"$failed\"; }} 2>&1\n"
@@ -134,18 +133,18 @@ class Shell:
         return PROGRESS.sub("", printed[: found.start()].decode(errors="replace")), not found[1]
 
     def end(self) -> None:
-        """End the shell with all jobs that it has started."""
+        """End the shell with all of its jobs."""
         end_group(self._process)
 
 
 class Terminal:
-    """A node in its own terminal: started, and answering."""
+    """A node in a separate terminal, started and answering."""
 
     def __init__(self, block: Block, command: str, port: int, folder: Path, environment: dict[str, str]) -> None:
         self.port = port
         self._output = folder / f".terminal-{block.line}"
         self._log = folder / f".terminal-{block.line}.log"
-        # The node takes the place of the shell, so that Ctrl-C reaches it.
+        # `exec` replaces the shell with the node, so that Ctrl-C reaches it.
         before, name, after = command.rpartition("coind ")
         with self._output.open("wb") as output, self._log.open("wb") as log:
             self._process = subprocess.Popen(
@@ -167,11 +166,11 @@ class Terminal:
             time.sleep(0.05)
 
     def printed(self) -> str:
-        """Its output so far, without its log."""
+        """The node's output so far, without its log."""
         return self._output.read_text(encoding="utf-8", errors="replace")
 
     def end(self) -> int | None:
-        """End it by Ctrl-C, as its user does; return its status, None if it had to be killed."""
+        """End the node with Ctrl-C and return its status, or None if it had to be killed."""
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGINT)
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -191,7 +190,7 @@ class Terminal:
 
 
 def end_group(process: subprocess.Popen[bytes]) -> None:
-    """End a process with all that it has started."""
+    """End a process together with everything it started."""
     for how in (signal.SIGTERM, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, how)
@@ -210,7 +209,7 @@ class Reader:
         self.ports = Ports()
         self._environment = environment() | {
             "PATH": f"{folder / 'bin'}:{warm.python.parent}:{Path(sys.prefix) / 'bin'}:{os.environ['PATH']}",
-            # For the plugin of pytest, which would start the node that it came with.
+            # For the pytest plugin, which would otherwise start the node that it was installed with.
             "COIND": "coind",
         }
         lay_out(folder, self.ports[DEFAULT_PORT], warm)
@@ -218,7 +217,7 @@ class Reader:
         self._terminals: list[Terminal] = []
 
     def follow(self, step: Block | Stop) -> None:
-        """Do a step of the page. Raise PageError if the result differs."""
+        """Run a step of the page. Raises PageError if the result differs."""
         if isinstance(step, Stop):
             if not self._terminals:
                 raise PageError(step, "there is no node to end")
@@ -235,13 +234,13 @@ class Reader:
             self._run_program(step)
 
     def end(self) -> None:
-        """End whatever runs."""
+        """End all running processes."""
         for terminal in self._terminals:
             terminal.end()
         self._shell.end()
 
     def _open(self, block: Block) -> None:
-        """Start a node; one that listens there already is ended first."""
+        """Start a node. A node that already uses its port is ended first."""
         command = self.ports.put(block.text)
         found = ADDRESS.search(command)
         port = int(found[1] or found[2]) if found else self.ports[DEFAULT_PORT]
@@ -254,7 +253,7 @@ class Reader:
             self._compare(block, f"{block.seen}\n...", terminal.printed)
 
     def _type(self, block: Block) -> None:
-        """Type commands into the shell."""
+        """Run commands in the shell."""
         lines = logical_lines(block.text)
         if all(line.seen is None for line in lines):
             printed, succeeded = self._say(block, block.text)
@@ -271,7 +270,7 @@ class Reader:
                 raise PageError(block, f"a command fails: {line.text}", printed)
 
     def _run_program(self, block: Block) -> None:
-        """Run a program by the interpreter of its language; where there is no Node.js, its programs are left out."""
+        """Run a program with its language's interpreter. Without Node.js, JavaScript programs are skipped."""
         if block.language == "js" and shutil.which("node") is None:
             return
         path = self.folder / f".program-{block.line}.{'mjs' if block.language == 'js' else 'py'}"
@@ -289,7 +288,7 @@ class Reader:
             raise PageError(block, f"no end after {BLOCK_SECONDS_MAX} s", str(error)) from None
 
     def _compare(self, block: Block, seen: str, printed: str | Callable[[], str]) -> None:
-        """Compare the output with the page's; a node's output can come shortly after its first answer."""
+        """Compare the output with the page. A node's output can appear shortly after its first reply."""
         until = time.monotonic() + PRINT_SECONDS_MAX
         while True:
             shown = self.ports.put_back(printed if isinstance(printed, str) else printed())
@@ -301,13 +300,13 @@ class Reader:
 
 
 def environment() -> dict[str, str]:
-    """Environment variables without those of coind or Python."""
+    """Return the environment variables without those of coind and Python."""
     variables = {name: value for name, value in os.environ.items() if not name.startswith(("COIND", "PYTHON"))}
     return variables | {"COLUMNS": "160", "NO_COLOR": "1", "LC_ALL": "C.UTF-8"}
 
 
 def lay_out(folder: Path, port: int, warm: Warm) -> None:
-    """Make a folder look like a checkout that is set up."""
+    """Make a folder look like a checkout after its setup."""
     (folder / "bin").mkdir(parents=True)
     for name, text in (("coind", LAUNCHER), ("python", PYTHON), ("pytest", PYTEST)):
         launcher = folder / "bin" / name
@@ -321,7 +320,7 @@ def lay_out(folder: Path, port: int, warm: Warm) -> None:
 
 @contextlib.contextmanager
 def reader(folder: Path, warm: Warm) -> Iterator[Reader]:
-    """Follow a page in a fresh folder; started processes are ended afterwards."""
+    """Follow a page in a new folder and end its processes afterwards."""
     following = Reader(folder, warm)
     try:
         yield following

@@ -1,4 +1,4 @@
-"""docs/anvil.md: the named methods, options and commands exist."""
+"""docs/anvil.md: the methods, options and commands it names exist."""
 
 import re
 from collections.abc import Callable
@@ -21,7 +21,7 @@ HELP: dict[tuple[str, ...], str] = {}
 
 @pytest.fixture
 def help_of(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
-    """The cached help of a command, on a wide terminal."""
+    """A function that returns a command's help for a wide terminal, cached."""
     monkeypatch.setenv("COLUMNS", "200")
 
     def help_of(*command: str) -> str:

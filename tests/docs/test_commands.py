@@ -1,4 +1,4 @@
-"""The commands that pages show in blocks: each names a command and options that there are."""
+"""The commands in the code blocks of pages: each uses an existing command and existing options."""
 
 import re
 import shlex
@@ -18,7 +18,7 @@ METHOD = re.compile(r'"method": *"((?:\w+_api|bridge|jsonrpc|rpc)\.\w+)"')
 
 
 def blocks(path: Path) -> str:
-    """The blocks of code of a page."""
+    """Return the code blocks of a page."""
     text = path.read_text(encoding="utf-8").replace("\\\n", " ")
     return "".join(re.findall(r"^```.*?^```", text, re.MULTILINE | re.DOTALL))
 
@@ -65,7 +65,7 @@ def test_methods_exist(path: Path) -> None:
 
 
 def test_the_wheel_is_named_by_the_version() -> None:
-    # The recipe of a release speaks of the next one.
+    # The release instructions refer to the next version.
     named = {
         version
         for path in SOURCES

@@ -1,4 +1,4 @@
-"""The files of docs/deploy.md: options and variables exist, nothing runs as root, and debug methods are local."""
+"""The files of docs/deploy.md: their options and variables exist, no service runs as root, and debug methods are local only."""
 
 import re
 import shlex
@@ -20,18 +20,18 @@ UNIT = (DEPLOY / "coind.service").read_text("utf-8")
 COMPOSES = sorted(DEPLOY.glob("compose*.yaml"))
 PROXIES = sorted([*DEPLOY.glob("*.cfg"), *DEPLOY.glob("*.conf"), *(ROOT / "docs" / "scale").iterdir()])
 VARIABLE = re.compile(r"\b(COIND_[A-Z0-9_]+)\b")
-# Where a port is published to this machine only.
+# A port published to this machine only.
 OWN = "127.0.0.1:"
 
 
 def services(path: Path) -> dict[str, dict[str, Any]]:
-    """The services of a compose file."""
+    """Return the services of a compose file."""
     found: dict[str, dict[str, Any]] = yaml.safe_load(path.read_text("utf-8"))["services"]
     return found
 
 
 def commands() -> Iterator[tuple[Path, str, dict[str, Any]]]:
-    """The services that run coind, with their files and names."""
+    """Yield the services that run coind, with their files and names."""
     for path in COMPOSES:
         for name, service in services(path).items():
             if service["image"].partition(":")[0] == "coind":
@@ -69,7 +69,7 @@ def test_volumes_files_and_contexts_of_compose_exist(path: Path) -> None:
 
 @pytest.mark.parametrize("path", PROXIES, ids=lambda path: path.name)
 def test_a_proxy_says_that_it_is_one(path: Path) -> None:
-    """Without such a header strangers would have the rights of programs on the node's machine."""
+    """Without a forwarding header, remote clients would have the rights of local programs."""
     text = path.read_text("utf-8")
     assert "option forwardfor" in text or text.count("proxy_set_header X-Forwarded-For") == text.count("proxy_pass ")
 

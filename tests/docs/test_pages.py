@@ -24,8 +24,8 @@ def test_a_page_can_be_followed(page: str, tmp_path: Path, warm: Warm) -> None:
             following.follow(step)
 
 
-# What README's reader does otherwise here: the node of the checkout is the installed one, with a folder, which the first replay takes; and
-# the extra is there.
+# Differences from a reader of the README: the node is the installed one, with a data folder, which the first replay fills, and the extra
+# `data` is already installed.
 OF_README = (
     (r"```\nbin/coind run .*\nbin/test .*\n```", "```sh\ncoind run --data chain\n```"),
     (r"\ncoind install data\n", "\n"),
@@ -56,6 +56,6 @@ def test_links_lead_somewhere(page: str) -> None:
 
 
 def anchors(page: Path) -> set[str]:
-    """The names under which browsers find the headings of a page."""
+    """Return the anchors of a page's headings as browsers use them."""
     headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE) if page.exists() else []
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}

@@ -1,4 +1,4 @@
-"""docs/questions.md shows the queries of docs/questions, and their results on the workload."""
+"""docs/questions.md contains the queries of docs/questions with their results on the workload."""
 
 from tests.docs.questions import PAGE, made
 

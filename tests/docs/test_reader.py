@@ -1,4 +1,4 @@
-"""The harness of the pages finds mistakes of a page."""
+"""The harness for pages detects errors in a page."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The command of the README that is in no code block."""
+"""The README's command outside of code blocks."""
 
 import re
 import subprocess

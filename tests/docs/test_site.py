@@ -1,4 +1,4 @@
-"""How the documentation site is built; `bin/test site` checks the site itself."""
+"""The build of the documentation site. `bin/test site` checks the site itself."""
 
 import tomllib
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from tests.helpers.golden import fails
 
 
 def navigation() -> Iterator[str]:
-    """The pages that the configuration names."""
+    """Yield the pages in the configuration's navigation."""
     config = tomllib.loads((HERE / "zensical.toml").read_text("utf-8"))
 
     def names(entry: Any) -> Iterator[str]:
@@ -79,7 +79,7 @@ def test_links_are_mended(tmp_path: Path) -> None:
 
 
 def lay_out(root: Path, files: dict[str, str]) -> None:
-    """Write files into a folder, with the pages next to docs/."""
+    """Write files into a folder, with docs/ pages in it."""
     for name, text in {**dict.fromkeys(staging.AROUND, "# x\n"), **files}.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)

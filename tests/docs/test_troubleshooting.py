@@ -14,7 +14,7 @@ MESSAGES = re.findall(r"^\| `([^`]+)` \|", PAGE, re.MULTILINE)
 PIECE_MIN = 4  # shorter pieces between placeholders say nothing
 BLOCKS = "tests/conformance/cases/rewards/block_log"
 
-# A command line that is wrong, and the message of the page that it leads to.
+# Invalid command lines, each with the page's message that it causes.
 WRONG = {
     "run --blocks often": "is not a block mode; expected ...",
     "run --enable magic": "there is no plugin ...",
@@ -34,7 +34,7 @@ WRONG = {
 
 
 def sources() -> str:
-    """The texts of the program, with adjacent string literals joined."""
+    """Return the source text of the program with adjacent string literals joined."""
     files = [*(path for part in ("node", "state", "rpc", "bin") for path in (ROOT / part).rglob("*.py")), ROOT / "bin" / "ensure_venv.sh"]
     text = "\n".join(path.read_text(encoding="utf-8") for path in files)
     return re.sub(r'"\n\s*f?"', "", text)

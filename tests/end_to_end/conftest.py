@@ -1,4 +1,4 @@
-"""What the tests of whole programs share."""
+"""Shared fixtures of the tests that run whole programs."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from tests.end_to_end.test_command import CHECKOUT
 
 @pytest.fixture(scope="session", autouse=True)
 def _warm() -> Iterator[None]:
-    """End what runs programs in forks."""
+    """End the preloaded Python process that runs programs in forks."""
     yield
     CHECKOUT.end()
     PYTEST.end()

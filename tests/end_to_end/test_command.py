@@ -1,4 +1,4 @@
-"""The program as users meet it, in a process of its own: its words, its signals, and what is left after it was killed."""
+"""The program in a separate process, as users run it: its arguments, its signals, and its data folder after a kill."""
 
 import contextlib
 import io
@@ -34,22 +34,24 @@ ANSWER_SECONDS_MAX = 120  # a long call takes more than 10 on a busy machine
 
 
 def coind(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    """Run the program to its end."""
+    """Run the program until it ends."""
     return subprocess.run(forked(*arguments), capture_output=True, text=True, check=False, env=environment(), timeout=120)
 
 
 def command(*arguments: str | Path) -> list[str]:
-    """How the launcher starts the program."""
+    """The command line with which the launcher starts the program."""
     return [sys.executable, "-P", "-m", "node", *map(str, arguments)]
 
 
 def forked(*arguments: str | Path) -> list[str]:
-    """How the program starts with everything loaded; not for tests of what the system does to its process."""
+    """The command line that runs the program in a fork of a preloaded Python. Not for tests of signals, limits or other properties of the
+    process.
+    """
     return [*CHECKOUT.words, "-P", "-m", "node", *map(str, arguments)]
 
 
 def environment() -> dict[str, str]:
-    """What the launcher sets."""
+    """The environment that the launcher sets."""
     return {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200"}
 
 
@@ -57,7 +59,7 @@ CHECKOUT = Warm(Path(sys.executable), ["node.*", "rpc.*"], environment())
 
 
 class Running:
-    """A node that has been started and answers."""
+    """A running node that answers."""
 
     def __init__(self, *arguments: str | Path, by: Callable[..., list[str]] = forked, prepare: Callable[[], None] | None = None) -> None:
         self.process = subprocess.Popen(
@@ -75,22 +77,22 @@ class Running:
 
     @property
     def url(self) -> str:
-        """Where it answers."""
+        """The node's address."""
         return self.banner["address"]
 
     def call(self, method: str, params: Any) -> Any:
-        """The answer to a call."""
+        """Return the response to a call."""
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
         with urlopen(Request(self.url, body), timeout=ANSWER_SECONDS_MAX) as reply:
             return json.load(reply)
 
     def head(self) -> tuple[int, str]:
-        """Number and id of the head block."""
+        """Return the number and id of the head block."""
         told = self.health()[1]
         return told["head_block_number"], told["head_block_id"]
 
     def health(self) -> tuple[int, dict[str, Any]]:
-        """Status and members of /health."""
+        """Return the status and body of /health."""
         try:
             with urlopen(self.url + "/health", timeout=ANSWER_SECONDS_MAX) as reply:
                 return reply.status, json.load(reply)
@@ -98,12 +100,12 @@ class Running:
             return error.code, json.load(error)
 
     def generate(self, count: int) -> None:
-        """Make blocks at once."""
+        """Make blocks immediately."""
         told = self.call("debug_node_api.debug_generate_blocks", {"debug_key": DEV.witness_keys[0], "count": count})
         assert told["result"] == {"blocks": count}
 
     def end(self, how: signal.Signals) -> tuple[int, float, str]:
-        """Send a signal; status, seconds until the end, and what stood on stderr."""
+        """Send a signal. Return the exit status, the seconds until the exit, and stderr."""
         start = time.monotonic()
         self.process.send_signal(how)
         _, errors = self.process.communicate(timeout=30)
@@ -111,7 +113,7 @@ class Running:
 
 
 def later_head(running: Running, number: int) -> int:
-    """Wait for a block after one; returns the number of the head."""
+    """Wait for a block after `number` and return the head's number."""
     end = time.monotonic() + START_SECONDS_MAX
     while (head := running.head()[0]) <= number:
         assert time.monotonic() < end, "no block is made"
@@ -121,7 +123,7 @@ def later_head(running: Running, number: int) -> int:
 
 @contextlib.contextmanager
 def node(*arguments: str | Path, by: Callable[..., list[str]] = forked) -> Iterator[Running]:
-    """A node, which is ended at the end."""
+    """Run a node for the duration of the context."""
     running = Running("run", "--http", "127.0.0.1:0", *arguments, by=by)
     try:
         yield running
@@ -233,7 +235,7 @@ def test_plugins_are_those_of_the_spec_and_what_is_asked_for() -> None:
 
 
 def ask_without_reading(client: socket.socket) -> None:
-    """Ask for some 10 MB, which wait in the node then."""
+    """Request about 10 MB of replies without reading them, so that they stay buffered in the node."""
     call = b'{"jsonrpc":"2.0","id":1,"method":"database_api.get_config"}'
     body = b"[" + b",".join([call] * 1000) + b"]"
     client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -263,7 +265,7 @@ def test_it_starts_with_blocks_and_produces_one_every_three_seconds() -> None:
         assert running.banner["account alice"].endswith("active key 5JCXCZAvvU391AEVoDMFTgwShH7UWx284upYkYLfxDeieQ3UemK")
         first, begun = running.head()[0], time.monotonic()
         assert first >= 25
-        # A busy machine makes fewer; never more than there are slots.
+        # A busy machine makes fewer blocks, but never more than there are slots.
         assert later_head(running, later_head(running, first)) - first <= (time.monotonic() - begun) / 3 + 2
 
 
@@ -393,7 +395,7 @@ def test_a_replay_can_go_on_to_answer() -> None:
 
 
 class Terminal(io.StringIO):
-    """A terminal to write on."""
+    """A terminal that collects output."""
 
     def isatty(self) -> bool:
         return True

@@ -1,6 +1,7 @@
-"""Driving a chain over HTTP, with the public command: ready means usable, blocks and time, moments, edits, dumps, and the data folder.
+"""Driving a dev chain over HTTP with the public command: readiness, blocks and time, dev snapshots, state edits, dumps, and the data
+folder.
 
-One node serves most tests; each begins with a reset.
+Most tests share a node and reset it first.
 """
 
 import os
@@ -26,41 +27,41 @@ MONTH = 40 * 86_400
 
 @pytest.fixture(scope="module")
 def shared() -> Iterator[Running]:
-    """A node for all tests of this module."""
+    """The node that all tests of this module share."""
     with node(by=command) as running:
         yield running
 
 
 @pytest.fixture
 def running(shared: Running) -> Running:
-    """The node with a fresh chain that makes blocks only when asked."""
+    """The shared node with a new chain that makes blocks only on request."""
     do(shared, "reset")
     do(shared, "set_block_mode", mode="manual")
     return shared
 
 
 def processor_seconds(running: Running) -> float:
-    """How long the node has computed so far; a clock would tell how busy the machine is."""
+    """Return the CPU seconds that the node has used, which don't depend on the machine's load."""
     fields = Path(f"/proc/{running.process.pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def do(running: Running, method: str, **params: Any) -> Any:
-    """The result of a method of dev_api."""
+    """Call a dev_api method and return its result."""
     reply = running.call(f"dev_api.{method}", params)
     assert "result" in reply, reply
     return reply["result"]
 
 
 def refused(running: Running, method: str, **params: Any) -> str:
-    """The text with which a method of dev_api is refused."""
+    """Call a dev_api method and return the text of its refusal."""
     reply = running.call(f"dev_api.{method}", params)
     assert "error" in reply, reply
     return str(reply["error"]["message"])
 
 
 def transfer(running: Running, memo: str = "", *, is_signed: bool = True) -> Any:
-    """A transfer of 1.000 COIN from alice to bob, as clients make it from what the node answers."""
+    """Return a transfer of 1.000 COIN from alice to bob, built from the node's replies."""
     wire = Wire(DEV)
     props = running.call("condenser_api.get_dynamic_global_properties", [])["result"]
     fields = {
@@ -78,12 +79,12 @@ def transfer(running: Running, memo: str = "", *, is_signed: bool = True) -> Any
 
 
 def broadcast(running: Running, trx: Any) -> Any:
-    """The answer to a broadcast."""
+    """Broadcast a transaction and return the response."""
     return running.call("condenser_api.broadcast_transaction", [trx])
 
 
 def balance(running: Running, name: str = "alice") -> str:
-    """What an account has."""
+    """Return an account's balance."""
     return str(running.call("condenser_api.get_accounts", [[name]])["result"][0]["balance"])
 
 
@@ -153,7 +154,7 @@ def test_a_leap_of_forty_days_takes_no_time(running: Running) -> None:
 
 def test_others_are_answered_during_a_leap_that_produces(running: Running) -> None:
     heads: list[int] = []
-    # 2,000 blocks take a second or more, in which others are answered with one of the chain's heads on the way.
+    # Making 2,000 blocks takes a second or more. Meanwhile other clients get replies with one of the intermediate heads.
     leap = Thread(target=do, args=(running, "advance_time"), kwargs={"seconds": 6_000, "leap": "produced"})
     leap.start()
     while leap.is_alive():
@@ -271,7 +272,7 @@ def test_edits_and_reverts_outlive_a_kill(tmp_path: Path) -> None:
     with node("--data", tmp_path, "--no-produce", by=command) as third:
         assert third.head() == number
         assert balance(third) == "5.000 COIN"
-        # The clock goes on from the head, which is ahead of the machine's.
+        # The clock continues from the head block, which is ahead of the machine's clock.
         assert do(third, "get_info")["time"] >= do(third, "get_info")["head_block_time"]
         assert do(third, "reset")["head_block_number"] == 0
         assert (tmp_path / "edits").read_bytes() == b""

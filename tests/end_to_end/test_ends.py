@@ -1,4 +1,4 @@
-"""The ends of the program in a process of its own: its statuses, its last words, and that what was answered for is there again."""
+"""How the program ends, in a separate process: exit statuses, last log lines, and recovery of everything acknowledged."""
 
 import errno
 import json
@@ -27,12 +27,12 @@ STOP_SECONDS_MAX = 20
 
 
 def last_line(errors: str) -> str:
-    """The last line on stderr."""
+    """Return the last line of stderr."""
     return errors.rstrip("\n").rpartition("\n")[2]
 
 
 def generated(running: Running, count: int) -> bool:
-    """Make blocks at once; whether that was answered as done."""
+    """Make blocks immediately. Return whether the node confirmed it."""
     answer = running.call("debug_node_api.debug_generate_blocks", {"debug_key": DEV.witness_keys[0], "count": count})
     return "result" in answer
 
@@ -46,7 +46,7 @@ def test_a_full_disk_ends_it_with_everything_that_was_answered_for(tmp_path: Pat
     try:
         while generated(running, 10):
             done += 10
-    except OSError:  # it may have ended before the answer
+    except OSError:  # the node may end before it replies
         pass
     _, errors = running.process.communicate(timeout=STOP_SECONDS_MAX)
     assert running.process.returncode == Status.DISK
@@ -148,13 +148,13 @@ def test_closed_streams_are_no_end_and_take_nothing(tmp_path: Path, descriptors:
 
 
 def is_listened_to(pid: int, number: signal.Signals) -> bool:
-    """Whether a process catches a signal, as Linux says it."""
+    """Whether a process has a handler for a signal, according to /proc."""
     caught = re.search(r"^SigCgt:\s*(\w+)", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)
     return caught is not None and bool(int(caught[1], 16) >> (number - 1) & 1)
 
 
 def until(holds: Callable[[], bool]) -> None:
-    """Wait until something holds that raises OSError before."""
+    """Wait until the condition is true; until then it can also raise OSError."""
     end = time.monotonic() + 30
     while True:
         try:

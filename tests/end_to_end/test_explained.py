@@ -1,4 +1,4 @@
-"""The public command over HTTP: what a client that signs wrongly reads, and what the node lists afterwards."""
+"""The public command over HTTP: the errors of wrongly signed transactions, and the node's list of recent refusals."""
 
 import time
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ PUSH = "condenser_api.broadcast_transaction"
 
 @pytest.fixture(scope="module")
 def node() -> Iterator[Running]:
-    """A node of the chain `dev` with a block."""
+    """A dev node with one block."""
     node = Running("run", "--http", "127.0.0.1:0")
     deadline = time.monotonic() + 20
     while not properties(node)["head_block_number"]:
@@ -31,13 +31,13 @@ def node() -> Iterator[Running]:
 
 
 def properties(node: Running) -> dict[str, Any]:
-    """The global properties of the chain."""
+    """Return the global properties of the chain."""
     told: dict[str, Any] = node.call("condenser_api.get_dynamic_global_properties", [])["result"]
     return told
 
 
 def transfer(node: Running, *, role: str = "active", chain_id: bytes = WIRE.spec.chain_id, seconds: int = 60) -> dict[str, Any]:
-    """A transfer of alice, signed with one of her keys, for a chain."""
+    """Return a transfer by alice, signed for a chain with the key of one of her roles."""
     head = properties(node)
     block_id = bytes.fromhex(head["head_block_id"])
     given = {

@@ -1,6 +1,6 @@
-"""Damaged requests, transactions and blocks: each gets a well-formed answer, and a refused one changes nothing.
+"""Damaged requests, transactions and blocks. Each gets a well-formed response, and a refused one changes nothing.
 
-`FUZZ=10000 bin/test tests/end_to_end/test_fuzz.py` runs as many as the issue asks for.
+`FUZZ=10000 bin/test tests/end_to_end/test_fuzz.py` runs 10,000 cases instead of 1,200.
 """
 
 import json
@@ -31,7 +31,7 @@ HEIGHT = 53
 
 
 def base_requests(player: Player, service: Service) -> Iterator[dict[str, Any]]:
-    """Valid requests of all kinds, as they were recorded, with blocks that follow the head."""
+    """Yield recorded valid requests of all kinds, and blocks that extend the head."""
     served = {name for name in service.registry.names if not name.startswith("debug_node_api")}
     for event in player.events():
         if event.get("method") in served:
@@ -47,7 +47,7 @@ def base_requests(player: Player, service: Service) -> Iterator[dict[str, Any]]:
 
 
 def snapshot(chain: Chain) -> tuple[str, int]:
-    """What a refused request must leave as it is."""
+    """Return the data that a refused request must not change."""
     return state_digest(chain.state), len(chain.pending)
 
 
@@ -102,6 +102,6 @@ def test_damaged_blocks_are_refused_and_change_nothing() -> None:
         except ChainError:
             assert snapshot(player.chain) == before
             continue
-        # A block of another branch is kept without being applied.
+        # A block of another branch is stored without being applied.
         assert player.chain.state.props.head_block_number == HEIGHT
         assert snapshot(player.chain) == before

@@ -1,4 +1,4 @@
-"""Streams and subscriptions as users meet them: the public command, real sockets, the examples of docs/push.md as they stand there."""
+"""Streams and subscriptions with the public command over real sockets, using the examples of docs/push.md verbatim."""
 
 import json
 import re
@@ -23,19 +23,19 @@ HEALTH_SECONDS_MAX = 2.0
 
 @pytest.fixture(scope="module")
 def running() -> Iterator[Running]:
-    """A node with some blocks, all of them made by hand."""
+    """A node with some blocks, which makes more only on request."""
     with node("--no-produce") as started:
         started.generate(30)
         yield started
 
 
 def port(running: Running) -> int:
-    """Its port."""
+    """The node's port."""
     return int(running.url.rpartition(":")[2])
 
 
 def transfer(running: Running, memo_amount: str = "0.001 COIN") -> Any:
-    """A signed transfer from alice to bob, as docs/first_broadcast.py makes it."""
+    """Return a signed transfer from alice to bob, built as in docs/first_broadcast.py."""
     key = re.findall(r"private\s+(\S+)", coind("keys", "alice", "--role", "active").stdout)[0]
     words = [sys.executable, str(ROOT / "docs/first_broadcast.py"), "alice", key, "bob", memo_amount, running.url]
     done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60)
@@ -90,7 +90,7 @@ async def test_a_session_with_everything(running: Running) -> None:
 
 
 async def test_a_slow_reader_is_let_go_and_holds_nobody_up(running: Running) -> None:
-    """With the bounds as they are: some ten thousand blocks."""
+    """The default limits apply, so the test takes about ten thousand blocks."""
     slowest = 0.0
     async with websocket(port(running)) as slow, websocket(port(running)) as quick:
         for client in (slow, quick):

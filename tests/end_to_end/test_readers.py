@@ -1,5 +1,5 @@
-"""A node with readers as users meet it: what is written is read on the same connection, whatever is done reaches all processes, and they
-come and go with their owner.
+"""A node with reader processes: reads after writes on the same connection, propagation of changes to all processes, and the lifetime of
+readers.
 """
 
 import json
@@ -29,44 +29,44 @@ SIGNED = ("previous", "timestamp", "witness", "transaction_merkle_root", "extens
 
 
 class Client:
-    """One kept-alive connection."""
+    """A persistent connection."""
 
     def __init__(self, running: Running, headers: dict[str, str] | None = None) -> None:
         self._connection = HTTPConnection(running.url.removeprefix("http://"), timeout=30)
         self._headers = headers or {}
 
     def post(self, body: str) -> Any:
-        """The answer to a body."""
+        """Return the response to a request body."""
         self._connection.request("POST", "/", body, self._headers)
         return json.loads(self._connection.getresponse().read())
 
     def call(self, method: str, params: Any = None) -> Any:
-        """The result of a call."""
+        """Return the result of a call."""
         reply = self.post(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params or {}}))
         assert "result" in reply, reply
         return reply["result"]
 
     def send(self, amount: str = "0.001 COIN", memo: str = "") -> None:
-        """Broadcast a transfer, which the node signs."""
+        """Broadcast a transfer that the node signs."""
         transfer = ["transfer", {"from": "alice", "to": "bob", "amount": amount, "memo": memo}]
         self.call("dev_api.broadcast_operations", {"operations": [transfer]})
 
     def balance(self) -> str:
-        """What bob has."""
+        """Return bob's balance."""
         found: str = self.call("condenser_api.get_accounts", [["bob"]])[0]["balance"]
         return found
 
 
 @pytest.fixture(scope="module")
 def running() -> Iterator[Running]:
-    """A node with two readers that makes blocks when asked."""
+    """A node with two readers that makes blocks only on request."""
     with node("--readers", "2", "--blocks", "manual", by=command) as started:
         yield started
 
 
 @pytest.fixture
 def clients(running: Running) -> list[Client]:
-    """A connection to each process."""
+    """One connection to each process."""
     found = [Client(running) for _ in range(3)]
     before = [reader["calls"] for reader in health(running)]
     for client in found:
@@ -76,13 +76,13 @@ def clients(running: Running) -> list[Client]:
 
 
 def health(running: Running) -> list[dict[str, Any]]:
-    """What /health says of the readers."""
+    """Return the readers in /health."""
     found: list[dict[str, Any]] = running.health()[1]["readers"]
     return found
 
 
 def until(holds: Callable[[], bool]) -> None:
-    """Wait until something holds."""
+    """Wait until the condition is true."""
     end = time.monotonic() + WAIT_SECONDS_MAX
     while not holds():
         assert time.monotonic() < end
@@ -90,7 +90,7 @@ def until(holds: Callable[[], bool]) -> None:
 
 
 def same(clients: list[Client]) -> None:
-    """Wait until all processes have the same state, what waits included."""
+    """Wait until all processes have the same state and pending transactions."""
     until(lambda: len({json.dumps(client.call("dev_api.get_state_digest")) for client in clients}) == 1)
 
 
@@ -139,12 +139,14 @@ def test_rights_are_those_of_the_connection(running: Running, clients: list[Clie
         for error in errors:
             assert "Could not find API" in error["message"]
             for frame in error["data"]["stack"]:
-                frame["context"].pop("timestamp")  # of the clock, in seconds
+                frame["context"].pop("timestamp")  # wall clock time in seconds
         assert errors[0] == errors[1] == errors[2]
 
 
 def test_a_client_is_limited_at_the_owner_by_its_own_address(running: Running) -> None:
-    """Whichever process it is connected with. Without signatures, so many large transactions are more than may be refused."""
+    """The owner applies the limit to the client's own address, for connections to any process. The unsigned large transactions exceed the
+    allowance of refused work.
+    """
     operation = ["custom_json", {"required_auths": [], "required_posting_auths": ["alice"], "id": "x", "json": json.dumps("x" * 50_000)}]
     trx = {"ref_block_num": 0, "ref_block_prefix": 0, "expiration": "2030-01-01T00:00:00", "extensions": [], "signatures": []}
     call = {"jsonrpc": "2.0", "method": "condenser_api.broadcast_transaction", "params": [trx | {"operations": [operation]}]}
@@ -159,7 +161,7 @@ def test_a_client_is_limited_at_the_owner_by_its_own_address(running: Running) -
 def test_each_process_shows_the_work_that_it_refuses(running: Running, clients: list[Client]) -> None:
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "condenser_api.get_accounts", "params": [["alice"] * VALUES_MAX]})
     family = re.compile(r"^coind_process_refused_work_units_total{.*} (\S+)$", re.MULTILINE)
-    # Each call comes from another client: one alone would soon be refused without work.
+    # Each call comes from another address, since a single client would soon be refused without further work.
     addresses = (f"10.0.{number // 256}.{number % 256}" for number in count(256))
 
     def is_shown() -> bool:
@@ -178,7 +180,7 @@ def test_a_reader_that_is_killed_comes_back(running: Running, clients: list[Clie
     def is_back() -> bool:
         try:
             now = health(running)[0]
-        except (ConnectionError, URLError):  # it was handed to the one that is killed
+        except (ConnectionError, URLError):  # its connection belongs to the killed reader
             return False
         return bool(now["starts"] > first["starts"] and now["status"] == "ok")
 
@@ -226,7 +228,7 @@ async def test_while_the_owner_is_slow_readers_answer_what_they_can(running: Run
     async with AsyncExitStack() as stack:
         ways: list[Transport] = []
         most = handed(running) + 1
-        # One that was silent for a moment is handed nothing; and the questions for it are handed on themselves.
+        # A recently silent reader gets no connections, and clients' requests to it are forwarded individually.
         while handed(running) < most + 2:
             ways += [await stack.enter_async_context(open_(port)) for open_ in (http1, socket)]
             most += 1
@@ -257,7 +259,7 @@ async def test_while_the_owner_is_slow_readers_answer_what_they_can(running: Run
 
 
 def handed(running: Running) -> int:
-    """How many connections readers were handed."""
+    """Return the number of connections handed to readers."""
     return sum(reader["connections_handed_on"] for reader in health(running))
 
 
@@ -270,7 +272,7 @@ def test_readers_end_with_their_owner(how: signal.Signals) -> None:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process is there, and hasn't ended."""
+    """Whether a process exists and hasn't exited."""
     try:
         with open(f"/proc/{pid}/stat") as file:
             return file.read().rpartition(")")[2].split()[0] != "Z"

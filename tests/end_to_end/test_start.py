@@ -1,4 +1,4 @@
-"""How a node starts: what it has loaded when it gives its first answer, and what programs and people learn of it."""
+"""The start of a node: the modules loaded before the first reply, and the output for programs and people."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from pathlib import Path
 from bench.start import ask, free_port
 from tests.conftest import ROOT
 
-# None of these is needed for the first answer, and each costs a start some of its half second.
+# The first reply needs none of these, and each import takes a noticeable part of the half-second start.
 LATER = (
     "aiofiles", "asyncio", "click", "concurrent.futures", "curses", "cyclopts.completion", "cyclopts.help", "docstring_parser", "email",
     "flask", "gzip", "hypercorn.asyncio", "jinja2", "markdown_it", "node.cli.blocks", "node.cli.keys", "node.cli.snapshot",
@@ -36,12 +36,12 @@ sys.exit(main())
 
 
 def environment() -> dict[str, str]:
-    """What the launcher sets."""
+    """The environment that the launcher sets."""
     return {**os.environ, "PYTHONPATH": str(ROOT)}
 
 
 def test_nothing_is_loaded_before_the_first_answer_that_it_does_not_need() -> None:
-    # The question comes from a thread of the same process, whose own modules are loaded in any case.
+    # The request comes from a thread of the same process, whose modules are loaded in any case.
     done = subprocess.run(
         [sys.executable, "-P", "-c", FIRST_ANSWER.format(port=free_port())],
         capture_output=True,

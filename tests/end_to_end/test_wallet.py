@@ -1,4 +1,4 @@
-"""The wallet and the looking glass against a real node: `coind tx` and `coind show`, from words to what stands on the screen."""
+"""`coind tx` and `coind show` against a real node, from arguments to terminal output."""
 
 import io
 import json
@@ -22,20 +22,20 @@ PUBLIC = {role: public_key_text(public_key(derive_secret("erin", role, "dev")), 
 
 @pytest.fixture(scope="module")
 def running() -> Iterator[Running]:
-    """A node that makes blocks."""
+    """A node that produces blocks."""
     with node("--produce") as started:
         yield started
 
 
 @pytest.fixture
 def run(running: Running, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Command:
-    """The command line, asking that node."""
+    """A function that runs the command line against the node."""
     monkeypatch.setenv("COIND_URL", running.url)
     return lambda *words: coind(capsys, *words)
 
 
 def good(done: CommandResult) -> CommandResult:
-    """The command, which must have been done."""
+    """Assert that the command succeeded and return its result."""
     assert (done.status, done.err) == (0, ""), done
     return done
 
@@ -167,11 +167,11 @@ def test_accounts_of_other_keys(run: Command, running: Running, monkeypatch: pyt
     monkeypatch.setenv("COIND_KEY", " ".join(wif_from_secret(secrets[role]) for role in ("posting", "active")))
     assert good(run("tx", "transfer", "walter", "bob", "2 COIN")).pairs["accepted"]
     monkeypatch.delenv("COIND_KEY")
-    # A key that isn't enough signs all the same: the node says best what is wrong.
+    # The command also signs with an insufficient key, since the node explains the error best.
     wrong = run("tx", "transfer", "walter", "bob", "1 COIN", "--key", wif_from_secret(secrets["posting"]))
     assert wrong.status == 1
     assert "refuses condenser_api.broadcast_transaction: missing required active authority" in wrong.err
-    # That holds where a known key would do: who names a key means it. In the variable it is one more that may sign.
+    # The same holds if a known key would be sufficient: `--key` takes precedence. A key in the variable is only an additional one.
     posting = wif_from_secret(secrets["posting"])
     other = run("tx", "transfer", "alice", "bob", "1 COIN", "--key", posting)
     assert other.status == 1
@@ -240,7 +240,7 @@ def test_mistakes_are_refused_before_anything_is_sent(run: Command) -> None:
 
 @pytest.fixture(scope="module")
 def lived(running: Running) -> Running:
-    """The node after a little life: a post with a vote and a reply, orders, a proposal."""
+    """The node with some data: a post with a vote and a reply, orders, a proposal."""
     environ = environment() | {"COIND_URL": running.url}
 
     def tx(*words: str) -> None:

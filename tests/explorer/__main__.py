@@ -1,7 +1,7 @@
-"""Looks at the explorer in a real browser, on a node whose chain has everything: `bin/test explorer [NAME]...`.
+"""Tests the explorer in a real browser, on a chain with data of every kind: `bin/test explorer [NAME]...`.
 
-It needs Chromium, and installs the rest by itself. `--pictures DIR` also writes a picture of each page at two widths, in both themes.
-`--docs` makes nothing but the pictures of docs/pictures anew, of a chain with ordinary contents.
+It needs Chromium and installs everything else. `--pictures DIR` also takes a screenshot of each page at two widths and in both themes.
+`--docs` only recreates the pictures in docs/pictures, on a chain with ordinary data.
 """
 
 import argparse
@@ -25,7 +25,7 @@ ENVIRONMENT = (HERE / "requirements.txt", ROOT / ".venv-explorer", "playwright, 
 
 
 def main(arguments: list[str]) -> int:
-    """Run the session; the status is 0 when nothing failed."""
+    """Run the session. The status is 0 if nothing failed."""
     parser = argparse.ArgumentParser(prog="bin/test explorer", description="Looks at the explorer in a real browser.")
     parser.add_argument("names", nargs="*", help="the checks to make whose names begin so; all by default")
     parser.add_argument("--pictures", type=Path, help="write pictures of all pages into this folder")
@@ -39,7 +39,7 @@ def main(arguments: list[str]) -> int:
 
 
 def checked(browser: str, options: argparse.Namespace) -> Iterator[str]:
-    """Make the checks, and yield their results."""
+    """Run the checks and yield their results."""
     if not options.names or MODULES.startswith(tuple(options.names)):
         yield report(tried_modules())
     python = python_with(*ENVIRONMENT)
@@ -50,10 +50,10 @@ def checked(browser: str, options: argparse.Namespace) -> Iterator[str]:
 
 
 def illustrate(browser: str, place: Path, names: list[str]) -> int:
-    """Make the pictures of the documentation; the status is 0 when all were made."""
+    """Make the pictures of the documentation. The status is 0 if all succeeded."""
     try:
         python = python_with(*ENVIRONMENT)
-        # It begins in the past, so that the chain's time is the machine's when everything is made.
+        # The chain begins in the past and catches up with the machine's clock when all data is there.
         start = datetime.now(UTC) - BEFORE
         with running_node("dev", "--blocks", "manual", "--time", start.strftime("%Y-%m-%dT%H:%M:%S")) as url:
             command = [python, "-m", "tests.explorer.illustrations", browser, url, str(place), *names]
@@ -64,7 +64,7 @@ def illustrate(browser: str, place: Path, names: list[str]) -> int:
 
 
 def tried_modules() -> str:
-    """Run the tests of modules in Node.js if available, and return the line of the result."""
+    """Run the JavaScript module tests if Node.js is available, and return the result line."""
     node = shutil.which("node")
     if node is None:
         return f"skip {MODULES}: Node.js can't be found"

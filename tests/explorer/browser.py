@@ -1,4 +1,6 @@
-"""A page of the explorer in a browser, and its faults: console errors, foreign requests, sideways scrolling, findings of axe-core."""
+"""A page of the explorer in a browser, and the faults it records: console errors, requests to other hosts, horizontal scrolling, and
+findings of axe-core.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,19 +12,19 @@ from playwright.sync_api import Browser, ConsoleMessage, Dialog, Error, Page, Re
 
 WAIT_MILLISECONDS = 15_000
 GRAVE = ("serious", "critical")
-# What a browser says when a page is left while it loads something, which is no fault.
+# The browser's message when navigation cancels a request, which is not a fault.
 LEFT = "net::ERR_ABORTED"
 
 
 class Faults(Exception):
-    """Faults of a page, one in each of `lines`."""
+    """The faults of a page, one per element of `lines`."""
 
     def __init__(self, lines: list[str]) -> None:
         super().__init__("; ".join(lines))
 
 
 class View:
-    """A page of the explorer at a node's address, with its faults."""
+    """A page of the explorer of a node, with the recorded faults."""
 
     def __init__(self, page: Page, url: str) -> None:
         self.page, self.url = page, url
@@ -53,7 +55,7 @@ class View:
             self.faults.append(f"request failed: {request.url} {request.failure}")
 
     def open(self, path: str) -> None:
-        """Go to an address of the explorer, and wait until the page is shown."""
+        """Open a path of the explorer and wait until the page is rendered."""
         self.page.goto(self.url + path)
         self.settle()
 
@@ -64,30 +66,30 @@ class View:
             place.wait_for(state="detached")
 
     def text(self, selector: str = "main") -> str:
-        """The text of an element, as it is seen."""
+        """The visible text of an element."""
         found: str = self.page.locator(selector).first.inner_text()
         return found
 
     def section(self, title: str) -> Any:
-        """The card with a title."""
+        """The card with this title."""
         return self.page.locator(f'section[aria-label="{title}"]').first
 
     def excess(self) -> int:
-        """How many pixels the page is wider than the window."""
+        """The number of pixels by which the page is wider than the window."""
         found: int = self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         return found
 
     def audit(self) -> list[str]:
-        """Return the grave faults that axe-core finds."""
+        """Return the serious findings of axe-core."""
         found = Axe().run(self.page).response["violations"]
         return [f"{one['id']}: {one['help']} ({one['nodes'][0]['html'][:120]})" for one in found if one["impact"] in GRAVE]
 
     def picture(self, place: Path) -> None:
-        """Write a picture of the whole page."""
+        """Take a screenshot of the whole page."""
         self.page.screenshot(path=place, full_page=True)
 
     def demand(self, *more: str) -> None:
-        """Raise Faults for recorded faults, and for more."""
+        """Raise Faults if there are recorded faults, or `more`."""
         lines, self.faults = [*self.faults, *more], []
         if lines:
             raise Faults(lines)
@@ -95,7 +97,7 @@ class View:
 
 @contextmanager
 def viewing(browser: Browser, url: str, *, width: int = 1280, theme: str = "light") -> Iterator[View]:
-    """Open a view in its own window."""
+    """Open a view in a new window for the duration of the context."""
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme, reduced_motion="reduce")
     try:
         yield View(context.new_page(), url)

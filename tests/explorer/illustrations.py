@@ -1,4 +1,4 @@
-"""Makes the pictures of the documentation, on a chain with ordinary contents: `bin/test explorer --docs [DIR] [NAME]...`."""
+"""Makes the pictures of the documentation on a chain with ordinary data: `bin/test explorer --docs [DIR] [NAME]...`."""
 
 import argparse
 import sys
@@ -15,7 +15,7 @@ WIDTH = 1160
 COLOURS = 256
 BYTES_MAX = 170_000
 SETTLE_MILLISECONDS = 600
-# What each picture shows: an address, and how high the window is.
+# The address and the window height of each picture.
 PICTURES = {
     "home": ("/", 1000),
     "account": ("/@bob", 1000),
@@ -27,7 +27,7 @@ PICTURES = {
 
 
 def main() -> int:
-    """Make the pictures; the status is 0 when each is as small as it has to be."""
+    """Make the pictures. The status is 0 if none exceeds its maximum size."""
     parser = argparse.ArgumentParser()
     parser.add_argument("chromium")
     parser.add_argument("url")
@@ -58,7 +58,7 @@ def main() -> int:
 
 
 def make_day(node: Node) -> int:
-    """Make a chain on which a day goes by; return the number of the block that is worth a picture."""
+    """Make a chain with a day of activity. Return the number of the block to be pictured."""
     make(node, has_attacks=False)
     missing = datetime.now(UTC).replace(tzinfo=None) - datetime.fromisoformat(node.call("dev_api.get_info")["time"])
     node.advance(max(0, int(missing.total_seconds()) - HOUR // 60))

@@ -1,4 +1,4 @@
-"""The pages of the explorer on the chain of `world`: an address for each, by the name that pictures and checks have for it."""
+"""The addresses of explorer pages on the chain of `world`, by the names that screenshots and checks use."""
 
 from tests.explorer.world import COMMUNITY, Node
 

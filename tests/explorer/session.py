@@ -1,5 +1,5 @@
-"""One session with a browser: makes the chain, then looks at each page, and compares what it shows with what the node says by RPC. Prints a
-line for each check: `pass`, `fail` or `skip`, and what it was.
+"""A session with a browser. It makes the chain, then visits each page and compares it with the node's RPC replies. It prints one line for
+each check: `pass`, `fail` or `skip`, and the check's name.
 """
 
 import argparse
@@ -22,7 +22,7 @@ THEMES = ("light", "dark")
 
 
 def main() -> int:
-    """Run the checks; the status is 0 when all pass."""
+    """Run the checks. The status is 0 if all pass."""
     parser = argparse.ArgumentParser()
     parser.add_argument("chromium")
     parser.add_argument("url")
@@ -32,7 +32,7 @@ def main() -> int:
     options = parser.parse_intermixed_args()
     node, other = Node(options.url), Node(options.other)
     with sync_playwright() as playwright:
-        # Pages are kept for the way back, as people's browsers do.
+        # Pages are kept in the back/forward cache, as in ordinary browsers.
         disabled = ["--disable-back-forward-cache"]
         browser = playwright.chromium.launch(executable_path=options.chromium, args=["--no-sandbox"], ignore_default_args=disabled)
         prepare(node, other, browser)
@@ -56,7 +56,7 @@ class Session:
         self.status = 0
 
     def check(self, name: str, function: Callable[[], object]) -> None:
-        """Make a check, if its name is wanted."""
+        """Run a check if its name was requested."""
         if self._names and not name.startswith(self._names):
             return
         begun = time.perf_counter()
@@ -71,7 +71,7 @@ class Session:
 
 
 def prepare(node: Node, other: Node, browser: Browser) -> None:
-    """Make the chain, with a switch to the branch of another node at its beginning, which a page watches."""
+    """Make the chain. Near its beginning the node switches to the branch of `other`, while a page is open."""
     with viewing(browser, node.url) as view:
         node.mine(2)
         view.open("/")
@@ -83,7 +83,7 @@ def prepare(node: Node, other: Node, browser: Browser) -> None:
 
 
 def look_at(browser: Browser, url: str, path: str) -> None:
-    """Look at a page at all widths, and have it audited in both themes."""
+    """Open a page at all widths, and audit it in both themes."""
     for theme in THEMES:
         with viewing(browser, url, width=1280, theme=theme) as view:
             view.open(path)
@@ -98,7 +98,7 @@ def look_at(browser: Browser, url: str, path: str) -> None:
 
 
 def take_pictures(browser: Browser, url: str, pages: dict[str, str], place: Path) -> None:
-    """Write a picture of each page at two widths, in both themes."""
+    """Take a screenshot of each page at two widths and in both themes."""
     place.mkdir(parents=True, exist_ok=True)
     for theme in THEMES:
         for width in PICTURE_WIDTHS:

@@ -1,9 +1,9 @@
-"""A chain with everything on it, made over RPC on a node of the chain dev with `--blocks manual`: accounts, posts with votes and payouts,
-replies, communities, orders and trades, escrows, savings, conversions, power-downs, delegations, witnesses with feeds, proposals, a token,
-custom operations, texts of strangers that try to be more than texts, refused transactions, and a switch to another branch.
+"""A chain with data of every kind, made over RPC on a dev node with `--blocks manual`: accounts, posts with votes and payouts, replies,
+communities, orders and trades, escrows, savings, conversions, power-downs, delegations, witnesses with feeds, proposals, a token, custom
+operations, hostile texts, refused transactions, and a fork switch.
 
-It needs nothing but Python, so that whoever wants to look at such a chain can make one:
-`bin/coind run --blocks manual`, and in another terminal `.venv/bin/python -m tests.explorer.world http://127.0.0.1:8090`.
+It needs only Python. To explore such a chain by hand, run `bin/coind run --blocks manual`, and in another terminal `.venv/bin/python -m
+tests.explorer.world http://127.0.0.1:8090`.
 """
 
 import json
@@ -23,7 +23,7 @@ CLOCK_SECONDS_MAX = 30
 ATTACKS_PER_POST = 10
 BRACKETS_MAX = 40
 TITLE_BYTES_MAX, MEMO_BYTES_MAX = 255, 2047
-# What has to pass between posts, and between replies, of one account.
+# The minimum intervals between posts, and between replies, of an account.
 POST_SECONDS, REPLY_SECONDS = 303, 6
 
 Op = list[Any]
@@ -44,7 +44,7 @@ class Node:
         self.url = url
 
     def call(self, method: str, params: Any = None) -> Any:
-        """Return the result of a method; raises Refused."""
+        """Call a method and return its result; raises Refused."""
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": {} if params is None else params}).encode()
         with urllib.request.urlopen(urllib.request.Request(self.url, body), timeout=SECONDS_MAX) as reply:
             answer = json.load(reply)
@@ -53,7 +53,7 @@ class Node:
         return answer["result"]
 
     def send(self, *operations: Op) -> str:
-        """Broadcast a transaction, signed with the node's keys; returns its id."""
+        """Broadcast a transaction signed by the node and return its id."""
         sent: str = self.call("dev_api.broadcast_operations", {"operations": list(operations)})["id"]
         return sent
 
@@ -66,7 +66,7 @@ class Node:
         self.call("dev_api.advance_time", {"seconds": seconds})
 
     def time_after(self, seconds: int) -> str:
-        """A future time of the chain, as operations hold it."""
+        """Return a future chain time in the format of operations."""
         from datetime import datetime, timedelta
 
         now = datetime.fromisoformat(self.call("dev_api.get_info")["time"])
@@ -74,7 +74,7 @@ class Node:
 
 
 def post(author: str, permlink: str, title: str, body: str, *, parent: tuple[str, str] = ("", "life"), metadata: Any = None) -> Op:
-    """A post or a reply."""
+    """Return the operation of a post or reply."""
     fields = {
         "parent_author": parent[0],
         "parent_permlink": parent[1],
@@ -87,22 +87,22 @@ def post(author: str, permlink: str, title: str, body: str, *, parent: tuple[str
 
 
 def vote(voter: str, author: str, permlink: str, weight: int = 10000) -> Op:
-    """A vote for a post."""
+    """Return the operation of a vote."""
     return ["vote", {"voter": voter, "author": author, "permlink": permlink, "weight": weight}]
 
 
 def pay(from_: str, to: str, amount: str, memo: str = "") -> Op:
-    """A transfer."""
+    """Return the operation of a transfer."""
     return ["transfer", {"from": from_, "to": to, "amount": amount, "memo": memo}]
 
 
 def custom(account: str, name: str, content: Any) -> Op:
-    """A custom operation of an application."""
+    """Return a custom operation of an application."""
     return ["custom_json", {"required_auths": [], "required_posting_auths": [account], "id": name, "json": json.dumps(content)}]
 
 
 def make(node: Node, *, has_attacks: bool = True) -> None:
-    """Put everything on the chain; texts that attack can be left out, for pictures that people look at."""
+    """Fill the chain. Hostile texts can be omitted, for pictures."""
     make_money(node)
     if has_attacks:
         make_attacks(node)
@@ -119,7 +119,7 @@ def make(node: Node, *, has_attacks: bool = True) -> None:
 
 
 def make_money(node: Node) -> None:
-    """Transfers, savings, escrows, conversions, power-downs, delegations, an account that is controlled by others."""
+    """Make transfers, savings, escrows, conversions, power-downs, delegations, and an account controlled by others."""
     node.send(pay("alice", "bob", "1.000 COIN", "rent"), pay("bob", "carol", "2.500 SBD"))
     node.send(["transfer_to_savings", {"from": "alice", "to": "alice", "amount": "50.000 COIN", "memo": ""}])
     node.send(["transfer_to_vesting", {"from": "alice", "to": "bob", "amount": "10.000 COIN"}])
@@ -148,7 +148,7 @@ def make_money(node: Node) -> None:
 
 
 def escrow(node: Node, number: int) -> Op:
-    """An escrow of alice for bob, with judy as agent."""
+    """Return the operation of an escrow from alice to bob with the agent judy."""
     parties = {"from": "alice", "to": "bob", "agent": "judy", "escrow_id": number}
     money = {"sbd_amount": "1.000 SBD", "coin_amount": "3.000 COIN", "fee": "0.100 COIN"}
     times = {"ratification_deadline": node.time_after(2 * DAY), "escrow_expiration": node.time_after(9 * DAY)}
@@ -156,7 +156,7 @@ def escrow(node: Node, number: int) -> Op:
 
 
 def make_posts(node: Node) -> None:
-    """Posts, votes for and against them, replies; one post is paid out, and the others wait."""
+    """Make posts, votes for and against them, and replies. One post has its payout; the others are pending."""
     node.send(post("alice", "paid", "The first post", "# Hello\n\nIt is **paid**."))
     node.mine()
     for voter in VOTERS:
@@ -181,7 +181,7 @@ def make_posts(node: Node) -> None:
 
 
 def make_market(node: Node) -> None:
-    """Orders on both sides, and trades over some hours."""
+    """Make orders on both sides and trades over some hours."""
     number = 0
     for hour in range(6):
         for step in range(3):
@@ -198,13 +198,13 @@ def make_market(node: Node) -> None:
 
 
 def order(node: Node, owner: str, number: int, offered: str, wanted: str) -> Op:
-    """An order that expires in 20 days."""
+    """Return the operation of an order that expires in 20 days."""
     fields = {"owner": owner, "orderid": number, "amount_to_sell": offered, "min_to_receive": wanted}
     return ["limit_order_create", {**fields, "fill_or_kill": False, "expiration": node.time_after(20 * DAY)}]
 
 
 def make_witnesses(node: Node) -> None:
-    """Witnesses without keys that produce nothing, votes for them, a proxy, and prices."""
+    """Make witnesses without keys, which produce no blocks, votes for them, a proxy, and price feeds."""
     key = node.call("condenser_api.get_accounts", [["alice"]])[0]["memo_key"]
     props = {"account_creation_fee": "0.100 COIN", "maximum_block_size": 65536, "sbd_interest_rate": 0}
     for name in ("erin", "frank"):
@@ -224,7 +224,7 @@ def make_witnesses(node: Node) -> None:
 
 
 def make_proposals(node: Node) -> None:
-    """Two proposals with votes; their post is bob's."""
+    """Make two proposals with votes, which refer to a post by bob."""
     node.send(post("bob", "proposal", "A proposal", "Pay me."))
     node.mine()
     treasury = node.call("database_api.get_config")["COIN_TREASURY_ACCOUNT"]
@@ -258,7 +258,7 @@ def make_proposals(node: Node) -> None:
 
 
 def make_social(node: Node) -> None:
-    """Followers, a community with members and posts, a reblog."""
+    """Make followers, a community with members and posts, and a reblog."""
     for follower in ("carol", "dave"):
         node.send(custom(follower, "follow", ["follow", {"follower": follower, "following": "bob", "what": ["blog"]}]))
     node.send(custom("carol", "follow", ["reblog", {"account": "carol", "author": "bob", "permlink": "hello"}]))
@@ -280,7 +280,7 @@ def make_social(node: Node) -> None:
 
 
 def make_token(node: Node) -> None:
-    """A token that is not set up yet."""
+    """Make a token that is not yet set up."""
     symbol = node.call("database_api.get_nai_pool")["nai_pool"][0]  # without decimals: what is read from the wire has none
     fee = node.call("database_api.get_dynamic_global_properties")["smt_creation_fee"]
     value = {"control_account": "alice", "symbol": symbol, "smt_creation_fee": fee, "precision": 0, "extensions": []}
@@ -289,7 +289,7 @@ def make_token(node: Node) -> None:
 
 
 def make_unpaid(node: Node) -> None:
-    """A post that waits for its payout with votes, whose lists it leads: the others are paid by now."""
+    """Make a pending post with votes, which comes first in the lists, since the payouts of the others are over."""
     node.advance(POST_SECONDS)
     node.send(post("bob", "unpaid", "What I did today", "Not *much*.", metadata={"tags": ["life"]}))
     node.mine()
@@ -303,7 +303,7 @@ def make_unpaid(node: Node) -> None:
 
 
 def make_open(node: Node) -> None:
-    """Pending items: withdrawals from savings, a conversion, an escrow, and a new power-down."""
+    """Make pending items: withdrawals from savings, a conversion, an escrow, and a new power-down."""
     node.send(["transfer_from_savings", {"from": "alice", "request_id": 2, "to": "dave", "amount": "6.000 COIN", "memo": "soon"}])
     node.send(["convert", {"owner": "alice", "requestid": 2, "amount": "12.345 SBD"}])
     node.send(["withdraw_vesting", {"account": "dave", "vesting_shares": "130.000000 VESTS"}])
@@ -313,7 +313,7 @@ def make_open(node: Node) -> None:
 
 
 def make_attacks(node: Node) -> None:
-    """Texts of strangers that try to be more than texts: as bodies, titles, memos, metadata."""
+    """Make hostile texts: script and markup injections as bodies, titles, memos and metadata."""
     texts = attacks()
     for i, text in enumerate(texts):
         is_reply = i % ATTACKS_PER_POST > 0
@@ -346,29 +346,29 @@ def make_attacks(node: Node) -> None:
 
 
 def attacks() -> list[str]:
-    """The attack strings that a chain accepts."""
+    """Return the attack strings that the chain accepts."""
     if not ATTACKS.exists():
         return ["<script>alert(1)</script>", "[x](javascript:alert(1))"]
     found = json.loads(ATTACKS.read_text())
     lists = found.values() if isinstance(found, dict) else [found]
     texts = [entry if isinstance(entry, str) else entry["text"] for one in lists for entry in one]
-    # In the metadata each stands more than once, and nodes refuse JSON with more brackets than they count to.
+    # The metadata contains each string several times, and nodes refuse JSON with too many brackets.
     return [text.replace("\0", "") for text in texts if text.strip() and max(map(text.count, "[{")) < BRACKETS_MAX]
 
 
 def cut(text: str, size: int) -> str:
-    """The start of a text, at most `size` bytes."""
+    """Return the start of a text, at most `size` bytes."""
     return text.encode()[:size].decode(errors="ignore")
 
 
 def own_key(node: Node, name: str) -> str:
-    """The memo key of an account."""
+    """Return the memo key of an account."""
     key: str = node.call("condenser_api.get_accounts", [[name]])[0]["memo_key"]
     return key
 
 
 def make_refusals(node: Node) -> None:
-    """Transactions that the chain refuses, each for another reason."""
+    """Send transactions that the chain refuses, each for a different reason."""
     for operation in (
         pay("alice", "bob", "99999999.000 COIN"),
         vote("alice", "nobody", "nothing"),
@@ -383,7 +383,7 @@ def make_refusals(node: Node) -> None:
 
 
 def switch(node: Node, other: Node) -> None:
-    """Make a node switch to the branch of another, after their common first blocks."""
+    """Switch a node to the branch of another, which forks after their common first blocks."""
     blocks = []
     head = other.call("explorer_api.get_overview")["head_block_number"]
     for number in range(1, head + 1):
@@ -396,7 +396,7 @@ def switch(node: Node, other: Node) -> None:
 
 
 def push(node: Node, block: dict[str, Any]) -> None:
-    """Push a block to a node, whose clock can be some seconds behind the maker's."""
+    """Push a block to a node, waiting if its clock is a few seconds behind the producer's."""
     for _ in range(CLOCK_SECONDS_MAX):
         try:
             node.call("condenser_api.broadcast_block", [block])

@@ -1,6 +1,6 @@
 """Fuzzes the parsers: `bin/test fuzz [TARGET]... [--runs N | --seconds S]`, described in tests/fuzz/README.md.
 
-Each target runs in processes of its own, several at a time; at the end stands a table, and the status says whether anything was found.
+Each target runs in a separate process, several in parallel. At the end a table is printed, and the status is 1 if there are findings.
 """
 
 import argparse
@@ -28,7 +28,7 @@ COVERED = re.compile(r"cov: (\d+)")
 
 
 class Outcome(Struct, frozen=True):
-    """What became of a target's run: inputs, seconds, branches reached, and whether it failed."""
+    """The result of a target's run: inputs, seconds, covered branches, and whether it failed."""
 
     name: str
     inputs: int
@@ -73,13 +73,15 @@ def main(arguments: list[str]) -> int:
 
 
 def parts(runs: int, shares: dict[str, int]) -> dict[str, int]:
-    """Return the inputs of each target, by the shares; -1, libFuzzer's word for any number, without a number of all."""
+    """Return the number of inputs for each target according to its share. If `runs` is 0 the number is -1, which libFuzzer takes as
+    unlimited.
+    """
     whole = sum(shares.values())
     return {name: max(1, runs * share // whole) if runs else -1 for name, share in shares.items()}
 
 
 def fuzz(name: str, runs: int, seconds: int, seed: int) -> Outcome:
-    """Run one target to its end."""
+    """Run a target in a separate process until it ends."""
     CORPUS.mkdir(exist_ok=True)
     module = "tests.fuzz.operations" if name == OPERATIONS else "tests.fuzz.worker"
     log = CORPUS / f"{name}.log"
@@ -97,14 +99,14 @@ def fuzz(name: str, runs: int, seconds: int, seed: int) -> Outcome:
 
 
 def adopt(name: str) -> None:
-    """Give what libFuzzer has written when it ended the process (a hang, no memory) the name that our own findings have."""
+    """Rename the input that libFuzzer wrote when it ended the process (hang, out of memory) like our own findings."""
     folder = FOUND / name
     for path in folder.glob("*-*") if folder.is_dir() else ():
         path.replace(folder / name_of(path.read_bytes()))
 
 
 def show(outcome: Outcome) -> Outcome:
-    """Print a line of the table."""
+    """Print a row of the table."""
     rate = outcome.inputs / outcome.seconds
     word = f"FAILED ({outcome.findings} findings)" if outcome.failed else "good"
     counts = f"{outcome.inputs:>11,} inputs {outcome.seconds:8.0f} s {rate:>8,.0f} a second {outcome.covered:>7,} branches"

@@ -1,6 +1,6 @@
-"""Sequences of operations for as long as is asked for: NAME FOLDER RUNS SECONDS SEED, like tests/fuzz/worker.py, but by hypothesis.
+"""Random sequences of operations from hypothesis, with the arguments of tests/fuzz/worker.py: NAME FOLDER RUNS SECONDS SEED.
 
-An input is an operation that is pushed. The first sequence that fails is printed, made as short as possible, and ends the run.
+An input is a pushed operation. The first failing sequence is minimised and printed, and ends the run.
 """
 
 import sys
@@ -24,11 +24,11 @@ SETTINGS = settings(
 
 
 def main(_name: str, _folder: str, runs: str, seconds: str, seed: str) -> int:
-    """Run sequences until there were enough operations, or long enough; 0 of either is no bound."""
+    """Run sequences until RUNS operations or SECONDS are reached (0: no limit)."""
     start, number, pushed = time.monotonic(), int(seed), 0
     while (int(runs) < 0 or pushed < int(runs)) and (not int(seconds) or time.monotonic() - start < int(seconds)):
         number += 1
-        # What the decorator `seed` of hypothesis sets; of a state machine it reads only this.
+        # The attribute that hypothesis's decorator `seed` sets. For state machines hypothesis reads only the attribute.
         Sequences._hypothesis_internal_use_seed = number
         run_state_machine_as_test(Sequences, settings=SETTINGS)
         pushed = FREE[0].pushed

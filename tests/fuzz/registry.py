@@ -1,4 +1,4 @@
-"""All targets, by name. It imports none of them: a parser is loaded when its target is made."""
+"""All targets by name. It imports no target, so that each parser is loaded when its target is built."""
 
 from tests.fuzz.target import Target
 

@@ -1,4 +1,4 @@
-"""Writes the seeds of the targets from recorded cases and vectors: `python -m tests.fuzz.seeding`. Run it when an operation is added."""
+"""Writes the seed inputs of the targets from recorded cases and vectors: `python -m tests.fuzz.seeding`. Run after adding an operation."""
 
 import gzip
 import json
@@ -54,7 +54,7 @@ def main() -> int:
 
 
 def write(name: str, seeds: list[bytes]) -> None:
-    """Put the seeds of a target in the place of those that are there."""
+    """Replace the seeds of a target."""
     folder = SEEDS / name
     folder.mkdir(parents=True, exist_ok=True)
     for path in folder.iterdir():
@@ -64,12 +64,14 @@ def write(name: str, seeds: list[bytes]) -> None:
 
 
 def as_json(value: Any) -> bytes:
-    """A JSON text without blanks."""
+    """Encode a value as JSON without spaces."""
     return json.dumps(value, separators=(",", ":")).encode()
 
 
 def recorded(wire: Wire) -> tuple[list[Any], list[Any]]:
-    """For each operation a small recorded transaction that begins with it, and for each number of transactions up to 3 some blocks."""
+    """Return recorded transactions and blocks: for each operation a small transaction that begins with it, and some blocks with 0 to 3
+    transactions.
+    """
     transactions: dict[type, Any] = {}
     blocks: dict[tuple[int, int], Any] = {}
     for case in case_names():
@@ -88,7 +90,7 @@ def recorded(wire: Wire) -> tuple[list[Any], list[Any]]:
 
 
 def requests() -> Iterator[bytes]:
-    """A small recorded query of each method, its name in the form of a call in every third."""
+    """Yield a small recorded query of each method. Every third is in the `call` form."""
     seen: set[str] = set()
     for case in case_names():
         for event in lines(CASES / case / "queries.jsonl"):
@@ -104,18 +106,18 @@ def requests() -> Iterator[bytes]:
 
 
 def request_of(shown: Any) -> bytes:
-    """The broadcast of a transaction."""
+    """Return the broadcast request of a transaction."""
     return as_json({"jsonrpc": "2.0", "id": 1, "method": "network_broadcast_api.broadcast_transaction", "params": {"trx": shown}})
 
 
 def log_bytes(count: int) -> bytes:
-    """The first blocks of a recorded log."""
+    """Return the first blocks of a recorded log."""
     data = (CASES / LOG_CASE / "block_log").read_bytes()
     return data[: list(frames(data))[count - 1][1] + OFFSET.size]
 
 
 def block_files() -> Iterator[bytes]:
-    """A log, plain and packed, and lines."""
+    """Yield block files: a log, plain and compressed, and JSON lines."""
     yield log_bytes(4)
     yield gzip.compress(log_bytes(2), mtime=0)
     wire = Wire(load_spec("steem-testnet"))
@@ -124,7 +126,7 @@ def block_files() -> Iterator[bytes]:
 
 
 def block_logs() -> Iterator[bytes]:
-    """Logs with their index: right, missing, torn and of another log."""
+    """Yield logs with an index: valid, missing, torn, and of another log."""
     for count, indexed, cut in ((1, 1, 0), (4, 4, 0), (3, 0, 0), (4, 3, 5), (2, 4, 0)):
         data = log_bytes(count)
         index = b"".join(OFFSET.pack(start) for start, _ in frames(log_bytes(indexed))) if indexed else b""
@@ -133,14 +135,14 @@ def block_logs() -> Iterator[bytes]:
 
 
 def snapshots() -> Iterator[bytes]:
-    """Whole files: without sections, and with some of no, one and two chunks."""
+    """Yield valid snapshot files: without sections, and with sections of no, one and two chunks."""
     yield snapshot({})
     yield snapshot({"rows": [b"abc" * 50], "none": []})
     yield snapshot({"a": [b"x" * 2000, b"y"], "b": [bytes(range(256))], "c": [b""]})
 
 
 def snapshot(sections: dict[str, list[bytes]]) -> bytes:
-    """A snapshot file of format version 1 (node/snapshots/file.py), its digests still to be set."""
+    """Return a snapshot file of format version 1 (node/snapshots/file.py) with zeros for digests."""
     data, index = b"COINSNAP" + (1).to_bytes(4, "little") + bytes(4), []
     for name, chunks in sections.items():
         packed = [zstandard.compress(chunk, 1) for chunk in chunks]
@@ -156,14 +158,14 @@ def snapshot(sections: dict[str, list[bytes]]) -> bytes:
 
 
 def specs() -> Iterator[bytes]:
-    """Those of the project, and small ones that build on them."""
+    """Yield the project's chain specs, and small ones based on them."""
     yield from (path.read_bytes() for path in sorted(SPEC_FOLDER.glob("*.toml")))
     yield b'base = "dev"\nplugins = ["tags"]\n[constants]\nCOIN_SBD_INIT_SUPPLY = 1\n'
     yield b'base = "testnet"\nname = "x"\n[symbols]\ncoin = "ABC"\n[[genesis.accounts]]\nnames = ["a-b.c"]\ncoin = "1.000"\n'
 
 
 def keys() -> Iterator[bytes]:
-    """Keys in every form of text."""
+    """Yield keys in every text format."""
     secret = secret_from_seed("a")
     yield wif_from_secret(secret).encode()
     yield public_key_text(public_key(secret), "TST").encode()
@@ -173,7 +175,7 @@ def keys() -> Iterator[bytes]:
 
 
 def edits() -> Iterator[bytes]:
-    """An old text and an edit: patches of all kinds of lines, and a new text."""
+    """Yield an old text with an edit: patches with all kinds of lines, and a new text."""
     old = "The quick brown fox jumps over the lazy dog. äöü 🎈\n" * 3
     for edit in (
         "@@ -1,8 +1,8 @@\n The \n-quick\n+slow\n  bro\n",
@@ -187,7 +189,7 @@ def edits() -> Iterator[bytes]:
 
 
 def http() -> Iterator[bytes]:
-    """Requests of all kinds over HTTP/1.1."""
+    """Yield HTTP/1.1 requests of all kinds."""
     body = b'{"jsonrpc":"2.0","id":1,"method":"condenser_api.get_version","params":[]}'
     head = b"POST / HTTP/1.1\r\nHost: 127.0.0.1:8090\r\nContent-Type: application/json\r\n"
     yield head + b"Content-Length: %d\r\n\r\n" % len(body) + body
@@ -201,7 +203,7 @@ def http() -> Iterator[bytes]:
 
 
 def http2() -> Iterator[bytes]:
-    """Frames after the preface: settings, a request with its body, priorities, resets, windows."""
+    """Yield HTTP/2 frames after the preface: settings, a request with a body, priorities, resets, window updates."""
     settings = bytes.fromhex("000000040000000000")
     request = bytes.fromhex("00000e0105000000018286844187") + bytes.fromhex("089d5c0b8170dc")[:7]
     yield settings + request
@@ -211,7 +213,7 @@ def http2() -> Iterator[bytes]:
 
 
 def websocket() -> Iterator[bytes]:
-    """Frames of a client: text, binary, fragments, ping, close; masked with zeros, so that they can be read."""
+    """Yield client frames: text, binary, fragments, ping, close. Their mask is zero, so that they stay readable."""
     body = b'{"jsonrpc":"2.0","id":1,"method":"condenser_api.get_version","params":[]}'
     yield SPLIT + b"\x81" + bytes([0x80 | len(body)]) + bytes(4) + body
     yield SPLIT + b"\x82\x83" + bytes(4) + b"abc" + b"\x88\x82" + bytes(4) + b"\x03\xe8"

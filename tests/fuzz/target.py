@@ -1,4 +1,4 @@
-"""What a fuzzing target is, and what counts as a finding. It knows neither atheris nor any single target."""
+"""The definition of a fuzzing target and of a finding, independent of atheris and of the targets."""
 
 import hashlib
 import time
@@ -11,9 +11,9 @@ from msgspec import Struct
 
 HERE = Path(__file__).parent
 SEEDS, FOUND = HERE / "seeds", HERE / "regressions"
-# What atheris has found to reach new code; it is not in the repository, and later runs go on from it.
+# Inputs that reached new code. They are not in the repository; later runs continue from them.
 CORPUS = HERE / "corpus"
-# Of processor time: no input of a few kilobytes may keep anybody waiting for longer.
+# CPU seconds. An input of a few kilobytes must not block others for longer.
 INPUT_SECONDS_MAX = 1.0
 FINDINGS_MAX = 100  # kinds of findings that one run keeps
 
@@ -21,10 +21,10 @@ Run = Callable[[bytes], object]
 
 
 class Target(Struct, frozen=True):
-    """A parser to be fuzzed.
+    """A parser to fuzz.
 
-    `share` is the part of a whole run's inputs that it gets, `modules` are those whose branches guide the search. `is_json` says
-    that inputs are JSON texts, which are also changed as such.
+    `share` is its part of a whole run's inputs. `modules` are the modules whose branch coverage guides the search. With `is_json` inputs
+    are JSON texts and are also mutated as JSON.
     """
 
     name: str
@@ -35,10 +35,10 @@ class Target(Struct, frozen=True):
     is_json: bool = False
 
     def make(self) -> Run:
-        """Build what the target works on, once, and return the function that takes one input.
+        """Prepare the target once and return the function that processes an input.
 
-        It raises nothing for whatever the parser refuses as documented, so that everything it raises is a finding. Only here the
-        parser is imported: atheris must look on.
+        The function must not raise documented refusals, since every exception is a finding. It imports the parser here, so that atheris can
+        instrument the import.
         """
         run: Run = getattr(import_module(f"tests.fuzz.targets.{self.place}"), self.name)()
         return run
@@ -49,7 +49,7 @@ class TooSlow(Exception):
 
 
 class Keeper:
-    """Runs a target and keeps one input of each kind of failure, the shortest, in `found/<target>/`."""
+    """Runs a target and keeps the shortest input of each kind of failure in `found/<target>/`."""
 
     def __init__(self, target: Target, run: Run, folder: Path = FOUND) -> None:
         self.kinds: dict[str, bytes] = {}
@@ -58,7 +58,7 @@ class Keeper:
         self._run = run
 
     def __call__(self, data: bytes) -> None:
-        """Take one input."""
+        """Process an input."""
         self.count += 1
         start = time.thread_time()
         try:
@@ -89,7 +89,7 @@ class Keeper:
 
 
 def kind_of(error: BaseException) -> str:
-    """Return what makes two failures the same one: the class, and the line of ours in which it was raised."""
+    """Return the key by which failures count as equal: the exception class and the line of our code that raised it."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     ours = [frame for frame in traceback.extract_tb(error.__traceback__) if "site-packages" not in frame.filename]
@@ -98,12 +98,12 @@ def kind_of(error: BaseException) -> str:
 
 
 def name_of(data: bytes) -> str:
-    """Return the name of the file of an input: the beginning of its SHA-256."""
+    """Return the file name of an input: the start of its SHA-256."""
     return hashlib.sha256(data).hexdigest()[:16]
 
 
 def kept_inputs(target: Target) -> Iterator[Path]:
-    """The files of a target's seeds and of what was found with it."""
+    """Yield the files of a target's seeds and findings."""
     for folder in (SEEDS / target.name, FOUND / target.name):
         if folder.is_dir():
             yield from sorted(path for path in folder.iterdir() if path.is_file())

@@ -1,4 +1,4 @@
-"""All seeds, and everything that fuzzing has ever found, through their targets once more: without atheris, in every run of the tests."""
+"""Runs all seeds and previous findings through their targets, without atheris, in every test run."""
 
 from pathlib import Path
 

@@ -1,6 +1,7 @@
-"""Fuzzes one target in this process: NAME FOLDER RUNS SECONDS SEED. `python -m tests.fuzz` starts it, once for each target.
+"""Fuzzes one target in this process: NAME FOLDER RUNS SECONDS SEED. `python -m tests.fuzz` starts a process for each target.
 
-A process of its own, since atheris ends its process when it is done, and since only what is imported while it looks on guides the search.
+Each target needs a separate process, since atheris exits the process when it is done, and only modules imported under its instrumentation
+guide the search.
 """
 
 import gc
@@ -19,12 +20,12 @@ from tests.helpers.mutations import damaged
 
 HANG_SECONDS_MAX = 20
 MEMORY_MB_MAX = 4096
-# How often a JSON text is changed as one; otherwise byte by byte.
+# The fraction of mutations that change a JSON text as JSON; the others change bytes.
 OWN_MUTATIONS = 0.5
 
 
 def main(name: str, folder: str, runs: str, seconds: str, seed: str) -> None:
-    """Fuzz; never returns."""
+    """Fuzz; this function never returns."""
     target = TARGETS[name]
     with atheris.instrument_imports(include=list(target.modules)):
         keep = Keeper(target, target.make())
@@ -50,7 +51,7 @@ def main(name: str, folder: str, runs: str, seconds: str, seed: str) -> None:
         changed: bytes = atheris.Mutate(data, size_max) if value is None else damaged(random, value)[:size_max]
         return changed
 
-    # libFuzzer writes into the first folder, and only reads the others.
+    # libFuzzer writes only to the first folder; it reads the others.
     folders = [folder, str(SEEDS / name), str(FOUND / name)]
     own = {"custom_mutator": mutated} if target.is_json else {}
     atheris.Setup([sys.argv[0], *options, *folders], keep, **own)
@@ -58,7 +59,7 @@ def main(name: str, folder: str, runs: str, seconds: str, seed: str) -> None:
 
 
 def decoded(data: bytes) -> Any:
-    """Return the JSON value of some bytes, or None."""
+    """Return the decoded JSON value, or None if it is invalid."""
     try:
         return json.loads(data)
     except (ValueError, RecursionError):
@@ -66,7 +67,7 @@ def decoded(data: bytes) -> Any:
 
 
 def instrument_generated() -> None:
-    """Let the functions that the codec has generated guide the search as well; the seeds have made it generate them."""
+    """Instrument the functions that the codec has generated, so that they also guide the search. The seeds have made it generate them."""
     for found in gc.get_objects():
         if isinstance(found, FunctionType) and found.__code__.co_filename.startswith("<codec "):
             atheris.instrument_func(found)

@@ -1,7 +1,7 @@
 """The command line of the simulation: `bin/test simulate [--seed S] [--minutes N] [--jobs J] [--only SCENE,...]`.
 
-Without `--minutes` it runs the one seed and shows its trace; with it, seeds from S on until so many minutes have been simulated. It ends
-with status 1 when a seed has failed, and prints for each the line that repeats it.
+Without `--minutes` it runs one seed and prints its trace. With it, it runs seeds from S on until N simulated minutes have passed. If a seed
+fails, it prints a command that repeats the failure, and the exit status is 1.
 """
 
 import argparse
@@ -14,7 +14,7 @@ from tests.simulation.ledger import Figures
 from tests.simulation.scenes import SCENES
 from tests.simulation.seeds import Result, run_seed
 
-FAILURES_MAX = 10  # after so many a run ends
+FAILURES_MAX = 10  # a run ends after this number of failures
 SECONDS_BETWEEN_LINES = 10.0
 
 
@@ -57,13 +57,13 @@ def parsed() -> argparse.Namespace:
 
 
 def all_results(arguments: argparse.Namespace) -> Iterator[Result]:
-    """Yield the results of one seed after the other, in the order in which they are ready."""
+    """Yield the results of consecutive seeds as they finish."""
     most = int(arguments.minutes) + FAILURES_MAX  # each takes longer than a minute
     tasks = ((seed, arguments.only) for seed in range(arguments.seed, arguments.seed + most))
     if arguments.jobs == 1:
         yield from map(run_seed, tasks)
         return
-    # A process that is made anew after some seeds can't slow down by what those have left.
+    # Worker processes are replaced after some seeds, so that leftover data can't slow them down.
     with multiprocessing.get_context("spawn").Pool(arguments.jobs, maxtasksperchild=50) as pool:
         yield from pool.imap_unordered(run_seed, tasks)
 
@@ -88,12 +88,12 @@ def report(results: list[Result], only: str) -> int:
 
 
 def failure_line(result: Result, only: str) -> str:
-    """Return the failure, and the line that repeats it."""
+    """Describe the failure, with a command that repeats it."""
     return f"FAILED: {result.failure}\n  bin/test simulate --seed {result.seed}" + (f" --only {only}" if only else "")
 
 
 def show(text: str) -> None:
-    """Print a line at once."""
+    """Print a line and flush it."""
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
 

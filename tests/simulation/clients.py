@@ -1,5 +1,5 @@
-"""Clients of a simulated world: they sign and send transactions, read, and send invalid requests, and record the replies. They use the node
-only through its network.
+"""Clients of a simulated world. They sign and send transactions, read, send invalid requests, and record the replies. They access the node
+only over its network.
 """
 
 import random
@@ -23,7 +23,7 @@ SECONDS_BETWEEN_MAX = 4.0
 LIFETIMES = (15, 60, 600)
 OK, OVERLOADED, TOO_SLOW = 200, 503, 408
 INTERNAL = "internal error"
-UNWRITTEN = "the block log can't be written"  # a transaction may be in a block then, of which nobody knows whether it is on the disk
+UNWRITTEN = "the block log can't be written"  # the transaction may be in a block that may not be on the disk
 SEND = (
     "condenser_api.broadcast_transaction",
     "network_broadcast_api.broadcast_transaction",
@@ -38,9 +38,10 @@ class Refusal(Exception):
 
 
 class Client:
-    """One program that uses the node. Everything it does comes from its generator.
+    """A program that uses the node. Its random generator determines all its actions.
 
-    `life` tells which life of the node answers; `acknowledge` is called with a transaction and the block that the node says it is in.
+    `life` returns the number of the node's current life. `acknowledge` is called with a transaction and the block that the node reports for
+    it.
     """
 
     def __init__(
@@ -55,7 +56,7 @@ class Client:
         self._posts: list[tuple[str, str]] = []
 
     async def run(self) -> None:
-        """Do one thing after the other until cancelled; without a node, try again."""
+        """Run random actions until cancelled; retry while there is no node."""
         todo: tuple[Callable[[], Awaitable[object]], ...] = (self.transact, self.read, self.disturb)
         while True:
             await trio.sleep(self._draw.random() * SECONDS_BETWEEN_MAX)
@@ -77,7 +78,7 @@ class Client:
         return result_of(msgspec.json.decode(reply.body))
 
     def manner(self) -> Manner:
-        """Draw how the next request is sent; most are sent as a good client does."""
+        """Return random settings for sending the next request; most are those of a well-behaved client."""
         draw = self._draw
         if draw.random() < 0.8:
             return Manner(delay=0.05)
@@ -98,7 +99,7 @@ class Client:
         await self.send(self.signed(head, operation, role), kind)
 
     async def send(self, trx: SignedTransaction, kind: str) -> Sent:
-        """Send a transaction by one of the methods, and record the reply."""
+        """Send a transaction with a random method and record the reply."""
         method = self._draw.choice(SEND)
         shown = WIRE.transaction_to_json(trx, legacy=method.startswith("condenser_api"))
         sent = self._ledger.send(trx, kind, trio.current_time())
@@ -120,7 +121,7 @@ class Client:
         return sent
 
     async def read(self) -> None:
-        """Send a read-only request, sometimes a batch, or a request for a page."""
+        """Send a random read-only call, sometimes a batch, or request a page."""
         draw = self._draw
         if draw.random() < 0.1:
             reply = await self._network.request(b"", self.manner(), method="GET", path="/health")
@@ -148,7 +149,7 @@ class Client:
     # -------------------------------------------------------------- what it says
 
     def signed(self, head: Any, operation: list[Any], role: str, signer: str = "") -> SignedTransaction:
-        """Return a signed transaction of one operation, based on the node's reply about its head."""
+        """Return a signed transaction with one operation. `head` is the node's reply with its global properties."""
         name = signer or operation[1].get("from") or operation[1].get("voter") or operation[1].get("author")
         name = name or operation[1]["required_posting_auths"][0]
         fields = {
@@ -166,7 +167,7 @@ class Client:
         return WIRE.seal(trx)
 
     def _operation(self) -> tuple[str, list[Any], str]:
-        """Return a kind, an operation and the role that signs it. No two operations are equal, so that no two transactions are."""
+        """Return a kind, an operation and the role that signs it. All operations differ, and so do their transactions."""
         draw = self._draw
         self._sent += 1
         number = f"{draw.getrandbits(48):012x}"
@@ -198,7 +199,7 @@ class Client:
         return kind, ["comment", fields], "posting"
 
     def _question(self) -> tuple[str, Any]:
-        """Return a method that changes nothing, and its parameters."""
+        """Return a random read-only method and its parameters."""
         draw = self._draw
         author, permlink = draw.choice(self._posts) if self._posts else ("alice", "none")
         return draw.choice(
@@ -220,7 +221,7 @@ class Client:
 
 
 def result_of(answer: Any) -> Any:
-    """Return the result of a reply; raises Refusal for an error."""
+    """Return the result of a response; raises Refusal if it is an error."""
     if "error" in answer:
         error = answer["error"]
         demand(INTERNAL not in str(error.get("data")), f"an internal error: {error}")
@@ -229,7 +230,7 @@ def result_of(answer: Any) -> Any:
 
 
 def check(reply: Reply) -> None:
-    """Demand that a reply to any request is valid."""
+    """Demand that a response is well-formed, whatever the request was."""
     demand(reply.status in (OK, OVERLOADED, TOO_SLOW), f"an answer has the status {reply.status}")
     if reply.status == OK:
         answers = msgspec.json.decode(reply.body)

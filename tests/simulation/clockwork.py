@@ -1,5 +1,5 @@
-"""Time, scheduling, threads and the log of one simulated run: everything that would make two runs of one seed differ is taken over here.
-It must not know what is run.
+"""Controls time, scheduling, threads and signals of a simulated run, so that two runs of a seed are identical. Independent of the code that
+runs.
 """
 
 import os
@@ -18,10 +18,10 @@ SIGNALS_MAX = 10
 
 
 class Clockwork:
-    """The times of a world. Trio's own is the one that passes; `wall` is what the machine's clock shows, which can leap.
+    """The clocks of a world. Trio's mock clock measures elapsed time; `wall` is the machine's clock, which can jump.
 
-    `milliseconds` reads the wall clock as the node does. `stopwatch` reads what the node measures its own work with: no time passes while
-    it works, unless the world is slow (`seconds_per_look`).
+    `milliseconds` is the wall clock for the node. `stopwatch` is the clock with which the node measures its own work. It doesn't advance
+    during that work, unless the world is slow (`seconds_per_look`).
     """
 
     def __init__(self, start: int) -> None:
@@ -36,7 +36,7 @@ class Clockwork:
         return self._start + self._leapt + round(self.mock.current_time() * 1000)
 
     def steady(self) -> int:
-        """Return a steady time in milliseconds."""
+        """Return a time in milliseconds that never jumps."""
         return round(self.mock.current_time() * 1000)
 
     def stopwatch(self) -> float:
@@ -45,19 +45,19 @@ class Clockwork:
         return self._looked
 
     def leap(self, milliseconds: int) -> None:
-        """Set the wall clock forward, or back where negative. Nobody's sleep becomes longer or shorter by it."""
+        """Move the wall clock forward, or back if negative. This doesn't affect sleeping tasks."""
         self._leapt += milliseconds
 
     def pause(self, seconds: float) -> None:
-        """Let time pass in which nothing runs, as while the process is stopped or the machine sleeps."""
+        """Advance time while nothing runs, as if the process were stopped or the machine asleep."""
         self.mock.jump(seconds)
 
 
 def run(clockwork: Clockwork, seed: int, main: Callable[[], Awaitable[Value]]) -> Value:
-    """Run an async function under the mock clock, so that one seed always gives one order of tasks.
+    """Run an async function under the mock clock with a task order that depends only on the seed.
 
-    Trio orders the tasks that can run by chance. It has a switch for tests, which makes that a matter of its own generator: pytest-trio
-    sets it for hypothesis in the same way.
+    Trio runs ready tasks in random order. Its internal switch for deterministic tests seeds that order. The hypothesis support of
+    pytest-trio uses the same switch.
     """
     inside: Any = trio._core._run
     before = inside._ALLOW_DETERMINISTIC_SCHEDULING
@@ -71,10 +71,10 @@ def run(clockwork: Clockwork, seed: int, main: Callable[[], Awaitable[Value]]) -
 
 @contextmanager
 def taken_over(delay: Callable[[], float], signals: "Signals") -> Iterator[None]:
-    """Let what the node does in threads run in the one there is, after a time in seconds that `delay` returns; let only simulated signals
-    reach it; and give the process one number in every run, since the node writes that to its disk.
+    """Run the node's thread work in the main thread, after a simulated delay of `delay()` seconds. Replace real signals with `signals`, and
+    use a fixed process id, since the node writes it to its disk.
 
-    A real thread would be invisible to the mock clock, which leaps to the next timer as soon as no task can run.
+    The mock clock jumps to the next timer as soon as no task can run, so it would not wait for a real thread.
     """
 
     async def run_sync(work: Callable[..., Any], *args: Any, **_options: Any) -> Any:
@@ -97,14 +97,14 @@ def taken_over(delay: Callable[[], float], signals: "Signals") -> Iterator[None]
 
 
 class Signals:
-    """Signals to the node: `send` has the effect of kill(1) on its process."""
+    """Simulated signals to the node; `send` has the effect of kill(1)."""
 
     def __init__(self) -> None:
         self._to_node: trio.MemorySendChannel[int] | None = None
 
     @contextmanager
     def receiver(self, *_numbers: int) -> Iterator[trio.MemoryReceiveChannel[int]]:
-        """Replaces `trio.open_signal_receiver`."""
+        """Replacement for `trio.open_signal_receiver`."""
         self._to_node, received = trio.open_memory_channel[int](SIGNALS_MAX)
         yield received
 
@@ -115,5 +115,5 @@ class Signals:
 
 
 def dice(seed: int, name: str) -> random.Random:
-    """Return the generator of one part of a world, independent of other parts."""
+    """Return a random generator for one component of a world, independent of the others."""
     return random.Random(f"{seed} {name}")

@@ -1,4 +1,4 @@
-"""The outside view of the node: changes of the main branch, sent transactions and replies. Checks of a run compare the node with it."""
+"""The outside view of the node: changes of the main branch, transactions sent, and replies. The checks compare the node with it."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Collection
@@ -9,16 +9,16 @@ from msgspec import Struct, field
 from state.chain.head_change import HeadChange
 from state.protocol.transaction import SignedBlock, SignedTransaction
 
-# What a client knows of a transaction: no answer came; it is pending; it was refused; it is in a block; it expired while a call waited.
+# A client's view of a transaction: no reply yet, pending, refused, in a block, or expired while a call waited for it.
 Answer = Literal["lost", "accepted", "refused", "included", "expired"]
 
 
-# These build on others of their account: on a post, or on the time of the last one.
+# Kinds that depend on earlier transactions of their account: on a post, or on the time of the last one.
 DEPENDENT = ("post", "reply", "vote")
 
 
 class Broken(AssertionError):
-    """The node has broken a promise."""
+    """The node has broken a guarantee."""
 
 
 def demand(condition: object, text: str) -> None:
@@ -28,14 +28,14 @@ def demand(condition: object, text: str) -> None:
 
 
 class Seen(Struct, frozen=True):
-    """A block of the main branch, and when it became the head, in seconds of the world."""
+    """A block of the main branch and the simulated time at which it became the head, in seconds."""
 
     block: SignedBlock
     at: float
 
 
 class Sent(Struct):
-    """A sent transaction, with its time `sent_at`, the node's life, and the time `at` of the reply."""
+    """A sent transaction: sent at `sent_at`, and answered at `at` by the node's life `life`."""
 
     trx: SignedTransaction
     kind: str
@@ -43,15 +43,15 @@ class Sent(Struct):
     life: int = 0
     at: float = 0.0
     sent_at: float = 0.0
-    seen_at: float = 0.0  # when it was last in a block or pending
+    seen_at: float = 0.0  # the last time it was in a block or pending
     is_dropped: bool = False
 
 
 class Branch:
-    """The main branch during one life of the node, as its listeners have seen it move: after every write to the log.
+    """The main branch during one life of the node, as the chain's listeners see it after each write to the log.
 
-    `where` has the block number of each transaction in it; `popped` the blocks that switches have undone, and when; `switched_at` is the
-    time of the last switch, -1 for none. `rivals` are the blocks that the node didn't make.
+    `where` is the block number of each transaction in the branch, `popped` the time at which each block was undone, `switched_at` the time
+    of the last switch or -1. `rivals` are the blocks that the node didn't make.
     """
 
     def __init__(self, now: Callable[[], float], rivals: Collection[bytes]) -> None:
@@ -65,7 +65,7 @@ class Branch:
         self._rivals = rivals
 
     def move(self, move: HeadChange) -> None:
-        """Note how the head has moved."""
+        """Record a change of the head."""
         before = len(self.seen)
         for block in move.popped:
             self._pop(block)
@@ -92,33 +92,33 @@ class Branch:
             self.where[trx.id] = block.number
 
     def is_too_late(self, since: float, expiration: int) -> bool:
-        """Return whether the node has made no block in which a transaction could have been before it expired."""
+        """Return whether the transaction had expired before every block that the node has made since `since`."""
         first = bisect_right(self.seen, since, key=lambda seen: seen.at)
         own = [seen.block for seen in self.seen[first:] if seen.block.id not in self._rivals]
         return all(block.timestamp > expiration for block in own)
 
     def has_reference(self, trx: SignedTransaction) -> bool:
-        """Return whether the block that a transaction refers to is in it."""
+        """Return whether the branch contains the transaction's reference block."""
         number = len(self.seen) - (len(self.seen) - trx.ref_block_num) % 65536
         return number == 0 or int.from_bytes(self.seen[number - 1].block.id[4:8], "little") == trx.ref_block_prefix
 
     def has_lost_reference(self, trx: SignedTransaction, since: float) -> bool:
-        """Return whether the block that a transaction refers to was undone at a time or later, even if it has come back since."""
+        """Return whether the transaction's reference block was undone at or after `since`, even if it is in the branch again."""
         prefix = trx.ref_block_prefix
         return any(int.from_bytes(block_id[4:8], "little") == prefix and at >= since for block_id, at in self.popped.items())
 
     @property
     def now(self) -> float:
-        """The time of the world in seconds."""
+        """The simulated time in seconds."""
         return self._now()
 
     @property
     def head_id(self) -> bytes:
-        """The id of the head; zeros at genesis."""
+        """The id of the head block; zeros at genesis."""
         return self.seen[-1].block.id if self.seen else bytes(20)
 
     def has(self, block_id: bytes) -> bool:
-        """Whether a block is in it."""
+        """Whether the branch contains a block."""
         number = int.from_bytes(block_id[:4], "big")
         return 0 < number <= len(self.seen) and self.seen[number - 1].block.id == block_id
 
@@ -138,7 +138,7 @@ class Counts(Struct):
 class Ledger:
     """All transactions that clients have sent.
 
-    Those whose fate can't change any more are counted and forgotten, so that a long run stays small.
+    Transactions with a final outcome are counted and dropped, which bounds the memory of long runs.
     """
 
     def __init__(self) -> None:
@@ -147,13 +147,13 @@ class Ledger:
         self._settled = Counts()
 
     def send(self, trx: SignedTransaction, kind: str, now: float) -> Sent:
-        """Record a transaction before it is sent; its reply is added later."""
+        """Record a transaction before it is sent. The reply is filled in later."""
         sent = Sent(trx, kind, sent_at=now)
         self.open.append(sent)
         return sent
 
     def check(self, branch: Branch, pending: Collection[bytes], head_time: int, irreversible: int, life: int) -> None:
-        """Demand that each transaction is where its reply says; returns their number by place."""
+        """Demand that each transaction is where its reply says, and count the transactions by outcome."""
         total = Counts()
         left = []
         for sent in self.open:
@@ -172,7 +172,7 @@ class Ledger:
 
 
 def fate_of(sent: Sent, branch: Branch, pending: Collection[bytes], head_time: int, irreversible: int, life: int) -> tuple[str, bool]:
-    """Return the outcome of a transaction, and whether it is final. Raises Broken if it contradicts the reply."""
+    """Return the outcome of a transaction and whether it is final. Raises Broken if it contradicts the reply."""
     number = branch.where.get(sent.trx.id)
     is_pending = sent.trx.id in pending
     is_over = sent.trx.expiration <= head_time
@@ -192,14 +192,14 @@ def fate_of(sent: Sent, branch: Branch, pending: Collection[bytes], head_time: i
         return ("expired" if is_over else "lost"), is_over
     if is_over and branch.is_too_late(max(sent.at, sent.seen_at), sent.trx.expiration):
         return "expired", True
-    # Its reference block may come back with a later branch; the transaction doesn't.
+    # A later branch can contain its reference block again, but the transaction remains dropped.
     sent.is_dropped = sent.is_dropped or may_be_dropped(sent, branch)
     demand(sent.is_dropped, f"{name}, is neither in a block nor pending")
     return "dropped", is_over
 
 
 def may_be_dropped(sent: Sent, branch: Branch) -> bool:
-    """Return whether a switch can have made a pending transaction invalid, by undoing its reference block or transactions that it depends
+    """Return whether a switch can have invalidated a pending transaction, by undoing its reference block or transactions that it depends
     on.
     """
     since = max(sent.sent_at, sent.seen_at)
@@ -209,7 +209,7 @@ def may_be_dropped(sent: Sent, branch: Branch) -> bool:
 
 
 class Figures(Struct):
-    """Totals over runs."""
+    """Totals of a run, or of several runs."""
 
     minutes: float = 0.0
     processor_seconds: float = 0.0
@@ -230,7 +230,7 @@ class Figures(Struct):
     snapshots_compared: int = 0
 
     def add(self, other: "Figures") -> None:
-        """Add another run's figures."""
+        """Add the totals of another run."""
         for name in self.__struct_fields__:
             if name != "scenes":
                 setattr(self, name, getattr(self, name) + getattr(other, name))
@@ -238,5 +238,5 @@ class Figures(Struct):
             self.scenes[scene] = self.scenes.get(scene, 0) + count
 
     def count(self, scene: str) -> None:
-        """Count something that happened."""
+        """Count a scene or another event."""
         self.scenes[scene] = self.scenes.get(scene, 0) + 1

@@ -1,4 +1,6 @@
-"""The network between clients and the node: requests as ASGI events, which arrive in parts, late, incomplete, or are cancelled."""
+"""The network between clients and the node. It delivers requests as ASGI events that can arrive in chunks, late, incomplete, or be
+cancelled.
+"""
 
 import random
 from collections.abc import Awaitable, Callable
@@ -22,12 +24,12 @@ GRACE_SECONDS = 3
 
 
 class Unreachable(Exception):
-    """No node answers at the address, or the connection broke before the answer."""
+    """No node answers at the address, or the connection ended before the response."""
 
 
 class Manner(Struct, frozen=True):
-    """How a client behaves on a connection, in seconds: how long the request takes to arrive, in how many parts, after how long the
-    client leaves without waiting for the answer, how long it takes to read the answer; and whether it leaves half of the request out.
+    """The behaviour of a client on a connection: the seconds and chunks in which its request arrives, the seconds after which it
+    disconnects without waiting, the seconds it takes to read the response, and whether it sends only half of the request.
     """
 
     delay: float = 0.0
@@ -35,7 +37,7 @@ class Manner(Struct, frozen=True):
     patience: float = 600.0
     reading: float = 0.0
     is_half: bool = False
-    is_local: bool = False  # from the node's own machine, which may send blocks
+    is_local: bool = False  # a client on the node's machine, which is allowed to send blocks
 
 
 class Reply(Struct, frozen=True):
@@ -46,8 +48,8 @@ class Reply(Struct, frozen=True):
 
 
 class Network:
-    """Connects clients with the running node, if any. `on_up` is called when a node starts to answer, and `on_error` with errors of its
-    app.
+    """Connects clients with the running node, if there is one. `on_up` is called when a node starts to answer, and `on_error` with an error
+    of its ASGI app.
     """
 
     def __init__(self, draw: random.Random, on_up: Callable[[], None], on_error: Callable[[Exception], None]) -> None:
@@ -73,7 +75,7 @@ class Network:
         task_status: trio.TaskStatus[list[str]],
         **_options: Any,
     ) -> None:
-        """Replaces `rpc.http.asgi_app.serve` in a node. Requests run in its nursery, so that they end with the node."""
+        """Replacement for `rpc.http.asgi_app.serve` in a node. Requests run in the node's nursery, so that they end with it."""
         async with trio.open_nursery() as nursery:
             self.limiter = guests or ConnectionLimiter(bounds or limits_for())
             self.asgi_app, self._nursery = AsgiApp(service, pages, self.limiter, access or AccessPolicy(host)), nursery
@@ -100,7 +102,7 @@ class Network:
             with trio.move_on_after(manner.patience):
                 await exchange.over.wait()
         finally:
-            # A client that is ended itself leaves as well.
+            # A cancelled client also disconnects.
             exchange.disconnected.set()
         if not exchange.is_whole:
             raise Unreachable
@@ -141,13 +143,13 @@ class Network:
             exchange.over.set()
 
     def _parts(self, body: bytes, manner: Manner) -> list[bytes]:
-        """Cut a body at random positions; an incomplete request lacks the last part."""
+        """Split a body at random positions. An incomplete request lacks the last chunk."""
         places = sorted(self._draw.randrange(len(body) + 1) for _ in range(manner.parts - 1 + manner.is_half))
         return [body[start:end] for start, end in zip([0, *places], [*places, len(body)], strict=True)]
 
 
 class Exchange:
-    """One request and its reply, as the two ASGI callables."""
+    """A request and its response as the two ASGI callables."""
 
     def __init__(self, parts: list[bytes], manner: Manner) -> None:
         self.over, self.disconnected = trio.Event(), trio.Event()
@@ -159,7 +161,7 @@ class Exchange:
         self._is_first = True
 
     async def receive(self) -> dict[str, Any]:
-        """Return the next part of the request, then, once the client has left, the end of the connection."""
+        """Return the next chunk of the request or, once the client has left, the disconnect event."""
         if not self._is_first:
             with trio.move_on_after(self._manner.delay if self._parts else inf):
                 await self.disconnected.wait()
@@ -170,7 +172,7 @@ class Exchange:
         return {"type": "http.request", "body": part, "more_body": bool(self._parts) or self._manner.is_half}
 
     async def send(self, event: dict[str, Any]) -> None:
-        """Receive a part of the reply, as slowly as the client reads."""
+        """Accept a chunk of the response at the client's reading speed."""
         if self._manner.reading:
             with trio.move_on_after(self._manner.reading):
                 await self.disconnected.wait()
@@ -187,5 +189,5 @@ def encoded_call(method: str, params: Any, number: int = 1) -> dict[str, Any]:
 
 
 def encoded(call: Any) -> bytes:
-    """Return the bytes of a call or of a batch."""
+    """Encode a call or a batch."""
     return msgspec.json.encode(call)

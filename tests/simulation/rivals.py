@@ -1,7 +1,7 @@
-"""Blocks of other witnesses than the node's own producer: branches that compete with the main one, good and bad.
+"""Blocks from other producers than the node: competing branches, valid and invalid.
 
-They are made without a state: on this chain one witness signs every block, so that an empty block, or one with transactions that were valid
-before, needs nothing else.
+They are made without a state. On this chain one witness signs every block, so an empty block, or one with previously valid transactions,
+needs only a parent.
 """
 
 import random
@@ -20,7 +20,7 @@ DAMAGES = ("unsigned", "stranger", "witness", "merkle", "time", "transaction")
 
 
 def made_block(parent: SignedBlock, when: int, transactions: tuple[SignedTransaction, ...] = (), **changed: Any) -> SignedBlock:
-    """Return a block on a parent; `changed` are fields set before it is signed by `secret` (None: unsigned)."""
+    """Return a block on a parent. `changed` are fields to set before signing; its `secret` is the signing key (None: unsigned)."""
     secret = changed.pop("secret", SECRET)
     block = SignedBlock(previous=parent.id, timestamp=when, witness=WITNESS, transactions=transactions)
     block.transaction_merkle_root = merkle_root(transactions)
@@ -33,7 +33,7 @@ def made_block(parent: SignedBlock, when: int, transactions: tuple[SignedTransac
 
 
 def made_branch(parent: SignedBlock, count: int, transactions: tuple[SignedTransaction, ...] = ()) -> list[SignedBlock]:
-    """Return a branch with a block in each slot from the parent on; the transactions are in its first block."""
+    """Return a branch with a block in each slot after the parent. Its first block contains the transactions."""
     blocks = []
     for place in range(count):
         when = parent.timestamp // COIN_BLOCK_INTERVAL * COIN_BLOCK_INTERVAL + COIN_BLOCK_INTERVAL
@@ -45,7 +45,7 @@ def made_branch(parent: SignedBlock, count: int, transactions: tuple[SignedTrans
 def damaged_branch(
     blocks: list[SignedBlock], parent: SignedBlock, bad: SignedTransaction, draw: random.Random
 ) -> tuple[list[SignedBlock], int, str]:
-    """Return a copy of a branch with one invalid block, its index, and its fault."""
+    """Return a copy of a branch with one invalid block, the index of that block, and its defect."""
     place, damage = draw.randrange(len(blocks)), draw.choice(DAMAGES)
     before = blocks[place - 1] if place else parent
     when, transactions = blocks[place].timestamp, blocks[place].transactions

@@ -1,5 +1,5 @@
-"""Scenes of a simulated world: quiet, work, faults, and ends of the node. Each scene leaves a running node, and states what can be expected
-of it.
+"""The scenes of a simulated world: quiet times, load, faults, and ends of the node. Each scene leaves a running node and declares what it
+may have disturbed.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -25,15 +25,15 @@ SECONDS_BETWEEN_CHECKS = 1.7
 SECONDS_AFTER_FLOOD = 1.0
 LONG = "long_quiet"
 LONG_MINUTES = (60, 600)
-AFTER_LONG = 0.3  # of the long worlds have a further scene at their end, or a restart
-SECONDS_TO_DIE_MAX = 120.0  # thirty operations, at one of a block or more
-OPERATIONS_AT_END_MAX = 200  # a snapshot is about so many
+AFTER_LONG = 0.3  # fraction of long worlds with another scene or a restart at their end
+SECONDS_TO_DIE_MAX = 120.0  # thirty disk operations, at one or more for each block
+OPERATIONS_AT_END_MAX = 200  # approximate number of disk operations of a snapshot
 AT_ONCE = Manner(is_local=True)
 
 
 @asynccontextmanager
 async def clients(world: World, count: int = 0) -> AsyncIterator[None]:
-    """Let clients work as long as the block lasts."""
+    """Run clients for the duration of the context."""
     async with trio.open_nursery() as nursery:
         for number in range(count or world.draw.randint(1, CLIENTS_MAX)):
             nursery.start_soon(world.client(f"{trio.current_time()} {number}").run)
@@ -43,19 +43,19 @@ async def clients(world: World, count: int = 0) -> AsyncIterator[None]:
 
 
 async def check_often(world: World) -> None:
-    """Look at the node between any two blocks."""
+    """Check the node between every two blocks."""
     while True:
         await trio.sleep(SECONDS_BETWEEN_CHECKS)
         world.check()
 
 
 async def quiet(world: World) -> None:
-    """Leave the node alone for hours, with an occasional transaction or query."""
+    """Leave the node alone for 2 to 10 minutes."""
     await trio.sleep(world.draw.uniform(2, 10) * 60)
 
 
 async def long_quiet(world: World) -> None:
-    """Leave the node alone for hours, with a transaction and a look now and then."""
+    """Leave the node alone for hours, with occasional transactions and requests of /health."""
     client = world.client(f"long {trio.current_time()}")
     until = trio.current_time() + world.draw.triangular(*LONG_MINUTES, LONG_MINUTES[0]) * 60
     while trio.current_time() < until:
@@ -68,26 +68,26 @@ async def long_quiet(world: World) -> None:
 
 
 async def busy(world: World) -> None:
-    """Let clients work."""
+    """Run clients for 10 to 40 seconds."""
     async with clients(world):
         await trio.sleep(world.draw.uniform(10, 40))
 
 
 async def flood(world: World) -> None:
-    """Let hundreds ask at once."""
+    """Send hundreds of requests at the same time."""
     client = world.client(f"flood {trio.current_time()}")
     asgi_app = world.network.asgi_app
     assert asgi_app is not None
     async with trio.open_nursery() as nursery:
         for _ in range(world.draw.randint(100, FLOOD_MAX)):
             nursery.start_soon(ignoring, client.disturb if world.draw.random() < 0.5 else client.read)
-    # Of clients that have left without their answer the node may hear a moment later.
+    # The node may detect a moment later that clients have disconnected.
     await trio.sleep(SECONDS_AFTER_FLOOD)
     demand(not any(asgi_app.limiter._used), f"after the flood {asgi_app.limiter._used} are held")
 
 
 async def ignoring(work: Callable[[], Awaitable[object]]) -> None:
-    """Run a client's action; missing replies and refusals are fine."""
+    """Run a client's action, ignoring refusals and missing replies."""
     try:
         await work()
     except (Unreachable, Refusal):
@@ -95,7 +95,7 @@ async def ignoring(work: Callable[[], Awaitable[object]]) -> None:
 
 
 async def pause(world: World) -> None:
-    """Stop the process for a while, with clients at work."""
+    """Pause the process while clients work."""
     async with clients(world):
         await trio.sleep(world.draw.uniform(1, 10))
         world.clockwork.pause(world.draw.choice((0.3, 2.0, 20.0, 600.0)))
@@ -104,7 +104,7 @@ async def pause(world: World) -> None:
 
 
 async def leap(world: World) -> None:
-    """Set the machine's clock forward, or slightly back. The chain's clock never goes back behind its blocks."""
+    """Set the machine's clock forward, or slightly back. The chain's time must not go back before its blocks."""
     async with clients(world):
         seconds = world.draw.choice((-3600, -30, -5, -1, 1, 2, 5, 100, 3600, 86_400))
         world.disturb(2 * COIN_BLOCK_INTERVAL)
@@ -113,7 +113,7 @@ async def leap(world: World) -> None:
 
 
 async def slow(world: World) -> None:
-    """Make syncs of the disk and all other work slow."""
+    """Slow down disk syncs and all other work."""
     world.delay = world.draw.choice((0.1, 1.0, 8.0))
     world.delay_max = max(world.delay_max, world.delay)
     world.clockwork.seconds_per_look = world.draw.choice((0.0, 0.0001, 0.05))
@@ -123,7 +123,7 @@ async def slow(world: World) -> None:
 
 
 async def fork(world: World) -> None:
-    """Send a branch that is longer than the main one, from a parent some blocks back."""
+    """Send a branch that is longer than the main one and forks some blocks back."""
     async with clients(world):
         await trio.sleep(world.draw.uniform(1, 10))
         await send_branch(world, is_good=True)
@@ -139,7 +139,7 @@ async def bad_fork(world: World) -> None:
 
 
 async def war(world: World) -> None:
-    """Let several branches win one after the other; some of them are the one that has lost before, and has grown."""
+    """Switch between several branches in turn. Some of them are the previous main branch with more blocks."""
     async with clients(world):
         for _ in range(world.draw.randint(2, 5)):
             await trio.sleep(world.draw.uniform(0, 10))
@@ -150,7 +150,7 @@ async def war(world: World) -> None:
 
 
 async def send_loser(world: World) -> None:
-    """Let the branch that the last switch has left grow until it is the longest."""
+    """Extend the branch that the last switch has undone until it is the longest."""
     life = world.life
     if life is None or not life.branch.undone or not life.branch.seen:
         return
@@ -158,7 +158,7 @@ async def send_loser(world: World) -> None:
     if first.number <= life.state.props.last_irreversible_block_num:
         return
     world.disturb(2 * COIN_BLOCK_INTERVAL)
-    # The node has made some of them itself, long before they are the main branch again.
+    # The node itself made some of these blocks, long before they become the main branch again.
     world.rivals.update(block.id for block in life.branch.undone)
     branch = made_branch(tip, life.branch.seen[-1].block.number + 1 - tip.number)
     world.rivals.update(block.id for block in branch)
@@ -166,7 +166,7 @@ async def send_loser(world: World) -> None:
 
 
 async def send_branch(world: World, *, is_good: bool) -> None:
-    """Make a branch from the main one and send it block by block; the last block can cause a switch."""
+    """Make a competing branch and send it block by block. The last block can make the node switch."""
     life = world.life
     if life is None or not life.branch.seen:
         return
@@ -180,7 +180,7 @@ async def send_branch(world: World, *, is_good: bool) -> None:
     branch = made_branch(parent, depth + 1, transactions[: world.draw.randint(0, 20)])
     if is_good:
         world.rivals.update(block.id for block in branch)
-        # Its head may be older than the one that it replaces, by the slots that the node has missed.
+        # Its head may be older than the one it replaces, by the number of slots that the node has missed.
         world.disturb(2 * COIN_BLOCK_INTERVAL)
     else:
         client = world.client(f"bad {trio.current_time()}")
@@ -197,7 +197,7 @@ async def send_branch(world: World, *, is_good: bool) -> None:
 
 
 async def send(world: World, branch: list[SignedBlock]) -> bool:
-    """Send blocks to the node; returns False if it ended before all replies."""
+    """Send blocks to the node. Return False if the node ended before all replies."""
     for block in branch:
         try:
             shown = WIRE.block_to_json(block, legacy=True)
@@ -214,22 +214,22 @@ async def send(world: World, branch: list[SignedBlock]) -> bool:
 
 
 async def stop(world: World) -> None:
-    """Stop the node gracefully, with active clients, and start it again."""
+    """Stop the node gracefully while clients work, and start it again."""
     await end_while_busy(world, "stopped")
 
 
 async def kill(world: World) -> None:
-    """Kill the process between two of its steps."""
+    """Kill the process between two steps of the node."""
     await end_while_busy(world, "killed")
 
 
 async def cut(world: World) -> None:
-    """Cut the power between two of the node's steps."""
+    """Cut the power between two steps of the node."""
     await end_while_busy(world, "cut")
 
 
 async def die(world: World) -> None:
-    """Kill the process or cut the power within a write, a sync, or a rename, perhaps of a fork switch."""
+    """Kill the process or cut the power within a write, a sync or a rename, possibly during a fork switch."""
     async with clients(world):
         assert world.life is not None
         if world.draw.random() < 0.4:
@@ -238,13 +238,13 @@ async def die(world: World) -> None:
             await send_branch(world, is_good=True)
         else:
             world.life.disk.stop_after(world.draw.randint(0, 30))
-        # With `--sync never` a block is two writes.
+        # With `--sync never` a block takes two writes.
         await rest_until(world.life.ended, SECONDS_TO_DIE_MAX)
         await recover(world, "died" if world.life.ended.is_set() else "killed")
 
 
 async def die_at_end(world: World) -> None:
-    """Stop the node gracefully, and kill the process or cut the power meanwhile, perhaps while it saves a snapshot."""
+    """Stop the node gracefully, then kill it or cut the power before it has ended, possibly while it saves a snapshot."""
     async with clients(world):
         assert world.life is not None
         await trio.sleep(world.draw.uniform(1, 20))
@@ -255,7 +255,7 @@ async def die_at_end(world: World) -> None:
 
 
 async def fail(world: World) -> None:
-    """Make the disk refuse every change from some operation on: the node shuts down gracefully."""
+    """Make the disk refuse every change after some operations. The node must shut down with an error message."""
     async with clients(world):
         assert world.life is not None
         world.is_disk_failing = True
@@ -277,14 +277,14 @@ async def rest_until(event: trio.Event, seconds: float) -> None:
 
 
 async def end_while_busy(world: World, end: End) -> None:
-    """End the node while clients work, and start it again after a while."""
+    """End the node while clients work and restart it after a while."""
     async with clients(world):
         await trio.sleep(world.draw.uniform(1, 20))
         await recover(world, end)
 
 
 async def recover(world: World, end: End) -> None:
-    """End the node, and start it again."""
+    """End the node and restart it."""
     before = await world.end(end)
     await trio.sleep(world.draw.choice((0.0, 1.0, 60.0)))
     await world.restart(before)
@@ -312,7 +312,9 @@ SCENES: dict[str, tuple[int, Scene]] = {
 
 
 def story(minutes: float, names: list[str], *, is_long: bool = False) -> Callable[[World], Awaitable[None]]:
-    """Return a story of at least `minutes` of random scenes. A long one ends with hours of quiet, and perhaps one more scene."""
+    """Return a story of at least `minutes` that consists of random scenes. A long story ends with hours of quiet, and possibly one more
+    scene.
+    """
     weights = [SCENES[name][0] for name in names]
 
     async def play(world: World, name: str) -> None:
@@ -329,7 +331,7 @@ def story(minutes: float, names: list[str], *, is_long: bool = False) -> Callabl
             await play(world, LONG)
             if world.draw.random() < AFTER_LONG:
                 await play(world, world.draw.choices(names, weights)[0])
-        # Replaying what was long takes half as long again.
+        # Replaying a long story takes half as long again.
         if not is_long or world.draw.random() < AFTER_LONG:
             await world.restart(await world.end("stopped"))
             world.check()

@@ -1,4 +1,4 @@
-"""Runs seeds: the duration and scenes of their worlds, and their results."""
+"""Runs seeds: derives the duration and scenes of a world from its seed, and returns the result."""
 
 import time
 import traceback
@@ -12,13 +12,13 @@ from tests.simulation.scenes import LONG, SCENES, story
 from tests.simulation.world import World
 
 MINUTES_MIN, MINUTES_MAX = 20, 60
-# Scenes without which nothing would be tested.
+# Scenes that every run needs, since without them the node does nothing.
 ALWAYS = ("quiet", "busy")
-IS_LONG = 0.7  # of the worlds have hours of quiet at their end
+IS_LONG = 0.7  # fraction of worlds with hours of quiet at their end
 
 
 class Result(Struct, frozen=True):
-    """The result of a seed: figures and trace, and its failure, if any."""
+    """The result of a seed: totals, trace, and the failure, if any."""
 
     seed: int
     figures: Figures = field(default_factory=Figures)
@@ -27,11 +27,11 @@ class Result(Struct, frozen=True):
 
 
 def run_seed(task: tuple[int, str], minutes: float | None = None) -> Result:
-    """Run the world of a seed, with the given scenes (separated by commas) or random ones."""
+    """Run the world of a seed with these scenes (separated by commas), or with scenes that the seed selects."""
     seed, only = task
     draw = dice(seed, "choice")
     lasting = draw.uniform(MINUTES_MIN, MINUTES_MAX)
-    # A world with few kinds of faults finds what a world with all of them hides: one that restarts often has no long branches.
+    # A world with few kinds of faults finds errors that many kinds would hide: frequent restarts, for example, prevent long branches.
     chosen = [name for name in SCENES if name in ALWAYS or (name != LONG and draw.random() < 0.6)]
     names = [name for name in only.split(",") if name] or chosen
     is_long = not only and minutes is None and draw.random() < IS_LONG

@@ -1,4 +1,4 @@
-"""The simulation: a fixed seed for each kind of fault, the same events from the same seed, and that broken promises are seen."""
+"""The simulation: one fixed seed for each kind of fault, identical events for the same seed, and detection of broken guarantees."""
 
 import os
 import subprocess

@@ -1,5 +1,5 @@
-"""A simulated world: one node after another on one disk, its clients, its clock and its network, all from one seed, and the promises that
-the node must keep. What happens to it is in `scenes`.
+"""A simulated world: a sequence of nodes on one disk, with clients, a clock and a network, all from one seed, and the checks of the node's
+guarantees. `scenes` contains the events.
 """
 
 import gc
@@ -42,15 +42,15 @@ from tests.simulation.ledger import Branch, Broken, Counts, Figures, Ledger, dem
 from tests.simulation.network import HOST, PORT, Network
 
 FOLDER = Path("/data")
-START_SECONDS_MAX = 600.0  # of a node, until it answers
+START_SECONDS_MAX = 600.0  # until a node answers
 STOP_SECONDS_MAX = 60.0
-LATE_SECONDS_MAX = 0.5  # of a block, after the beginning of its slot
+LATE_SECONDS_MAX = 0.5  # of a block after the start of its slot
 SLOTS_TO_START = 2
 SYNC_SLACK_SECONDS = 1.0
 POLICIES = (SyncPolicy(0), SyncPolicy(0), SyncPolicy(0.5), SyncPolicy(10), SyncPolicy(None))
 TROUBLE = ("warning", "error", "critical", "exception")
 SWITCHED = "switched to another branch"
-# What the node says when it can't make a block: true while the world holds it up.
+# Log messages that are allowed while the world delays the node: it can't make a block then.
 HELD_UP = (
     "slot missed", "not producing", "the machine's clock was set back; the chain's time goes on", "the machine's clock was corrected"
 )  # fmt: skip
@@ -59,7 +59,7 @@ End = Literal["killed", "cut", "stopped", "failed", "died", "died in a cut"]
 
 
 class Life:
-    """One life of the node, from its start to its end, with its observations."""
+    """One life of the node, from its start to its end, and what was observed in it."""
 
     def __init__(self, number: int, site: NodeContext, disk: SimulatedDisk, branch: Branch) -> None:
         self.number = number
@@ -72,29 +72,29 @@ class Life:
         self.status: int | None = None
         self.error: BaseException | None = None
         self.loaded = 0
-        self.acknowledged: set[bytes] = set()  # blocks that the node has answered for
+        self.acknowledged: set[bytes] = set()  # blocks that the node has acknowledged
         self.sync_seconds: float | None = 0
         self.processor: Processor | None = None
         self.ended_at = 0.0
         self.end: End = "stopped"
-        self.digest = ""  # of its state without what was pending, when it was last looked at
+        self.digest = ""  # of its state without pending transactions, at the last `look`
         self._rewind = site.chain.rewind
         vars(site.chain)["rewind"] = self._looked_at
 
     def _looked_at(self) -> int:
-        """Look at the state before the chain is rewound for a snapshot, after which it can't be seen any more."""
+        """Record the state digest before a snapshot rewinds the chain, after which the state is gone."""
         self.look()
         return self._rewind()
 
     def look(self) -> None:
-        """Record the digest of the state without pending transactions. After its end only snapshots use the chain."""
+        """Record the digest of the state without pending transactions. Afterwards the chain is used only for snapshots."""
         chain = self.context.chain
         chain.on_head_change.clear()
         chain.clear_pending()
         self.digest = state_digest(chain.state)
 
     def take_up(self) -> None:
-        """Record the chain's blocks at its start: those of a snapshot."""
+        """Record the blocks of the snapshot that the chain started from."""
         chain = self.context.chain
         for number in range(len(self.branch.seen) + 1, chain.started_at + 1):
             block = chain.block_by_number(number)
@@ -103,51 +103,53 @@ class Life:
             self.branch.move(HeadChange((), (block,)))
 
     def move(self, move: HeadChange) -> None:
-        """Note how the head has moved while the blocks are loaded."""
+        """Record a change of the head while the blocks are loaded."""
         self.take_up()
         self.branch.move(move)
 
     def acknowledge(self, trx_id: bytes, number: int) -> None:
-        """Record that the node has acknowledged a block: a power loss must not remove it under `--sync block`."""
+        """Record that the node acknowledged a block. Under `--sync block` a power loss must not remove it."""
         found = self.branch.where.get(trx_id)
         demand(found == number or self.branch.switches, f"{trx_id.hex()} is said to be in block {number}, and is in {found}")
         if found is not None:
             self.acknowledged.add(self.branch.seen[found - 1].block.id)
 
     def promised(self, delay: float) -> int:
-        """Return the number of blocks that a power loss at its end must leave, on a disk whose syncs take at most `delay` seconds."""
+        """Return the number of blocks that must survive a power loss at the end of this life, on a disk whose syncs take at most `delay`
+        seconds.
+        """
         seen = self.branch.seen
         answered = max((place for place, each in enumerate(seen, 1) if each.block.id in self.acknowledged), default=0)
         if self.sync_seconds is None:
             return self.loaded if self.branch.switched_at < 0 else 0
         if self.sync_seconds == 0:
             return answered
-        # Those that came while a sync was under way are in the next one, which waits for its time and takes as long again.
+        # A block that arrives during a sync is covered by the next one, which waits for its interval and takes as long again.
         long_ago = self.ended_at - 2 * (self.sync_seconds + delay) - SYNC_SLACK_SECONDS
         return sum(each.at <= long_ago for each in seen)
 
     @property
     def state(self) -> State:
-        """The state of its chain."""
+        """The state of the life's chain."""
         return self.context.chain.state
 
 
 class World:
-    """The world of one seed. Until `disturbed_until` blocks can be late, because the world has delayed the node."""
+    """The world of one seed. Until `disturbed_until` blocks can be late, since the world has delayed the node."""
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
         self.draw = dice(seed, "scenes")
         self.clockwork = Clockwork(START)
         self.disk = SimulatedDisk(dice(seed, "disk").getrandbits(64))
-        self.delay = 0.0  # of what runs in threads, in seconds
+        self.delay = 0.0  # duration of thread work, in seconds
         self.network = Network(dice(seed, "network"), self._is_up, self._app_raised)
         self.signals = Signals()
         self.ledger = Ledger()
         self.figures = Figures()
         self.life: Life | None = None
         self.forbidden: set[bytes] = set()  # blocks that must never be on the main branch
-        self.rivals: set[bytes] = set()  # good blocks that the node didn't make
+        self.rivals: set[bytes] = set()  # valid blocks that the node didn't make
         self.disturbed_until = 0.0
         self.trouble: list[str] = []
         self.is_disk_failing = False
@@ -156,11 +158,11 @@ class World:
         self._nursery: trio.Nursery | None = None
         self._checks_every = self.draw.choice((0, 0, 0, 50))
         self._sync = self.draw.choice(POLICIES)
-        self._plugins = self.draw.choice((DEV.plugins, (), (), ()))  # all, or none, with which a block takes half of the time
-        self.delay_max = 0.0  # of a sync, so far
-        self._is_rough = False  # the last end was none in order, so that a start may have to mend something
-        self._snapshot_every = self.draw.choice((0, EVERY))  # blocks; as it is in a simulation, this means: at the end, or never
-        self._replayed: Chain | None = None  # follows the log from its first block on, where the node starts from snapshots
+        self._plugins = self.draw.choice((DEV.plugins, (), (), ()))  # all or none; a block takes half the time without
+        self.delay_max = 0.0  # longest sync so far, in seconds
+        self._is_rough = False  # the last end was not graceful, so a start may have to repair files
+        self._snapshot_every = self.draw.choice((0, EVERY))  # in blocks; in practice only at the end, or never
+        self._replayed: Chain | None = None  # a chain that replays the whole log, for nodes that start from snapshots
         self._switches_said: list[tuple[int, str]] = []
 
     # -------------------------------------------------------------- running
@@ -184,7 +186,8 @@ class World:
                     raise
                 raise first_error(broken) from None
             finally:
-                # A start of the node exempts everything there is from the collector: without this each life would stay in memory.
+                # A node's start freezes all existing objects for the garbage collector. Without this unfreeze each life would stay in
+                # memory.
                 gc.unfreeze()
         self.figures.minutes += self.clockwork.mock.current_time() / 60
         self.figures.runs += 1
@@ -195,19 +198,19 @@ class World:
 
     @property
     def trace(self) -> str:
-        """A digest of everything that has happened, in its order."""
+        """A digest of all events in their order."""
         return self._trace.hexdigest()
 
     def note(self, *facts: object) -> None:
-        """Put an event into the trace."""
+        """Append an event to the trace."""
         self._trace.update(repr((trio.current_time(), *facts)).encode())
 
     def client(self, name: str) -> Client:
-        """Return a new client."""
+        """Return a new client with its own random generator."""
         return Client(self.network, self.ledger, dice(self.seed, f"client {name}"), lambda: self._lives, self._acknowledged)
 
     def _acknowledged(self, trx_id: bytes, number: int) -> None:
-        """Record the block in which the node has placed a transaction."""
+        """Record the block that the node reported for a transaction."""
         if self.life is not None:
             self.life.acknowledge(trx_id, number)
 
@@ -217,13 +220,13 @@ class World:
         self._nursery.start_soon(work, *args)
 
     def disturb(self, seconds: float) -> None:
-        """Allow for blocks that are late, for so long."""
+        """Accept late blocks for the next `seconds`."""
         self.disturbed_until = max(self.disturbed_until, trio.current_time() + seconds)
 
     # -------------------------------------------------------------- the life of the node
 
     async def start(self) -> Life:
-        """Start a node on the disk, and return once it answers or has ended."""
+        """Start a node on the disk. Return once it answers or has ended."""
         assert self.life is None
         self._lives += 1
         self.figures.lives += 1
@@ -271,8 +274,8 @@ class World:
             life.decided.set()
 
     def _is_up(self) -> None:
-        """Record that the node has loaded its blocks and starts to answer. From now on a block counts once the processor, which already
-        listens to the chain, has written it.
+        """Record that the node has loaded its blocks and starts to answer. From now on blocks are recorded after the processor, which
+        listens to the chain first, has written them.
         """
         life = self.life
         assert life is not None
@@ -286,7 +289,7 @@ class World:
         life.decided.set()
 
     async def end(self, end: End) -> Life:
-        """End the node, or wait for the end that it is coming to by itself, and leave the disk as that end leaves it."""
+        """End the node, or wait until it ends by itself, and leave the disk in the state that this kind of end causes."""
         life = self.life
         assert life is not None
         self._is_rough = end != "stopped"
@@ -316,7 +319,7 @@ class World:
         return life
 
     async def restart(self, before: Life) -> None:
-        """Start again, and compare with the state before, as far as the way it ended guarantees it."""
+        """Restart the node and compare it with its state before, as far as the kind of end guarantees it."""
         after = await self.start()
         demand(after.error is None, f"the node doesn't start after it was {before.end}: {after.error!r}")
         had, has = [seen.block.id for seen in before.branch.seen], [seen.block.id for seen in after.branch.seen[: after.loaded]]
@@ -335,18 +338,18 @@ class World:
         self._compare_replay(after)
 
     def _require_whole(self, had: list[bytes], has: list[bytes], common: int, what: str) -> None:
-        """Demand that nothing is missing after a kill within a write: the write was done completely or not at all."""
+        """Demand that a write interrupted by a kill happened completely or not at all, and that nothing else is missing."""
         if common < len(had):
             demand(has[-1] in self.rivals and len(has) >= len(had), what)
         else:
             demand(len(has) <= len(had) + 1 or has[-1] in self.rivals, what)
 
     def _is_other_branch(self, before: Life, has: list[bytes]) -> bool:
-        """Return whether the head is that of a branch of an unfinished or unsynced switch."""
+        """Return whether the head belongs to the branch of an unfinished or unsynced switch."""
         return bool(has) and (has[-1] in self.rivals or has[-1] in before.branch.popped)
 
     def _compare_digests(self, before: Life, after: Life, common: int) -> None:
-        """Demand that the new node has computed the dead one's state, without pending transactions, from the log."""
+        """Demand that the new node has computed the previous node's state from the log, without pending transactions."""
         chain = before.context.chain
         if not before.digest:
             chain.on_head_change.clear()
@@ -361,7 +364,7 @@ class World:
         self.figures.restarts_compared += 1
 
     def _compare_replay(self, after: Life) -> None:
-        """Demand that a start from a snapshot equals a replay of all blocks, plugins included."""
+        """Demand that a start from a snapshot has the same result as a replay of all blocks, including plugins."""
         if not after.context.chain.started_at:
             return
         blocks = [each.block for each in after.branch.seen]
@@ -374,7 +377,7 @@ class World:
     # -------------------------------------------------------------- what is seen
 
     def check(self) -> None:
-        """Demand the invariants of a running node."""
+        """Check the invariants of a running node."""
         demand(not self.trouble, f"the node reports {self.trouble[:3]}")
         if self.life is None or self.life.ended.is_set() or self.life.processor is None or self.life.processor.failure:
             return
@@ -386,12 +389,12 @@ class World:
         self.note("check", branch.head_id, len(pending), repr(self.ledger.counts))
 
     def _collect(self, life: Life) -> None:
-        """Add up the observations of a life; its pending transactions are lost."""
+        """Add a life's observations to the totals."""
         self.figures.blocks += len(life.branch.seen) - life.loaded
         self.figures.switches += life.branch.switches
 
     def _moved(self, move: HeadChange) -> None:
-        """Look at blocks as they become the main branch, unless they could not be written."""
+        """Check blocks that join the main branch, unless they could not be written."""
         life = self.life
         said, self._switches_said = self._switches_said, []
         if life is None or life.processor is None or life.processor.failure:
@@ -411,7 +414,7 @@ class World:
             )
 
     async def _watch_slots(self) -> None:
-        """Demand in the middle of each slot that its block is there, as long as the node is left alone."""
+        """Demand in the middle of each slot that its block exists, unless the world has disturbed the node."""
         while True:
             past = self._chain_time() % (COIN_BLOCK_INTERVAL * 1000) / 1000
             await trio.sleep((COIN_BLOCK_INTERVAL * 1.5 - past) % COIN_BLOCK_INTERVAL or COIN_BLOCK_INTERVAL)
@@ -422,15 +425,15 @@ class World:
             demand(head >= slot, f"no block was made for {slot - head} s, at {trio.current_time():.1f} s")
 
     def _chain_time(self) -> int:
-        """Return the time of the node's chain, in milliseconds since 1970; without a node that of the machine."""
+        """Return the time of the node's chain in milliseconds since 1970, or the machine's time if no node runs."""
         return self.clockwork.milliseconds() if self.life is None else self.life.context.clock()
 
     def _logged(self, event: dict[str, Any]) -> None:
-        """Keep an unexpected entry of the node's log."""
+        """Keep unexpected warnings and errors of the node's log for later checks."""
         if event["log_level"] not in TROUBLE:
             return
         if event["event"] == SWITCHED:
-            # Comes before the world is called, which looks whether it is true.
+            # The log entry precedes the call of `_moved`, which compares it with the actual switch.
             self._switches_said.append((event["blocks_undone"], event["head"]))
             return
         if event["event"] in HELD_UP and trio.current_time() <= self.disturbed_until:
@@ -447,14 +450,14 @@ class World:
 
 
 def leaf(error: BaseException) -> BaseException:
-    """Return the first error in a group of errors and groups."""
+    """Return the first leaf error of nested exception groups."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error
 
 
 def same(ones: list[bytes], others: list[bytes]) -> int:
-    """Return how many elements two lists have in common at their beginning."""
+    """Return the length of the common prefix of two lists."""
     count = 0
     for one, other in zip(ones, others, strict=False):
         if one != other:

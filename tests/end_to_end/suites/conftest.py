@@ -1,4 +1,4 @@
-"""What the tests of the pytest plugin share."""
+"""Shared fixtures of the tests of the pytest plugin."""
 
 from pathlib import Path
 
@@ -10,5 +10,5 @@ from tests.helpers.wheels import Installed
 
 @pytest.fixture
 def project(tmp_path: Path, package: Installed) -> Project:
-    """A user's folder."""
+    """A user's project folder."""
     return Project(tmp_path, package)

@@ -1,4 +1,4 @@
-"""A project of a user of the pytest plugin, in a folder of its own, with packages that are called like the node's."""
+"""A project of a user of the pytest plugin, in a separate folder, with packages named like the node's."""
 
 import os
 import shlex
@@ -11,17 +11,17 @@ from tests.end_to_end.test_command import CHECKOUT
 from tests.helpers.warm import Warm
 from tests.helpers.wheels import Installed
 
-# The node of this checkout, with everything loaded.
+# This checkout's node in a preloaded Python process.
 LAUNCHER = """#!/bin/sh
 exec {words} -P -m node "$@"
 """
 PYTEST = Warm(Path(sys.executable), ["_pytest.*"], {})
-# Packages that the node has as well: here they are the user's.
+# Names of the user's packages that the node also uses.
 OWN = ("node", "state", "rpc", "bin")
 
 
 class Project:
-    """The user's folder. `run` runs its tests in a process of its own."""
+    """The user's folder. `run` runs its tests in a separate process."""
 
     def __init__(self, folder: Path, package: Installed) -> None:
         self.folder = folder
@@ -38,22 +38,22 @@ class Project:
         self.settings("")
 
     def launcher(self, path: Path) -> None:
-        """Write a command that is the node."""
+        """Write an executable at this path that starts the node."""
         path.write_text(LAUNCHER.format(words=shlex.join(CHECKOUT.words)))
         path.chmod(0o755)
 
     def settings(self, text: str) -> None:
-        """Write the settings of pytest."""
+        """Write the pytest settings."""
         (self.folder / "pytest.ini").write_text(f"[pytest]\n{text}\n")
 
     def write(self, text: str, name: str = "test_it.py") -> None:
-        """Write a module of tests."""
+        """Write a test module."""
         (self.folder / "tests" / name).write_text(text)
 
     def run(
         self, *options: str, command: str | None = "", plugins: Sequence[str] = ("coind.pytest_plugin",)
     ) -> subprocess.CompletedProcess[str]:
-        """Run the tests; the command of the node is in the environment, unless it is None."""
+        """Run the tests. The environment variable for the node's command is set unless `command` is None."""
         environment = self.environment if command is None else self.environment | {"COIND": command or f"'{self.command}'"}
         chosen = [word for plugin in plugins for word in ("-p", plugin)]
         program = [*PYTEST.words, "-m", "pytest", "-p", "no:cacheprovider", "-o", "addopts=", *chosen, *options]

@@ -1,4 +1,4 @@
-"""The suite of somebody else, with packages called `node`, `state` and `rpc`, has a fresh chain for each of its tests."""
+"""The pytest plugin in a user's test suite whose packages are named `node`, `state` and `rpc`."""
 
 import re
 import shutil
@@ -92,13 +92,13 @@ def test_after_the_reset(coin_chain):
 
 
 def outcomes(text: str) -> dict[str, int]:
-    """How many tests passed, failed..., as the last line says."""
+    """Return the number of passed, failed, ... tests in pytest's last line."""
     line = text.strip().splitlines()[-1]
     return {word: int(number) for number, word in re.findall(r"(\d+) (passed|failed|errors?|skipped)", line)}
 
 
 def passed(ran: "subprocess.CompletedProcess[str]", count: int) -> bool:
-    """Whether so many tests passed and none failed; what was printed is the message otherwise."""
+    """Whether exactly `count` tests passed and none failed. Otherwise the output becomes the assertion message."""
     assert (ran.returncode, outcomes(ran.stdout)) == (0, {"passed": count}), ran.stdout + ran.stderr
     return True
 
@@ -109,7 +109,7 @@ def test_each_test_has_a_fresh_chain(project: Project) -> None:
 
 
 def test_two_workers_have_two_nodes(project: Project) -> None:
-    """With xdist each worker starts one; the tests write down where theirs answers."""
+    """Each xdist worker starts a separate node; the tests write their node's address to a file."""
     project.write(TRANSFERS)
     text = "import pytest\n\n@pytest.mark.parametrize('n', range(8))\ndef test_where(coin_chain, request, n, worker_id):\n"
     project.write(text + "    (request.config.rootpath / f'{worker_id}-{coin_chain.url[-5:]}').touch()\n    coin_chain.mine()\n")
@@ -213,7 +213,7 @@ def test_refusals_explain_themselves(project: Project) -> None:
     failures = ran.stdout.partition("= FAILURES =")[2].split("\n____")
     unexpected = next(text for text in failures if " test_unexpected " in text)
     assert re.search(r"Refused: .*sufficient funds.*\n.*rule: insufficient_funds\n.*why: .*\n.*what to do: ", unexpected)
-    # The report ends at the line of the test, and says once why.
+    # The report ends at the line of the test and gives the reason once.
     assert "pytest_plugin/node.py" not in unexpected
     assert "dev_api.py" not in unexpected
     assert unexpected.count("why: ") == 1
@@ -245,7 +245,7 @@ def test_without_any_command_the_node_is_the_one_that_the_plugin_came_with(proje
 
 
 def test_in_a_checkout_the_node_is_that_of_the_checkout(project: Project) -> None:
-    """The plugin as `pip install --editable` has it, of a checkout whose bin/coind is the launcher."""
+    """An editable install of the plugin (`pip install --editable`) runs the checkout's bin/coind."""
     checkout = project.folder / "checkout" / "bin"
     shutil.copytree(PLUGIN, checkout / "package", ignore=shutil.ignore_patterns("__pycache__"))
     project.launcher(checkout / "coind")

@@ -1,4 +1,4 @@
-"""Checks of pages against the node's RPC replies, in a module for each theme."""
+"""Checks of pages against the node's RPC replies, one module for each theme."""
 
 from tests.explorer.checks import chain, connections, everywhere, people, trade
 from tests.explorer.checks.base import BRANCH, CHECKS

@@ -1,4 +1,4 @@
-"""Tools of checks: their declaration, assertions, and readers of pages."""
+"""Tools for checks: the decorator that registers them, assertions, and functions that read pages."""
 
 import socket
 import socketserver
@@ -12,42 +12,42 @@ from playwright.sync_api import Browser, Page
 from tests.explorer.world import Node, pay
 
 BRANCH = pay("alice", "bob", "7.777 COIN", "on the other branch")
-# A check may return figures, which are told with it.
+# A check can return measurements, which are printed with its result.
 Check = Callable[[Browser, Node], str | None]
 CHECKS: dict[str, Check] = {}
 
 
 def check(function: Check) -> Check:
-    """Declare a check; its name is that of the function, in words."""
+    """Register a check under its function's name, with spaces for underscores."""
     CHECKS[function.__name__.replace("_", " ")] = function
     return function
 
 
 def grouped(number: int | str) -> str:
-    """A number with commas."""
+    """Format a number with thousands separators."""
     whole, point, rest = str(number).partition(".")
     return f"{int(whole):,}{point}{rest}"
 
 
 def money(text: str) -> str:
-    """An amount as pages write it."""
+    """Format an amount as pages do."""
     number, symbol = text.split()
     return f"{grouped(number)} {symbol}"
 
 
 def same(found: object, wanted: object) -> None:
-    """Demand that two things are equal."""
+    """Assert that two values are equal."""
     assert found == wanted, f"{found!r} is not {wanted!r}"
 
 
 def holds(text: str, *wanted: str) -> None:
-    """Demand that a text has these in it."""
+    """Assert that a text contains all of these."""
     missing = [one for one in wanted if one not in text]
     assert not missing, f"{missing} not in {text[:1500]!r}"
 
 
 def table(place: Any, caption: str) -> list[list[str]]:
-    """The texts of a table's cells by row; the table can be collapsed."""
+    """Return the texts of a table's cells by row. The table can be collapsed."""
     script = """(place, caption) => {
         const table = [...place.querySelectorAll("table")].find((one) => one.caption?.textContent === caption);
         const words = (cell) => cell.textContent.trim().replace(/\\s+/g, " ");
@@ -59,7 +59,7 @@ def table(place: Any, caption: str) -> list[list[str]]:
 
 
 def facts(place: Any) -> dict[str, str]:
-    """The pairs of a card."""
+    """Return the names and values of a card."""
     script = """(place) => Object.fromEntries([...place.querySelectorAll("dl.facts dt")].map((one) =>
         [one.textContent, one.nextElementSibling.textContent.trim().replace(/\\s+/g, " ")]))"""
     found: dict[str, str] = place.evaluate(script)
@@ -67,29 +67,29 @@ def facts(place: Any) -> dict[str, str]:
 
 
 def amount(value: Any) -> int:
-    """The units of an amount."""
+    """Return an amount in its smallest units."""
     return int(value.split()[0].replace(".", ""))
 
 
 def decimal(units: int, places: int) -> str:
-    """Units with a point and commas."""
+    """Format smallest units as a decimal number with thousands separators."""
     return f"{units // 10**places:,}.{units % 10**places:0{places}}"
 
 
 def head(node: Node) -> str:
-    """The number of the head, as pages write it."""
+    """Return the head block's number as pages print it."""
     return grouped(node.call("explorer_api.get_overview")["head_block_number"])
 
 
 def sees(page: Page, number: str) -> None:
-    """Demand that a page shows a block and its connection."""
+    """Assert that a page displays this block number and an active connection."""
     page.locator(".status dl").get_by_text(number, exact=True).first.wait_for()
     page.get_by_text("live", exact=True).wait_for()
 
 
 @contextmanager
 def passed_on(url: str) -> Iterator[str]:
-    """Run a proxy for a node, and yield its address."""
+    """Run a proxy for a node for the duration of the context; yields its address."""
     host, port = url.removeprefix("http://").split(":")
 
     class Passing(socketserver.BaseRequestHandler):
@@ -112,7 +112,7 @@ def passed_on(url: str) -> Iterator[str]:
 
 
 def pour(source: socket.socket, target: socket.socket) -> None:
-    """Forward the bytes of one end, and its close."""
+    """Forward bytes from one socket to the other until the source closes."""
     with suppress(OSError):
         while data := source.recv(1 << 16):
             target.sendall(data)

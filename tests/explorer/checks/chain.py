@@ -1,4 +1,4 @@
-"""Home, blocks, transactions, due items, refusals and the node, compared with RPC replies."""
+"""Checks of the home, block, transaction, due items, refusals and node pages against RPC replies."""
 
 from datetime import datetime
 from typing import Any
@@ -9,7 +9,7 @@ from tests.explorer.browser import viewing
 from tests.explorer.checks.base import amount, check, facts, grouped, head, holds, money, passed_on, same, sees, table
 from tests.explorer.world import Node, Refused, pay
 
-# What is due of these is told with its amount.
+# Due items of these kinds are displayed with an amount.
 AMOUNTS = ("conversion", "order_expiration", "power_down", "savings")
 
 
@@ -133,7 +133,7 @@ def node_shows_its_tables(browser: Browser, node: Node) -> None:
 
 @check
 def other_machines_see_everything_but_what_drives(browser: Browser, node: Node) -> None:
-    """A client behind a proxy has no local rights, like another machine."""
+    """A client behind a proxy has no local rights, like a client on another machine."""
     with passed_on(node.url) as url, viewing(browser, url) as view:
         view.open("/")
         node.mine()

@@ -1,4 +1,4 @@
-"""Connections of pages: many tabs, reloads, going back, background tabs, and an unreachable node."""
+"""Checks of page connections: many tabs, reloads, back navigation, background tabs, and an unreachable node."""
 
 import re
 import time
@@ -14,9 +14,9 @@ from tests.explorer.world import Node
 TABS = 12
 RELOADS = 20
 BACKGROUND_MILLISECONDS = 61_000
-# What a page notes of how it was shown: true for a page that the browser had kept.
+# Records how a page was displayed: true if it came from the back/forward cache.
 NOTE_SHOWN = "addEventListener('pageshow', (event) => (window.shown ??= []).push(event.persisted))"
-# As a browser does it: what is in the background is not drawn.
+# Imitates a browser, which doesn't render background tabs.
 HIDE = """(isHidden) => {
   window.draw ??= requestAnimationFrame.bind(window);
   window.undrawn ??= [];
@@ -28,7 +28,7 @@ HIDE = """(isHidden) => {
 
 
 def used(node: Node, kind: str) -> int:
-    """The number of resources of a kind in use by clients."""
+    """Return the number of resources of a kind that clients use."""
     with urllib.request.urlopen(f"{node.url}/metrics") as reply:
         found = re.search(rf'coind_client_resources_used{{kind="{kind}"}} (\d+)', reply.read().decode())
     assert found is not None
@@ -36,7 +36,7 @@ def used(node: Node, kind: str) -> int:
 
 
 def until(count: Callable[[], int], wanted: int) -> None:
-    """Wait for a number; the node learns of an end when the browser closes the connection."""
+    """Wait until a count is reached. The node detects a disconnect when the browser closes the connection."""
     end = time.monotonic() + WAIT_MILLISECONDS / 1000
     while (now := count()) != wanted:
         assert time.monotonic() < end, f"{now} is not {wanted}"
@@ -127,7 +127,7 @@ def a_lost_connection_is_shown_and_found_again(browser: Browser, node: Node) -> 
         routes[-1].close()
         view.page.get_by_text("no connection", exact=True).wait_for()
         node.mine()
-        # Calls still go through: the page follows at the pace of its attempts.
+        # Calls still succeed, so the page updates at its reconnect interval.
         view.page.locator(".status dl").get_by_text(head(node), exact=True).first.wait_for()
         is_away[0] = False
         view.page.get_by_text("live", exact=True).wait_for()

@@ -1,4 +1,4 @@
-"""Features of all pages: search, console, colours, keyboard, hostile texts, and loading times."""
+"""Checks of features on all pages: search, console, colours, keyboard, hostile texts, and load times."""
 
 import json
 from statistics import median
@@ -12,7 +12,7 @@ from tests.explorer.world import ATTACKS_PER_POST, Node, attacks
 
 CONTEXTS = 5
 FIRST_VIEW_MILLISECONDS = 200
-# Notes when the first entry of a list is there.
+# Records the time when the first entry of a list appears.
 WATCH = """new MutationObserver((_, watch) => {
   if (!document.querySelector("main ul.list > li")) return;
   window.firstView = performance.now();
@@ -29,7 +29,7 @@ SUM = """() => {
   return [performance.getEntriesByName("first-contentful-paint")[0].startTime, Math.max(...entries.map((one) => one.responseEnd)),
     entries.reduce((sum, one) => sum + one.transferSize, 0), entries.length];
 }"""
-# What may stand in no page: elements that run or load something, attributes that do, links to elsewhere than pages.
+# Content that no page may contain: elements or attributes that run or load external content, and links to targets other than pages.
 OFFENDERS = """() => [...document.querySelectorAll("*")].filter((one) =>
   (one.tagName === "SCRIPT" && !(one.src.startsWith(location.origin + "/explorer/")))
   || (one.closest("main") && /^(SCRIPT|IFRAME|OBJECT|EMBED|STYLE|LINK|META|BASE|VIDEO|AUDIO|MATH)$/i.test(one.tagName))
@@ -86,7 +86,7 @@ def console_calls_and_explains(browser: Browser, node: Node) -> None:
         view.page.locator("#param-trx").fill(json.dumps(refused["transaction"]))
         view.page.get_by_role("button", name="Call", exact=True).click()
         view.section("Error").wait_for()
-        # The balances in it may have changed since.
+        # The balances on the page may have changed in the meantime.
         holds(view.section("Error").inner_text(), refused["explain"]["why"].split(", whose")[0])
         view.demand()
 
@@ -148,7 +148,7 @@ def texts_of_strangers_run_nothing(browser: Browser, node: Node) -> None:
             view.open(path)
             found = view.page.evaluate(OFFENDERS)
             view.demand(*[f"{path}: {one}" for one in found])
-        # Each has become a text: none was left out because a page gave up.
+        # Every hostile text is displayed as text. None is missing because a page failed.
         shown = 0
         for path in posts:
             view.open(path)
@@ -175,7 +175,7 @@ def home_is_seen_at_once(browser: Browser, node: Node) -> str:
 
 @check
 def first_views_in_figures(browser: Browser, node: Node) -> str:
-    """The table of docs/performance.md: without and with a cache."""
+    """The table in docs/performance.md: load times without and with a cache."""
     rows = []
     for path in FIRST_VIEWS:
         with viewing(browser, node.url) as view:

@@ -1,4 +1,4 @@
-"""Accounts, posts and communities, compared with RPC replies."""
+"""Checks of account, post and community pages against RPC replies."""
 
 from datetime import datetime
 
@@ -12,7 +12,7 @@ FILLED_AFTER = 5 * DAY
 
 
 def time_of(shown: str) -> str:
-    """The time at the beginning of a text, as the node writes it."""
+    """Return the time at the start of a text in the node's format."""
     return "T".join(shown.split()[:2])
 
 
@@ -57,7 +57,7 @@ def account_shows_its_vests_and_bars(browser: Browser, node: Node) -> None:
 
 @check
 def account_shows_how_full_its_bars_are(browser: Browser, node: Node) -> None:
-    """Computed from the account's row, whose mana regenerates within five days."""
+    """The expected values are computed from the account's row, whose mana regenerates within five days."""
     account = node.call("condenser_api.get_accounts", [["carol"]])[0]
     own, given, got = (amount(account[f"{name}vesting_shares"]) for name in ("", "delegated_", "received_"))
     whole = own - given + got

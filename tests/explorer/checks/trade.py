@@ -1,4 +1,4 @@
-"""The market, witnesses, proposals and tokens, compared with RPC replies."""
+"""Checks of the market, witness, proposal and token pages against RPC replies."""
 
 from playwright.sync_api import Browser
 

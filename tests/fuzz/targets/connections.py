@@ -1,5 +1,5 @@
-"""Targets for what a client sends: the bytes of a connection, and frames over a WebSocket, through the whole transport over a stream in
-memory. Whatever comes, only the connection may end, in bounded time.
+"""Targets for client input: raw connection bytes and WebSocket frames, through the whole transport over an in-memory stream. Any input may
+end only the connection, within a bounded time.
 """
 
 import socket
@@ -30,25 +30,25 @@ CLIENT, SERVER = ("127.0.0.1", 40000), ("127.0.0.1", 8090)
 
 
 def http() -> Run:
-    """Serve a connection."""
+    """Return a target that serves a connection."""
     return connection(b"")
 
 
 def http2() -> Run:
-    """Serve a connection that has begun with the preface of HTTP/2."""
+    """Return a target that serves a connection after the HTTP/2 preface."""
     return connection(PREFACE)
 
 
 def websocket() -> Run:
-    """Serve a connection that has asked for a WebSocket."""
+    """Return a target that serves a connection after a WebSocket upgrade."""
     return connection(UPGRADE)
 
 
 def connection(prefix: bytes) -> Run:
-    """Serve a connection that begins with some bytes and goes on with an input."""
+    """Return a target that serves a connection with a prefix before the input."""
     service = fake_service(Results())
     bounds = limits_for()
-    # Only the place of a socket is needed: the bytes go through a Line.
+    # The socket is only a placeholder, since a FakeConnection replaces it.
     unused = socket.socket()
 
     async def serve(pieces: list[bytes]) -> None:
@@ -56,12 +56,12 @@ def connection(prefix: bytes) -> Run:
         input_scheduler = FairInputScheduler()
         asgi_app = AsgiApp(service, {}, limiter, AccessPolicy())
         outer = HypercornFallback(asgi_app, RpcSession(service, limiter, None, input_scheduler.wait), input_scheduler, is_http2=True)
-        # The clock of this run doesn't wait for threads.
+        # The mock clock doesn't wait for threads, so load modules now.
         outer.load_now()
         served = Connection(
             unused.dup(), CLIENT, IDLE_SECONDS_MAX, limiter, input_scheduler, [Http1FastPath(asgi_app, input_scheduler), outer]
         )
-        # The first bytes have been read in the lobby.
+        # The first bytes have already been read, as in the idle connections.
         FakeConnection(pieces[1:], SERVER).plug(served)
         usage = limiter.register(CLIENT[0], served.abort)
         assert usage is not None

@@ -1,4 +1,4 @@
-"""Targets for files that a user or a crash may have damaged: block files, the data folder's log with its index, chain specs."""
+"""Targets for files that users or crashes may have damaged: block files, a data folder's log with its index, and chain specs."""
 
 import contextlib
 import os
@@ -12,15 +12,15 @@ from node.storage.blocklog import INDEX_NAME, LOG_NAME, BlockLog
 from tests.fuzz.target import Run
 from tests.fuzz.targets.wires import new_wire
 
-# A folder in memory, where there is one: each input is a file, written anew.
+# A folder in memory if available, since each input is written to a file.
 MEMORY = Path("/dev/shm")
 BLOCKS_MAX = 1000  # read of one file
-# An input for a block log is the log's size in four bytes, the log, the index.
+# An input for a block log is the log's size in four bytes, then the log, then the index.
 LENGTH_BYTES = 4
 
 
 def scratch() -> Path:
-    """A new folder that goes when this process ends."""
+    """Return a temporary folder that is removed when the process ends."""
     made = tempfile.TemporaryDirectory(prefix="fuzz-", dir=MEMORY if MEMORY.is_dir() else None)
     KEPT.append(made)
     return Path(made.name)
@@ -30,14 +30,14 @@ KEPT: list[tempfile.TemporaryDirectory[str]] = []
 
 
 def write(path: Path, data: bytes) -> None:
-    """Put bytes into a file, without the layers of pathlib: this happens for each input."""
+    """Write a file without the overhead of pathlib, since this runs for each input."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     os.write(descriptor, data)
     os.close(descriptor)
 
 
 def block_file() -> Run:
-    """Read the blocks of a file in whatever form."""
+    """Return a target that reads the blocks of a file in any format."""
     ours, path = new_wire(), scratch() / "blocks"
 
     def run(data: bytes) -> None:
@@ -56,7 +56,7 @@ def block_file() -> Run:
 
 
 def block_log() -> Run:
-    """Open the log of a data folder, and read what it says to hold."""
+    """Return a target that opens a data folder's log and reads its blocks."""
     ours, folder = new_wire(), scratch()
 
     def run(data: bytes) -> None:
@@ -71,7 +71,7 @@ def block_log() -> Run:
         except FileError:
             return
         try:
-            # A start reads all blocks; only when that goes well the log is used.
+            # On startup a node reads all blocks, and uses the log only if that succeeds.
             blocks = log.blocks()
             try:
                 ids = [block.id for block in blocks]
@@ -91,7 +91,7 @@ def block_log() -> Run:
 
 
 def specs() -> Run:
-    """Load a chain spec."""
+    """Return a target that loads a chain spec."""
     path = scratch() / "chain.toml"
 
     def run(data: bytes) -> None:

@@ -1,4 +1,4 @@
-"""The target for JSON-RPC: the bytes of a request into the service of a small chain, and a proper answer out."""
+"""The target for JSON-RPC: raw requests to the service of a small chain, which must return valid responses."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -19,25 +19,25 @@ from tests.helpers.api import StubProcessor
 
 CASE, HEIGHT = "tx_validity", 53
 STEPS_MAX = 2  # blocks that one input makes
-# After so many accepted inputs the state is compared with that at the start.
+# After this number of accepted inputs the state is compared with the initial one.
 CHECK_EVERY = 256
 INTERNAL = msgspec.json.encode(internal_error())
 
 
 class ShortProcessor(StubProcessor):
-    """Pushes at once; of long tasks it takes only the first steps, and it reads no files."""
+    """A processor that pushes immediately, runs only the first steps of long jobs, and reads no files."""
 
     async def run_steps(self, steps: Iterator[object]) -> int:
-        """Take the first ones."""
+        """Run the first steps and return their number."""
         return sum(1 for _ in islice(steps, STEPS_MAX))
 
     async def push_blocks_from(self, path: str, count: int, skip_flags: int) -> int:
-        """Read nothing."""
+        """Return 0 without reading the file."""
         return 0
 
 
 class Served:
-    """A chain in the middle of a recorded case and the service over it; each input meets the same state."""
+    """A chain at a block of a recorded case, and its service. Each input starts from the same state."""
 
     def __init__(self) -> None:
         self._renew()
@@ -51,7 +51,7 @@ class Served:
         self.moved = 0
 
     def answer(self, body: bytes) -> None:
-        """Answer one request, check the answer, and take back what it changed."""
+        """Answer a request, check the response, and undo its changes."""
         reply = self.player.service.answer(body, LOCAL)
         encoded = reply if isinstance(reply, bytes) else finished(reply)
         assert INTERNAL not in encoded, encoded
@@ -79,7 +79,7 @@ class Served:
 
 
 def finished(reply: Any) -> bytes:
-    """Run what answers later to its end: without trio, as long as it waits for nothing; otherwise (batches) within it."""
+    """Run an asynchronous reply to its end: directly if it doesn't block, or within trio if it is a batch."""
     assert isinstance(reply, CoroutineType)
     if reply.__name__ == "_batch":
 
@@ -97,5 +97,5 @@ def finished(reply: Any) -> bytes:
 
 
 def rpc() -> Run:
-    """Answer requests."""
+    """Return a target that answers requests."""
     return Served().answer

@@ -1,5 +1,5 @@
-"""The target for snapshot files. Everything in them is under a digest, so the digests of an input are set right first: what is fuzzed is
-what a whole file may hold.
+"""The target for snapshot files. Digests cover their whole content, so the digests of an input are corrected first. The fuzzer then reaches
+the code behind the digest check.
 """
 
 import contextlib
@@ -18,8 +18,8 @@ CHUNKS_SIZE_MAX = 1 << 24  # read of one input
 
 
 def snapshots() -> Run:
-    """Open a snapshot, check it, and unpack its sections."""
-    # By name, so that this module can be loaded where there are no snapshots yet.
+    """Return a target that opens a snapshot, checks it, and unpacks its sections."""
+    # Imported by name, so that this module loads even without the snapshot modules.
     opened: Any = import_module("node.snapshots.file").Snapshot
     path, disk = scratch() / "0000000001.snapshot", SystemDisk()
 
@@ -42,7 +42,7 @@ def snapshots() -> Run:
 
 
 def with_digests(data: bytes) -> bytes:
-    """A file whose digests fit what it holds, as far as its index can be found."""
+    """Return the file with correct digests, as far as its index can be parsed."""
     tail = PLACE_SIZE + DIGEST_SIZE
     begin = int.from_bytes(data[-tail:-DIGEST_SIZE], "little")
     if not START_SIZE <= begin <= len(data) - tail:
@@ -58,5 +58,5 @@ def with_digests(data: bytes) -> bytes:
 
 
 def digest(data: bytes) -> bytes:
-    """The digest of the format."""
+    """Return the digest that the format uses."""
     return blake2b(data, digest_size=DIGEST_SIZE).digest()

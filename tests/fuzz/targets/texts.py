@@ -1,4 +1,4 @@
-"""Targets for short texts: keys, signatures, names, amounts and times, and the edits of a post."""
+"""Targets for short texts: keys, signatures, names, amounts, times, and edits of a post."""
 
 import state.operations  # noqa: F401 - fills the registry
 from state.effects.body_patch import WorkBudget, edited
@@ -22,12 +22,12 @@ from tests.fuzz.target import Run
 from tests.fuzz.targets.wires import refused_or
 
 PREFIX = "TST"
-# An input for edits is two texts: the number of the old one's characters in two bytes, the old one, the edit.
+# An input for edits is two texts: the length of the old text in characters as two bytes, the old text, the edit.
 LENGTH_BYTES = 2
 
 
 def keys() -> Run:
-    """Read a text as everything that names a key."""
+    """Return a target that parses a text in every format of keys."""
 
     def run(data: bytes) -> None:
         text = data.decode("utf-8", "surrogateescape")
@@ -48,7 +48,7 @@ def keys() -> Run:
 
 
 def signatures() -> Run:
-    """Recover keys from bytes: a signature, then the digest."""
+    """Return a target that recovers a key from a signature and the digest after it."""
     rules: tuple[Canonical, ...] = tuple(Canonical)
 
     def run(data: bytes) -> None:
@@ -61,7 +61,7 @@ def signatures() -> Run:
 
 
 def edits() -> Run:
-    """Edit a text."""
+    """Return a target that applies an edit to a text."""
 
     def edit(old: str, body: str) -> str:
         return edited(old, body, WorkBudget(EDIT_STEPS_MAX))

@@ -1,4 +1,4 @@
-"""Targets for what goes over the wire: transactions and blocks, as bytes and in both JSON forms."""
+"""Targets for transactions and blocks, in binary and in both JSON formats."""
 
 from collections.abc import Callable
 from functools import partial
@@ -17,7 +17,7 @@ FORMS = (False, True)  # whether it is the condenser's
 
 
 def refused_or(work: Any, *arguments: Any) -> Any:
-    """Return what a function returns, or None where it refuses."""
+    """Return the result of `work`, or None if it raises a refusal."""
     try:
         return work(*arguments)
     except ChainError:
@@ -25,10 +25,10 @@ def refused_or(work: Any, *arguments: Any) -> Any:
 
 
 def settle(value: Any, show: Callable[[Any, bool], Any], read: Callable[[Any, bool], Any]) -> None:
-    """Check that what is shown of a value can be read or is refused, and that what has been read is shown and read alike from then on.
+    """Check that a value's JSON can be parsed or is refused, and that the parsed value then has the same JSON.
 
-    Showing and reading are no inverses, in the reference either: three numbers of symbols share their text with COIN, SBD and VESTS,
-    numbers of enumerations are cut to 32 bits, and the condenser shows some operations as others, and negative amounts wrong.
+    JSON doesn't represent every value exactly, in the reference either: three symbol numbers share their text with COIN, SBD and VESTS,
+    enumerations are truncated to 32 bits, and the condenser format changes some operations and negative amounts.
     """
     for legacy in FORMS:
         once = refused_or(read, show(value, legacy), legacy)
@@ -40,7 +40,7 @@ def settle(value: Any, show: Callable[[Any, bool], Any], read: Callable[[Any, bo
 
 
 def same_transaction(wire: Wire, trx: SignedTransaction) -> None:
-    """Check that a transaction is the same after each of its forms, and that each of its operations is judged without an error of ours."""
+    """Check that a transaction survives each of its formats, and that validating its operations raises only refusals."""
     packed = wire.pack_transaction(trx)
     assert len(packed) == trx.size
     again = wire.unpack_transaction(packed)
@@ -54,34 +54,34 @@ def same_transaction(wire: Wire, trx: SignedTransaction) -> None:
 
 
 def transactions() -> Run:
-    """Read the bytes of a transaction."""
+    """Return a target that unpacks a transaction."""
     return partial(transaction_bytes, new_wire())
 
 
 def transactions_json() -> Run:
-    """Read a transaction in either JSON form."""
+    """Return a target that parses a transaction in either JSON format."""
     return partial(transaction_json, new_wire())
 
 
 def blocks() -> Run:
-    """Read the bytes of a block."""
+    """Return a target that unpacks a block."""
     return partial(block_bytes, new_wire())
 
 
 def blocks_json() -> Run:
-    """Read a block in either JSON form."""
+    """Return a target that parses a block in either JSON format."""
     return partial(block_json, new_wire())
 
 
 def transaction_bytes(wire: Wire, data: bytes) -> None:
-    """Read the bytes of a transaction."""
+    """Unpack and check a transaction."""
     trx = refused_or(wire.unpack_transaction, data)
     if trx is not None:
         same_transaction(wire, trx)
 
 
 def transaction_json(wire: Wire, data: bytes) -> None:
-    """Read a transaction in either JSON form."""
+    """Parse and check a transaction in either JSON format."""
     value = decoded(data)
     for legacy in FORMS if value is not None else ():
         trx = refused_or(wire.transaction_from_json, value, legacy)
@@ -92,7 +92,7 @@ def transaction_json(wire: Wire, data: bytes) -> None:
 
 
 def block_bytes(wire: Wire, data: bytes) -> None:
-    """Read the bytes of a block."""
+    """Unpack and check a block."""
     found = refused_or(wire.unpack_block, data)
     if found is not None:
         block, end = found
@@ -101,7 +101,7 @@ def block_bytes(wire: Wire, data: bytes) -> None:
 
 
 def block_json(wire: Wire, data: bytes) -> None:
-    """Read a block in either JSON form."""
+    """Parse and check a block in either JSON format."""
     value = decoded(data)
     for legacy in FORMS if value is not None else ():
         block = refused_or(wire.block_from_json, value, legacy)
@@ -110,7 +110,7 @@ def block_json(wire: Wire, data: bytes) -> None:
 
 
 def same_block(wire: Wire, block: SignedBlock) -> None:
-    """Check that a block is the same after each of its forms."""
+    """Check that a block survives each of its formats."""
     packed = wire.pack_block(block)
     assert len(packed) == block.size
     again, end = wire.unpack_block(packed)
@@ -120,7 +120,7 @@ def same_block(wire: Wire, block: SignedBlock) -> None:
 
 
 def decoded(data: bytes) -> Any:
-    """Return the JSON value of some bytes, or None."""
+    """Return the decoded JSON value, or None if it is invalid."""
     try:
         return msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -128,5 +128,5 @@ def decoded(data: bytes) -> Any:
 
 
 def new_wire() -> Wire:
-    """The wire format of the recorded chains, which knows all operations."""
+    """Return the wire format of the recorded chains, with all operations."""
     return Wire(load_spec("steem-testnet"))
