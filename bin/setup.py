@@ -42,15 +42,15 @@ def set_up(profile: str) -> None:
         if not is_usable():
             clear()
             say(f"making .venv with Python {sys.version.split()[0]}")
-            succeed("venv", run([os.path.realpath(sys.executable), "-I", "-m", "venv", str(VENV)], lock))
-        if not holds(profile, pins):
+            require_success("venv", run([os.path.realpath(sys.executable), "-I", "-m", "venv", str(VENV)], lock))
+        if not is_installed(profile, pins):
             install(profile, pins, lock)
-        note(profile)
+        record_installation(profile)
 
 
 def install(profile: str, pins: bytes, lock: int) -> None:
     """Install the packages of a profile. The notes are removed first, so that an interruption leaves no wrong note."""
-    forget()
+    remove_notes()
     say(f"installing {pins.count(b'==') - pins.count(b' == ')} packages into .venv, this once")
     started = time.monotonic()
     pip = [str(PYTHON), "-I", "-m", "pip", "install", "-qq", "--no-input", "--disable-pip-version-check", "--no-deps", "--require-hashes"]
@@ -58,7 +58,7 @@ def install(profile: str, pins: bytes, lock: int) -> None:
     status = run([*pip, "--requirement", str(LOCKS / f"{profile}.txt")], lock)
     if status >= 0:
         UNFINISHED.unlink()
-    succeed("pip", status)
+    require_success("pip", status)
     say(f"ready after {time.monotonic() - started:.0f} s")
 
 
@@ -71,10 +71,10 @@ def is_usable() -> bool:
     except OSError:
         return False
     made_here = any(line.startswith("command = ") and line.endswith(f" {VENV}") for line in lines)
-    return made_here and answers([str(PYTHON), "-I", "-c", "import pip, tomllib"])
+    return made_here and succeeds([str(PYTHON), "-I", "-c", "import pip, tomllib"])
 
 
-def holds(profile: str, pins: bytes) -> bool:
+def is_installed(profile: str, pins: bytes) -> bool:
     """Whether this lock file was the last one installed for a profile."""
     try:
         return (NOTES / f"{profile}.txt").read_bytes() == pins
@@ -82,7 +82,7 @@ def holds(profile: str, pins: bytes) -> bool:
         return False
 
 
-def note(profile: str) -> None:
+def record_installation(profile: str) -> None:
     """Store the checkout of .venv and the installed lock files."""
     NOTES.mkdir(parents=True, exist_ok=True)
     replace(MADE_FOR, os.fsencode(ROOT) + b"\n")
@@ -97,14 +97,14 @@ def replace(path: Path, content: bytes) -> None:
     unfinished.replace(path)
 
 
-def forget() -> None:
+def remove_notes() -> None:
     """Remove all notes, so that the next start checks everything again."""
     shutil.rmtree(NOTES, ignore_errors=True)
 
 
 def clear() -> None:
     """Empty .venv, except for the lock, for which other processes can be waiting."""
-    forget()
+    remove_notes()
     for entry in VENV.iterdir():
         if entry.is_dir() and not entry.is_symlink():
             shutil.rmtree(entry)
@@ -136,13 +136,13 @@ def run(command: list[str], lock: int) -> int:
     return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=sys.stderr, env=environment, pass_fds=[lock], check=False).returncode
 
 
-def succeed(name: str, status: int) -> None:
+def require_success(name: str, status: int) -> None:
     """Raise SetupError if a command failed."""
     if status:
         raise SetupError(f"{name} ended with status {status}")
 
 
-def answers(command: list[str]) -> bool:
+def succeeds(command: list[str]) -> bool:
     """Whether a command starts and succeeds."""
     try:
         return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False).returncode == 0

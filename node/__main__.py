@@ -1,4 +1,4 @@
-"""Starts the command line: `python -m node`. Knows how a process ends that was interrupted, whose output is closed, or that has a bug."""
+"""Entry point of the command line, `python -m node`. Gives interruptions, closed outputs, full disks and bugs their exit statuses."""
 
 import errno
 import os
@@ -10,16 +10,16 @@ from node.runtime.memory import tune_collector
 from node.version import VERSION, VERSION_WORDS
 
 STREAMS = (0, 1, 2)
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 ADVICE = "Please report the traceback above"
-NODE_ADVICE = "Every block that was answered for is in --data. Start the node again, and please report the traceback above"
+NODE_ADVICE = "Every acknowledged block is in the folder of --data. Start the node again, and please report the traceback above"
 
 
 def main() -> int:
-    """Load the command line and run it; returns the status of the process.
+    """Load and run the command line, and return the exit status.
 
-    The imports are inside, since they take a moment: Ctrl-C in it should end the process without a traceback as well.
-    The collector is set up before them: a tenth of their time went to it.
+    The imports are inside the `try`, since they take a quarter of a second, in which Ctrl-C must not print a traceback either.
+    The collector is tuned before them, since its default thresholds take a tenth of their time.
     """
     open_closed_streams()
     if sys.argv[1:] in ([word] for word in VERSION_WORDS):
@@ -39,24 +39,23 @@ def main() -> int:
 
 
 def open_closed_streams() -> None:
-    """Open the null device in place of standard streams that are closed.
+    """Open the null device for each closed standard stream.
 
-    Otherwise the next file or socket that is opened gets such a stream's number, and what a library prints ends up in it: in the
-    block log, if that comes first.
+    Otherwise the next opened file, for example the block log, gets the number of the stream, and libraries print into it.
     """
     for descriptor in STREAMS:
         try:
             os.fstat(descriptor)
         except OSError:
             opened = os.open(os.devnull, os.O_RDWR)
-            assert opened == descriptor, "the lowest free number is taken"
+            assert opened == descriptor, "open returns the lowest free number"
     sys.stdin = sys.stdin or os.fdopen(0, closefd=False)
     sys.stdout = sys.stdout or os.fdopen(1, "w", closefd=False)
     sys.stderr = sys.stderr or os.fdopen(2, "w", closefd=False)
 
 
 def end_of(error: BaseException) -> int:
-    """Return the status after an error that no command has expected, and write the last line about it."""
+    """Print the last line about an unexpected error, and return the exit status."""
     if has_only(error, KeyboardInterrupt):
         return Status.INTERRUPTED
     if has_only(error, BrokenPipeError):
@@ -65,8 +64,8 @@ def end_of(error: BaseException) -> int:
     while isinstance(inner, BaseExceptionGroup):
         inner = inner.exceptions[0]
     if has_only(error, OSError):
-        assert isinstance(inner, OSError), "the first of those in the group"
-        if inner.errno in FULL:
+        assert isinstance(inner, OSError), "every error of the group is one"
+        if inner.errno in NO_SPACE:
             leave_quietly()
             last_line(f"coind: {inner.filename or 'the output'} can't be written: {inner.strerror}")
             return Status.DISK
@@ -78,19 +77,19 @@ def end_of(error: BaseException) -> int:
         return Status.BUG
     report(error)
     advice = NODE_ADVICE if sys.argv[1:2] == ["run"] else ADVICE
-    last_line(f"coind: an internal error ended this ({type(inner).__name__}). {advice}")
+    last_line(f"coind: stopped by an internal error ({type(inner).__name__}). {advice}")
     return Status.BUG
 
 
 def has_only(error: BaseException, kind: type[BaseException]) -> bool:
-    """Return whether an error, or everything in a group of errors, is of a kind."""
+    """Whether an error, or every error of a group, is of a kind."""
     if isinstance(error, BaseExceptionGroup):
         return error.split(kind)[1] is None
     return isinstance(error, kind)
 
 
 def report(error: BaseException) -> None:
-    """Write the traceback to the log; where even that can't be loaded, as it is."""
+    """Log the traceback, or print it if the log can't be loaded."""
     try:
         from rpc.log import Log
 
@@ -100,9 +99,9 @@ def report(error: BaseException) -> None:
 
 
 def leave_quietly() -> int:
-    """Return the status after the reader of the output has closed it (`| head -1`).
+    """Return the exit status for a closed output (`| head -1`).
 
-    stdout is redirected to nowhere, or Python would write what is buffered when it exits, and fail once more.
+    stdout becomes the null device, since flushing the rest of the buffer at exit would fail again.
     """
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return Status.PIPE_CLOSED

@@ -14,7 +14,7 @@ FOLDER = Path(__file__).resolve().parents[2] / "docs" / "api"
 CHAIN = "dev"
 
 
-def made() -> Pages:
+def page_texts() -> Pages:
     """Return the text of every page by its file name."""
     return pages(document(METHODS.values(), Wire(load_spec(CHAIN))))
 
@@ -22,7 +22,7 @@ def made() -> Pages:
 def write() -> None:
     """Write all pages, and remove obsolete ones."""
     FOLDER.mkdir(parents=True, exist_ok=True)
-    texts = made()
+    texts = page_texts()
     for path in FOLDER.glob("*.md"):
         if path.name not in texts:
             path.unlink()

@@ -6,16 +6,16 @@ from cyclopts import App, Argument
 
 from bin.docs.cells import code, default_text, kind_text, table
 from node.cli.app import app
-from node.cli.option_sources import FORBIDDEN, names
+from node.cli.option_sources import FORBIDDEN, names, names_of
 
 # `run` and `replay` have their own pages. The commands of `tx` are derived from the operations.
-APART = ("run", "replay")
+OWN_PAGES = ("run", "replay")
 OPERATIONS = "tx"
 
 
 def command_table() -> str:
     """Return a section for each command: its description, and its arguments and options, or its subcommands with theirs."""
-    return "\n\n".join(section(name, app[name]) for name in names(app) if name not in APART)
+    return "\n\n".join(section(name, app[name]) for name in names(app) if name not in OWN_PAGES)
 
 
 def section(name: str, command: App) -> str:
@@ -23,12 +23,12 @@ def section(name: str, command: App) -> str:
     within = names(command)
     parts = [f"## coind {name}", paragraph(command)]
     if not within:
-        rows = [[words(each), meaning(each), value(each), default(each)] for each in arguments(command)]
+        rows = [[names_text(each), help_text(each), value(each), default(each)] for each in arguments(command)]
         parts += [table(["argument or option", "meaning", "value", "default"], rows)] if rows else []
     elif name == OPERATIONS:
         parts.append(table(["command", "what it does"], [[code(f"coind {name} {each}"), paragraph(command[each])] for each in within]))
     else:
-        rows = [[code(f"coind {name} {each}"), paragraph(command[each]), listed(command[each])] for each in within]
+        rows = [[code(f"coind {name} {each}"), paragraph(command[each]), synopsis(command[each])] for each in within]
         parts.append(table(["command", "what it does", "arguments and options"], rows))
     return "\n\n".join(parts)
 
@@ -43,9 +43,9 @@ def arguments(command: App) -> Iterator[Argument]:
     return (each for each in command.assemble_argument_collection() if each.show and each.name != f"--{FORBIDDEN}")
 
 
-def words(argument: Argument) -> str:
+def names_text(argument: Argument) -> str:
     """Return the names of an argument."""
-    return ", ".join(code(name) for name in argument.names if not name.startswith("--no-"))
+    return ", ".join(map(code, names_of(argument)))
 
 
 def value(argument: Argument) -> str:
@@ -55,18 +55,17 @@ def value(argument: Argument) -> str:
 
 def default(argument: Argument) -> str:
     """Return the default of an argument."""
-    return (
-        "required"
-        if argument.required
-        else default_text(argument.field_info.default if argument.field_info.default is not argument.field_info.empty else None)
-    )
+    if argument.required:
+        return "required"
+    found = argument.field_info.default
+    return default_text(None if found is argument.field_info.empty else found)
 
 
-def meaning(argument: Argument) -> str:
+def help_text(argument: Argument) -> str:
     """Return the help of an argument."""
     return " ".join((argument.parameter.help or "").split()).replace("bin/coind", "coind")
 
 
-def listed(command: App) -> str:
+def synopsis(command: App) -> str:
     """Return the names of a command's arguments and options in one line. Optional ones are in brackets."""
-    return " ".join(words(each) if each.required else f"[{words(each)}]" for each in arguments(command))
+    return " ".join(names_text(each) if each.required else f"[{names_text(each)}]" for each in arguments(command))

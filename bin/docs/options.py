@@ -6,7 +6,7 @@ from typing import NamedTuple, cast
 from cyclopts import Argument, Group
 
 from bin.docs.cells import code, table
-from bin.docs.commands import default, meaning, value
+from bin.docs.commands import default, help_text, value
 from node.cli.app import app
 from node.cli.option_sources import FORBIDDEN, UNNAMED, options_of, variable_of
 from node.cli.parameters import Bounds
@@ -28,7 +28,7 @@ class Declared(NamedTuple):
 def declared(group: str) -> Iterator[Declared]:
     """Yield the options of a group. An option with different texts in the two commands is yielded twice."""
     run, replay = (options_of(app[command].assemble_argument_collection()) for command in UNNAMED)
-    shared = {name for name, each in run.items() if name in replay and meaning(each) == meaning(replay[name])}
+    shared = {name for name, each in run.items() if name in replay and help_text(each) == help_text(replay[name])}
     found = [Declared(each, ", ".join(UNNAMED) if name in shared else "run") for name, each in run.items()]
     found += [Declared(each, "replay") for name, each in replay.items() if name not in shared]
     return (each for each in found if group in [of.name for of in cast("tuple[Group, ...]", each.option.parameter.group)])
@@ -37,7 +37,7 @@ def declared(group: str) -> Iterator[Declared]:
 def group_table(group: str) -> str:
     """Return the table of the options of a group."""
     rows = [
-        [code(each.word), meaning(each.option), value(each.option) + bounds(each.option), default(each.option), each.commands]
+        [code(each.word), help_text(each.option), value(each.option) + bounds(each.option), default(each.option), each.commands]
         for each in declared(group)
     ]
     return table(["option", "meaning", "value", "default", "of"], rows)

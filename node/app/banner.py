@@ -132,7 +132,7 @@ def write_banner(spec: ChainSpec, addresses: list[str], blocks: str, out: TextIO
         for line in plain_lines(spec, addresses, blocks, shows_keys):
             out.write(line + "\n")
     else:
-        for title, lines in parts(spec, addresses, blocks, shows_keys):
+        for title, lines in sections(spec, addresses, blocks, shows_keys):
             out.write(f"{bold}{title}{plain}\n" if title else "")
             for line in lines:
                 out.write(line + "\n")
@@ -148,11 +148,11 @@ def is_coloured(out: TextIO) -> bool:
 
 def plain_lines(spec: ChainSpec, addresses: list[str], blocks: str, shows_keys: bool) -> Iterator[str]:
     """Yield the banner for programs: lines of `name: value`."""
-    for name, text in facts(spec, addresses, blocks):
+    for name, text in summary(spec, addresses, blocks):
         yield f"{name}: {text}"
-    accounts = funded(spec)
+    accounts = funded_accounts(spec)
     for account in accounts if shows_keys else accounts[:SHOWN_MAX]:
-        yield f"account {account.name}: {holdings(spec, account)}, active key {private_key(account, 'active')}"
+        yield f"account {account.name}: {balances_text(spec, account)}, active key {private_key(account, 'active')}"
         if shows_keys:
             for role in ROLES:
                 yield f"key {account.name} {role}: {private_key(account, role)}"
@@ -160,19 +160,19 @@ def plain_lines(spec: ChainSpec, addresses: list[str], blocks: str, shows_keys: 
         yield f"accounts: {left_out:,} more, up to {accounts[-1].name}; coind keys NAME prints the keys of one, --show-keys those of all"
 
 
-def parts(spec: ChainSpec, addresses: list[str], blocks: str, shows_keys: bool) -> Iterator[tuple[str, list[str]]]:
+def sections(spec: ChainSpec, addresses: list[str], blocks: str, shows_keys: bool) -> Iterator[tuple[str, list[str]]]:
     """Yield the title and the lines of each section of the banner on a terminal."""
-    yield "", [f"{name:<12}{text}" for name, text in facts(spec, addresses, blocks)]
-    for name, lines in clients(spec, addresses[0]):
+    yield "", [f"{name:<12}{text}" for name, text in summary(spec, addresses, blocks)]
+    for name, lines in client_settings(spec, addresses[0]):
         yield name, lines
-    accounts = funded(spec)
+    accounts = funded_accounts(spec)
     if not accounts:
         return
-    held = {holdings(spec, account) for account in accounts}
+    held = {balances_text(spec, account) for account in accounts}
     lines = [f"  Each of them holds {text}." for text in held] if len(held) == 1 < len(accounts) else []
     for account in accounts if shows_keys else accounts[:SHOWN_MAX]:
         if not len(held) == 1 < len(accounts):
-            lines.append(f"  {account.name} holds {holdings(spec, account)}.")
+            lines.append(f"  {account.name} holds {balances_text(spec, account)}.")
         for role in ROLES if shows_keys else ("active",):
             lines.append(f"  {account.name:<17}{role:<8} {private_key(account, role)}")
     left_out = len(accounts) - SHOWN_MAX
@@ -181,7 +181,7 @@ def parts(spec: ChainSpec, addresses: list[str], blocks: str, shows_keys: bool) 
     yield "Accounts and their private keys", lines
 
 
-def facts(spec: ChainSpec, addresses: list[str], blocks: str) -> Pairs:
+def summary(spec: ChainSpec, addresses: list[str], blocks: str) -> Pairs:
     """Yield the names and values of the banner's first section."""
     yield "chain", spec.name
     yield "chain id", spec.chain_id.hex()
@@ -202,11 +202,11 @@ def how_produced(mode: str) -> str:
     }[kind]
 
 
-def clients(spec: ChainSpec, address: str) -> Iterator[tuple[str, list[str]]]:
+def client_settings(spec: ChainSpec, address: str) -> Iterator[tuple[str, list[str]]]:
     """Yield code that connects some clients to the node, ready to copy, without an indent (docs/clients.md)."""
     where = address.removeprefix("http://")
     yield "curl", [f"curl {where} -d '" + '{"jsonrpc":"2.0","id":1,"method":"jsonrpc.get_methods"}' + "'"]
-    keys = [private_key(account, "active") for account in funded(spec)[:1]]
+    keys = [private_key(account, "active") for account in funded_accounts(spec)[:1]]
     chain_id = spec.chain_id.hex()
     symbols = [(13, spec.debt_symbol, 3), (21, spec.coin_symbol, 3), (37, spec.vests_symbol, 6)]
     yield (
@@ -241,7 +241,7 @@ def clients(spec: ChainSpec, address: str) -> Iterator[tuple[str, list[str]]]:
     )
 
 
-def funded(spec: ChainSpec) -> list[Funded]:
+def funded_accounts(spec: ChainSpec) -> list[Funded]:
     """Return the accounts with known keys and a balance at genesis: those with a password, or else the first witness."""
     found = [
         Funded(
@@ -272,7 +272,7 @@ def duration(seconds: float) -> str:
     return f"{whole} s"
 
 
-def holdings(spec: ChainSpec, account: Funded) -> str:
+def balances_text(spec: ChainSpec, account: Funded) -> str:
     """Return an account's balances at genesis as text, its VESTS as the amount of COIN that was powered up."""
     texts = [f"{amount(account.coin)} {spec.coin_symbol}", f"{amount(account.sbd)} {spec.debt_symbol}"]
     return ", ".join([*texts, f"{amount(account.vesting)} {spec.coin_symbol} in {spec.vests_symbol}"])

@@ -28,9 +28,7 @@ from node.replicas.readers.messages import Cancel, Changes, FromOwner, Loaded, O
 from node.replicas.readers.reader_chain import ReaderChain
 from node.runtime.logs import configure_logs
 from node.runtime.memory import collect_in_portions, freeze_loaded_objects, tune_collector
-from node.specs.known_chains import known_chains
 from rpc.caller import Caller
-from rpc.explain.explainer import Explainer
 from rpc.http.access import AccessPolicy
 from rpc.http.asgi_app import PageReply, serve
 from rpc.http.connection_limits import ConnectionLimiter, limits_for
@@ -55,14 +53,14 @@ _log = Log("readers")
 def main() -> int:
     """Run as a reader until the owner exits. Return the exit status of the process."""
     tune_collector()
-    line, doors = (socket.socket(fileno=int(word)) for word in sys.argv[1:3])
-    trio.run(partial(read, line, doors))
+    channel, sockets = (socket.socket(fileno=int(word)) for word in sys.argv[1:3])
+    trio.run(partial(run_reader, channel, sockets))
     return 0
 
 
-async def read(line: socket.socket, sockets: socket.socket) -> None:
+async def run_reader(channel_socket: socket.socket, sockets: socket.socket) -> None:
     """Run as a reader until the channel closes."""
-    channel = Channel(line, FromOwner)
+    channel = Channel(channel_socket, FromOwner)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(channel.run)
         messages = channel.messages()
@@ -70,18 +68,18 @@ async def read(line: socket.socket, sockets: socket.socket) -> None:
             assert isinstance(start, Start)
             configure_logs("warning", is_json=start.is_json)
             settings = pickle.loads(start.settings)
-            mind = ReaderNode(channel, sockets, settings, nursery)
+            reader = ReaderNode(channel, sockets, settings, nursery)
             channel.send(Ready())
             async for message in messages:
-                await mind.take(message)
+                await reader.take(message)
         nursery.cancel_scope.cancel()
 
 
 class ReaderNode:
     """Chain and service of a reader process. Call `take` with the owner's messages in order."""
 
-    def __init__(self, channel: Channel, doors: socket.socket, settings: Settings, nursery: trio.Nursery) -> None:
-        self._channel, self._sockets, self._nursery = channel, doors, nursery
+    def __init__(self, channel: Channel, sockets: socket.socket, settings: Settings, nursery: trio.Nursery) -> None:
+        self._channel, self._sockets, self._nursery = channel, sockets, nursery
         # Only the owner writes files, produces blocks and checks invariants.
         self._context = NodeContext(replace(settings, data=None, is_producing=False, follow="", workers=0, check_invariants=0, readers=0))
         context = self._context
@@ -99,13 +97,13 @@ class ReaderNode:
 
     async def take(self, message: Any) -> None:
         """Process a message in steps between other tasks, since many messages can arrive together and blocks can be large."""
-        hear = partial(self._hear, message)
+        work = partial(self._process, message)
         if not isinstance(message, Changes):
-            await self._scheduler.run(hear)
-        elif not await self._scheduler.run(partial(self._long_jobs.start, hear, can_be_left=True)):
+            await self._scheduler.run(work)
+        elif not await self._scheduler.run(partial(self._long_jobs.start, work, can_be_left=True)):
             await self._long_jobs.finish()
 
-    def _hear(self, message: Any) -> None:
+    def _process(self, message: Any) -> None:
         if isinstance(message, Reply):
             event = self._waiting.get(message.call)
             if event is not None:
@@ -115,8 +113,8 @@ class ReaderNode:
             problem = self._reader_chain.apply(message)
             if problem:
                 self._channel.send(OutOfSync(problem))
-            for said in message.refused:
-                self._push.notify_refusal(said)
+            for refusal in message.refused:
+                self._push.notify_refusal(refusal)
         elif isinstance(message, Sync):
             self._reader_chain.load(message)
             if not self._is_serving:
@@ -139,7 +137,6 @@ class ReaderNode:
             OwnProcessor(),  # type: ignore[arg-type]
             context.devchain,
             settings.plugins,
-            explainer=Explainer(context.chain, lambda: context.clock() / 1000, known_chains),
             withheld=access.withheld,
             observe=self._counters.observe,
             stopwatch=settings.stopwatch,
@@ -219,9 +216,9 @@ class ReaderNode:
 class HandedOffAcceptor:
     """Acceptor of the connections that the owner hands off."""
 
-    def __init__(self, line: socket.socket) -> None:
-        self._sock = line
-        line.setblocking(False)
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
+        sock.setblocking(False)
         self.addresses: list[str] = []
 
     async def run(self, take: Take) -> None:

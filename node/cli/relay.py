@@ -21,7 +21,7 @@ def relay_command(
     *,
     from_: Annotated[str, Parameter(name="--from", help="The node to relay from, http://HOST:PORT.")],
     to: Annotated[str, Parameter(help="The broker, nats://HOST:PORT, with JetStream.")],
-    operations: Annotated[bool, Parameter(help="Whether to relay operations, too, with a subject for each kind.")] = True,
+    operations: Annotated[bool, Parameter(help="Relay operations in addition to blocks, with a subject for each kind.")] = True,
     max_gib: Annotated[float, Parameter(help="The size limit of each stream, in GiB; the oldest messages are dropped.")] = 1.0,
     metrics: Annotated[str, Parameter(help="The address of the metrics page for Prometheus, HOST:PORT; by default none.")] = "",
     log_json: Annotated[bool, Parameter(help="Log JSON lines even on a terminal.", negative="")] = False,

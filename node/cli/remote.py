@@ -41,7 +41,7 @@ class RemoteOptions:
     config: Config = None
 
 
-def carried_out(options: RemoteOptions, work: Callable[["Remote"], int | None]) -> int:
+def call_node(options: RemoteOptions, work: Callable[["Remote"], int | None]) -> int:
     """Run the work of a command and return the exit status. Prints a refusal of the node with its explanation."""
     remote = Remote(options.url)
     try:

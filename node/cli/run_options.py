@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from cyclopts import Group, Parameter
 
@@ -27,7 +27,7 @@ from node.snapshots.saver import EVERY
 from node.specs.builder import ACCOUNTS_MAX, DEFAULT_CHAIN, SpecError, load_spec
 from node.specs.plugins import chosen_plugins
 from node.storage.sync_policy import sync_policy
-from rpc.http.access import Network, read_networks, read_origins
+from rpc.http.access import read_networks, read_origins
 from state.chain.skip import TRUSTED, Skip
 from state.protocol.constants import COIN_MAX_WITNESSES
 from state.protocol.spec import ChainSpec
@@ -36,6 +36,8 @@ DEFAULT_HTTP = f"{DEFAULT_HOST}:{DEFAULT_PORT}"
 WORKERS_MAX = 64
 READERS_MAX = 64
 TIME_DIGITS_MAX = 20
+
+Parsed = TypeVar("Parsed")
 
 # In the order of the help.
 GROUP_NAMES = ("Chain", "Blocks and time", "Following", "Data", "Access", "Output", "Checks")
@@ -113,8 +115,8 @@ class Common:
             http=http,
             workers=default_workers() if self.signature_workers is None else self.signature_workers,
             check_invariants=self.check_invariants,
-            origins=origins(self.cors),
-            proxies=proxies(self.proxy),
+            origins=parsed("--cors", read_origins, self.cors),
+            proxies=parsed("--proxy", read_networks, self.proxy),
             is_http2=self.http2,
             has_explorer=not self.no_explorer,
             is_debug_allowed=self.allow_debug,
@@ -233,7 +235,7 @@ def run_command(*, options: Run = Run()) -> int:
         options.address(),
         plugins=options.plugins(spec),
         is_producing=options.follow is None and (bool(spec.witness_keys) if options.produce is None else options.produce),
-        **following(options),
+        **replica_settings(options),
         blocks=options.mode(),
         time=None if options.time is None else start_time(options.time),
         leap=options.leap,
@@ -248,7 +250,7 @@ def run_command(*, options: Run = Run()) -> int:
         return run(settings)
 
 
-def following(options: Run) -> dict[str, Any]:
+def replica_settings(options: Run) -> dict[str, Any]:
     """Return the settings of a replica, empty for other nodes. Raises NodeError."""
     if options.follow is None:
         given = "--broadcast-to" if options.broadcast_to is not None else "--trust" if options.trust else ""
@@ -262,17 +264,11 @@ def following(options: Run) -> dict[str, Any]:
     # Imported here, since other nodes don't need it.
     from node.client.urls import followed_url, node_url
 
-    return {
-        "follow": read("--follow", followed_url, options.follow),
-        "broadcast_to": "" if options.broadcast_to is None else read("--broadcast-to", node_url, options.broadcast_to),
-        "is_trusting": options.trust,
-    }
-
-
-def read(option: str, reader: Callable[[str], str], text: str) -> str:
-    """Parse an option's text. Raises NodeError, which names the option."""
-    with named(option):
-        return reader(text)
+    with named("--follow"):
+        follow = followed_url(options.follow)
+    with named("--broadcast-to"):
+        broadcast_to = "" if options.broadcast_to is None else node_url(options.broadcast_to)
+    return {"follow": follow, "broadcast_to": broadcast_to, "is_trusting": options.trust}
 
 
 def replay_command(
@@ -341,20 +337,12 @@ def replay_command(
         return replay_file(settings, task)
 
 
-def origins(texts: tuple[str, ...]) -> tuple[str, ...] | None:
-    """Return the allowed origins, None for all."""
+def parsed(option: str, parse: Callable[[tuple[str, ...]], Parsed], texts: tuple[str, ...]) -> Parsed:
+    """Parse the values of an option by a function that raises ValueError. Raises NodeError."""
     try:
-        return read_origins(texts)
+        return parse(texts)
     except ValueError as error:
-        raise NodeError(f"--cors {error}") from None
-
-
-def proxies(texts: tuple[str, ...]) -> tuple[Network, ...]:
-    """Return the networks of proxies on other machines."""
-    try:
-        return read_networks(texts)
-    except ValueError as error:
-        raise NodeError(f"--proxy {error}") from None
+        raise NodeError(f"{option} {error}") from None
 
 
 def start_time(text: str) -> int:

@@ -51,14 +51,14 @@ def save_command(
 ) -> int:
     """Save a snapshot at the last irreversible block of a data folder."""
     spec = load_spec(chain)
-    settings = Settings(spec=spec, plugins=chosen_plugins(spec, enable, disable), data=existing(data))
+    settings = Settings(spec=spec, plugins=chosen_plugins(spec, enable, disable), data=existing_folder(data))
     return run_to_end(partial(_save, settings, to, with_blocks))
 
 
 @snapshot.command(name="list")
 def list_command(*, data: Data, config: Config = None) -> int:
     """List the snapshots of a data folder, newest first."""
-    folder = folder_of(existing(data))
+    folder = folder_of(existing_folder(data))
     found = paths(folder, SystemDisk())
     if not found:
         say(f"{folder}: no snapshots")
@@ -83,7 +83,7 @@ def verify_command(
     config: Config = None,
 ) -> int:
     """Check every byte of a snapshot, load it, and compare the state's digest with the stored one."""
-    folder = None if data is None else existing(data)
+    folder = None if data is None else existing_folder(data)
     if replay and folder is None:
         raise NodeError("--replay needs the blocks. Give their folder by --data.")
     if file is not None:
@@ -133,7 +133,7 @@ def diff_command(
 ) -> int:
     """Show the tables in which two snapshots differ, and their first differing rows (exit status 1: they differ)."""
     spec = load_spec(chain)
-    one, other = loaded(first, spec), loaded(second, spec)
+    one, other = load_state(first, spec), load_state(second, spec)
     found = False
     for line in differences(one, other, rows):
         found = True
@@ -185,12 +185,12 @@ def verify(path: Path, spec: ChainSpec) -> None:
         opened.check()
     finally:
         opened.close()
-    digest = state_digest(loaded(path, spec))
+    digest = state_digest(load_state(path, spec))
     if digest != opened.head.digest:
         raise SnapshotError(f"{path}: its state has the digest {digest}, not {opened.head.digest}")
 
 
-def loaded(path: Path, spec: ChainSpec) -> State:
+def load_state(path: Path, spec: ChainSpec) -> State:
     """Return the state of a snapshot with its plugins."""
     opened = Snapshot(path, SystemDisk())
     opened.close()
@@ -228,7 +228,7 @@ def lines(opened: Snapshot) -> Iterator[str]:
         yield f"{name:<12}{value}"
 
 
-def existing(data: str) -> Path:
+def existing_folder(data: str) -> Path:
     """Return the path of a data folder that exists. Raises NodeError."""
     path = data_folder(data)
     if not path.is_dir():

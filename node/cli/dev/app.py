@@ -9,11 +9,11 @@ from cyclopts import App, Group, Parameter
 
 from node.cli.dev.results import explanation_pairs, head_pairs, info_pairs, key_rows, pairs_of, refusal_rows
 from node.cli.parameters import Flag, Positive, Repeated
-from node.cli.remote import Remote, RemoteOptions, carried_out
+from node.cli.remote import Remote, RemoteOptions, call_node
 from node.cli.times import duration, moment, seconds_of
 from node.cli.tx.app import read_file
-from node.cli.tx.field_texts import BadText, Context, read, require_public_key
-from node.cli.tx.transaction_file import from_file
+from node.cli.tx.field_texts import BadText, Context, parse, require_public_key
+from node.cli.tx.transaction_file import from_json
 from node.client.errors import RefusedCall
 from node.runtime.errors import NodeError
 from node.runtime.output import say, write_json, write_pairs, write_table
@@ -35,17 +35,17 @@ File = Annotated[str, Parameter(help="A JSON file, or - for stdin.", allow_leadi
 Print = Callable[[Any], None]
 
 
-def asked(options: RemoteOptions, method: str, params: dict[str, Any], show: Print) -> int:
+def call_and_print(options: RemoteOptions, method: str, params: dict[str, Any], show: Print) -> int:
     """Call a method of dev_api and print its result."""
 
     def work(remote: Remote) -> None:
         result = remote.call(f"dev_api.{method}", params, seconds_max=DEV_SECONDS_MAX)
         write_json(result) if options.json else show(result)
 
-    return carried_out(options, work)
+    return call_node(options, work)
 
 
-def asked_with_amount(options: RemoteOptions, method: str, params: dict[str, Any], name: str, text: str, show: Print) -> int:
+def call_with_amount(options: RemoteOptions, method: str, params: dict[str, Any], name: str, text: str, show: Print) -> int:
     """Call a method of dev_api with an amount, parsed as in `coind tx`. An empty one is omitted, so the node's default applies."""
 
     def work(remote: Remote) -> None:
@@ -53,14 +53,14 @@ def asked_with_amount(options: RemoteOptions, method: str, params: dict[str, Any
         result = remote.call(f"dev_api.{method}", params | given)
         write_json(result) if options.json else show(result)
 
-    return carried_out(options, work)
+    return call_node(options, work)
 
 
 def amount_of(text: str, name: str, remote: Remote) -> Any:
     """Return an amount in the node's form: text, or the NAI form for a token. Raises NodeError."""
     codecs = remote.wire.codecs
     try:
-        asset = read(AssetKind(), text, Context(codecs, 0))
+        asset = parse(AssetKind(), text, Context(codecs, 0))
     except BadText as error:
         raise NodeError(f"{name.upper()} {text!r}: {error}") from None
     return codecs.dump(asset, not is_smt(asset.symbol))
@@ -82,19 +82,19 @@ def show_pairs(result: Any) -> None:
 @dev.command(name="info", group=BLOCKS)
 def info(*, options: RemoteOptions = RemoteOptions()) -> int:
     """Show head, time, block mode, snapshots and all other settings."""
-    return asked(options, "get_info", {}, lambda result: write_pairs(info_pairs(result)))
+    return call_and_print(options, "get_info", {}, lambda result: write_pairs(info_pairs(result)))
 
 
 @dev.command(name="digest", group=BLOCKS)
 def digest(*, options: RemoteOptions = RemoteOptions()) -> int:
     """Show the digest of the state. It is equal on nodes with the same head and no pending transactions."""
-    return asked(options, "get_state_digest", {}, show_pairs)
+    return call_and_print(options, "get_state_digest", {}, show_pairs)
 
 
 @dev.command(name="mine", group=BLOCKS)
 def mine(count: Count = 1, /, *, options: RemoteOptions = RemoteOptions()) -> int:
     """Make COUNT blocks immediately."""
-    return asked(options, "mine", {"count": count}, show_head)
+    return call_and_print(options, "mine", {"count": count}, show_head)
 
 
 @dev.command(name="blocks", group=BLOCKS)
@@ -105,7 +105,7 @@ def blocks(
     options: RemoteOptions = RemoteOptions(),
 ) -> int:
     """Set the block mode: by the clock, after each transaction, or on request."""
-    return asked(options, "set_block_mode", {"mode": mode}, show_pairs)
+    return call_and_print(options, "set_block_mode", {"mode": mode}, show_pairs)
 
 
 @dev.command(name="advance", group=BLOCKS)
@@ -122,7 +122,7 @@ def advance(
     """Advance the chain's time, and make a block at the new time."""
     if span.startswith("-"):
         raise NodeError("the chain's time doesn't go back. Use bin/coind dev revert to restore a snapshot, or dev reset for a new chain.")
-    return asked(options, "advance_time", {"seconds": duration(span), "leap": leap}, show_head)
+    return call_and_print(options, "advance_time", {"seconds": duration(span), "leap": leap}, show_head)
 
 
 @dev.command(name="next-time", group=BLOCKS)
@@ -139,13 +139,13 @@ def next_time(
         result = remote.call("dev_api.set_next_block_time", {"time": time_text(moment(time, now))})
         write_json(result) if options.json else show_pairs(result)
 
-    return carried_out(options, work)
+    return call_node(options, work)
 
 
 @dev.command(name="pop", group=BLOCKS)
 def pop(count: Count = 1, /, *, options: RemoteOptions = RemoteOptions()) -> int:
     """Undo the last COUNT blocks, which must be reversible."""
-    return asked(options, "pop_blocks", {"count": count}, show_head)
+    return call_and_print(options, "pop_blocks", {"count": count}, show_head)
 
 
 # ------------------------------------------------------------------ snapshot and revert
@@ -154,7 +154,7 @@ def pop(count: Count = 1, /, *, options: RemoteOptions = RemoteOptions()) -> int
 @dev.command(name="snapshot", group=MOMENTS)
 def snapshot(*, options: RemoteOptions = RemoteOptions()) -> int:
     """Take a snapshot in memory, and print its id for bin/coind dev revert."""
-    return asked(options, "snapshot", {}, show_pairs)
+    return call_and_print(options, "snapshot", {}, show_pairs)
 
 
 @dev.command(name="revert", group=MOMENTS)
@@ -162,13 +162,13 @@ def revert(
     snapshot_id: Annotated[int, Parameter(name="ID", help="The id from `dev snapshot`.")], /, *, options: RemoteOptions = RemoteOptions()
 ) -> int:
     """Restore a snapshot, including its clock. The id stays valid; later snapshots are dropped."""
-    return asked(options, "revert", {"id": snapshot_id}, show_head)
+    return call_and_print(options, "revert", {"id": snapshot_id}, show_head)
 
 
 @dev.command(name="reset", group=MOMENTS)
 def reset(*, options: RemoteOptions = RemoteOptions()) -> int:
     """Replace the chain by a new one at the present time."""
-    return asked(options, "reset", {}, show_head)
+    return call_and_print(options, "reset", {}, show_head)
 
 
 @dev.command(name="dump", group=MOMENTS)
@@ -176,13 +176,13 @@ def dump(
     file: Annotated[Path, Parameter(help="The file to write, on the node's machine.")], /, *, options: RemoteOptions = RemoteOptions()
 ) -> int:
     """Write the whole chain to a file: blocks, state and clock."""
-    return asked(options, "dump", {"path": str(file.absolute())}, show_pairs)
+    return call_and_print(options, "dump", {"path": str(file.absolute())}, show_pairs)
 
 
 @dev.command(name="load", group=MOMENTS)
 def load(file: Annotated[Path, Parameter(help="A file from `dev dump`.")], /, *, options: RemoteOptions = RemoteOptions()) -> int:
     """Replace the chain by one from a file."""
-    return asked(options, "load", {"path": str(file.absolute())}, show_head)
+    return call_and_print(options, "load", {"path": str(file.absolute())}, show_head)
 
 
 # ------------------------------------------------------------------ balances and keys
@@ -197,7 +197,7 @@ def faucet(
     options: RemoteOptions = RemoteOptions(),
 ) -> int:
     """Credit newly created tokens to an account."""
-    return asked_with_amount(options, "faucet", {"account": account}, "amount", amount, show_pairs)
+    return call_with_amount(options, "faucet", {"account": account}, "amount", amount, show_pairs)
 
 
 @dev.command(name="set-balance", group=HOLDINGS)
@@ -209,7 +209,7 @@ def set_balance(
     options: RemoteOptions = RemoteOptions(),
 ) -> int:
     """Set a liquid balance of an account."""
-    return asked_with_amount(options, "set_balance", {"account": account}, "balance", balance, show_done)
+    return call_with_amount(options, "set_balance", {"account": account}, "balance", balance, show_done)
 
 
 @dev.command(name="set-vests", group=HOLDINGS)
@@ -221,7 +221,7 @@ def set_vests(
     options: RemoteOptions = RemoteOptions(),
 ) -> int:
     """Set the vesting shares of an account."""
-    return asked_with_amount(options, "set_vests", {"account": account}, "vests", vests, show_done)
+    return call_with_amount(options, "set_vests", {"account": account}, "vests", vests, show_done)
 
 
 @dev.command(name="set-authority", group=HOLDINGS)
@@ -246,13 +246,14 @@ def set_authority(
             raise
         write_json(result) if options.json else show_done(result)
 
-    return carried_out(options, work)
+    return call_node(options, work)
 
 
 @dev.command(name="keys", group=HOLDINGS)
 def keys(*, options: RemoteOptions = RemoteOptions()) -> int:
     """List the accounts with known keys, and the keys."""
-    return asked(options, "list_keys", {}, lambda result: write_table(["account", "role", "private key", "public key"], key_rows(result)))
+    columns = ["account", "role", "private key", "public key"]
+    return call_and_print(options, "list_keys", {}, lambda result: write_table(columns, key_rows(result)))
 
 
 # ------------------------------------------------------------------ transactions
@@ -265,13 +266,13 @@ def impersonate(
     options: RemoteOptions = RemoteOptions(),
 ) -> int:
     """Accept unsigned transactions of accounts (bin/coind tx ... --unsigned), or stop doing so."""
-    return asked(options, "impersonate", {"accounts": list(accounts), "everyone": everyone}, show_pairs)
+    return call_and_print(options, "impersonate", {"accounts": list(accounts), "everyone": everyone}, show_pairs)
 
 
 @dev.command(name="drop-pending", group=TRANSACTIONS)
 def drop_pending(*, options: RemoteOptions = RemoteOptions()) -> int:
     """Drop all pending transactions."""
-    return asked(options, "drop_pending", {}, show_pairs)
+    return call_and_print(options, "drop_pending", {}, show_pairs)
 
 
 @dev.command(name="broadcast", group=TRANSACTIONS)
@@ -286,13 +287,13 @@ def broadcast(
     given = read_file(file)
 
     def work(remote: Remote) -> None:
-        found = from_file(given, remote.wire)
+        found = from_json(given, remote.wire)
         operations = found.operations if isinstance(found, SignedTransaction) else found
         shown = remote.wire.transaction_to_json(SignedTransaction(operations=operations))["operations"]
         result = remote.call("dev_api.broadcast_operations", {"operations": shown, "keys": list(key)})
         write_json(result) if options.json else show_pairs(result)
 
-    return carried_out(options, work)
+    return call_node(options, work)
 
 
 @dev.command(name="explain", group=TRANSACTIONS)
@@ -301,7 +302,7 @@ def explain(file: File, /, *, options: RemoteOptions = RemoteOptions()) -> int:
     given = read_file(file)
 
     def work(remote: Remote) -> None:
-        found = from_file(given, remote.wire)
+        found = from_json(given, remote.wire)
         trx = found if isinstance(found, SignedTransaction) else remote.wire.seal(SignedTransaction(operations=found))
         result = remote.call("dev_api.explain_transaction", {"trx": remote.wire.transaction_to_json(trx)})
         if options.json:
@@ -312,14 +313,14 @@ def explain(file: File, /, *, options: RemoteOptions = RemoteOptions()) -> int:
         rows = [(field["offset"], field["size"], field["path"], field["hex"], text_of(field["value"])) for field in result["fields"]]
         write_table([">offset", ">size", "field", "bytes", "value"], rows)
 
-    return carried_out(options, work)
+    return call_node(options, work)
 
 
 @dev.command(name="refused", group=TRANSACTIONS)
 def refused(*, limit: Count = 20, options: RemoteOptions = RemoteOptions()) -> int:
     """List the last refused transactions, newest first."""
     columns = ["=time", ">block", "operations", "why"]
-    return asked(options, "list_refused", {"limit": limit}, lambda result: write_table(columns, refusal_rows(result)))
+    return call_and_print(options, "list_refused", {"limit": limit}, lambda result: write_table(columns, refusal_rows(result)))
 
 
 @dev.command(name="call", group=TRANSACTIONS)
@@ -332,7 +333,7 @@ def call(
 ) -> int:
     """Call any method of the node and print its result as JSON."""
     given = json_of(params)
-    return carried_out(options, lambda remote: write_json(remote.call(method, given, seconds_max=DEV_SECONDS_MAX)))
+    return call_node(options, lambda remote: write_json(remote.call(method, given, seconds_max=DEV_SECONDS_MAX)))
 
 
 def show_done(result: Any) -> None:

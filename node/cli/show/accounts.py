@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from node.cli.remote import Remote
-from node.cli.show.reply_fields import asked_if_served, authority_rows, member, one, percent, sum_text, time_or_never, units
+from node.cli.show.reply_fields import authority_rows, call_if_served, member, percent, require_found, sum_text, time_or_never, units
 from node.cli.times import seconds_of
 from node.cli.tx.field_texts import require_public_key
 from node.client.errors import RefusedCall
@@ -22,8 +22,8 @@ def ask_accounts(remote: Remote, names: tuple[str, ...]) -> Any:
         raise NodeError(f"expected at most {NAMES_MAX} names, got {len(names)}")
     found = {account["name"]: account for account in remote.call("condenser_api.get_accounts", [list(names)])}
     unknown = [name for name in names if name not in found]
-    one(not unknown, f"account {', '.join(unknown)}")
-    credits = asked_if_served(remote, "rc_api.find_rc_accounts", {"accounts": list(names)})
+    require_found(not unknown, f"account {', '.join(unknown)}")
+    credits = call_if_served(remote, "rc_api.find_rc_accounts", {"accounts": list(names)})
     for row in (credits or {}).get("rc_accounts", []):
         found[row["account"]][RESOURCES] = row
     return [found[name] for name in names]

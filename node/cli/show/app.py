@@ -6,12 +6,13 @@ from typing import Annotated, Any, Literal
 from cyclopts import App, Group, Parameter
 
 from node.cli.parameters import Bounds
-from node.cli.remote import Remote, RemoteOptions, carried_out
+from node.cli.remote import Remote, RemoteOptions, call_node
 from node.cli.show import accounts as of_accounts
 from node.cli.show import blocks as of_blocks
 from node.cli.show import chain as of_chain
 from node.cli.show import content as of_content
 from node.cli.show import market as of_market
+from node.cli.show.reply_fields import require_found
 from node.runtime.errors import NodeError
 from node.runtime.output import write_json
 
@@ -19,9 +20,7 @@ show = App(name="show")
 WHOLE, BLOCKS = Group.create_ordered("Chain"), Group.create_ordered("Blocks and transactions")
 ACCOUNTS, CONTENT, MARKET = Group.create_ordered("Accounts"), Group.create_ordered("Posts"), Group.create_ordered("Market")
 
-LIST_MAX = 1000
-HISTORY_MAX = 1000
-POSTS_MAX = 100
+LIST_MAX, HISTORY_MAX, POSTS_MAX = 1000, 1000, 100
 POST_BY = Literal["created", "trending", "hot", "active", "children", "votes", "cashout", "blog"]
 Count = Annotated[int, Parameter(help="The number of rows.", validator=Bounds(1, LIST_MAX))]
 Name = Annotated[str, Parameter(help="The name of an account.")]
@@ -29,14 +28,14 @@ Ask = Callable[[Remote], Any]
 Print = Callable[[Remote, Any], None]
 
 
-def shown(options: RemoteOptions, ask: Ask, write: Print) -> int:
-    """Call a node and print the reply, as text or as JSON."""
+def fetch_and_print(options: RemoteOptions, ask: Ask, write: Print) -> int:
+    """Call a node, and print the reply as text or as JSON."""
 
     def work(remote: Remote) -> None:
         found = ask(remote)
         write_json(found) if options.json else write(remote, found)
 
-    return carried_out(options, work)
+    return call_node(options, work)
 
 
 # ------------------------------------------------------------------ chain
@@ -45,25 +44,31 @@ def shown(options: RemoteOptions, ask: Ask, write: Print) -> int:
 @show.command(name="chain", group=WHOLE)
 def chain(*, options: RemoteOptions = RemoteOptions()) -> int:
     """Show the chain: its id and symbols, head, supplies, price, hardfork."""
-    return shown(options, of_chain.ask_chain, of_chain.write_chain)
+    return fetch_and_print(options, of_chain.ask_chain, of_chain.write_chain)
 
 
 @show.command(name="witnesses", group=WHOLE)
 def witnesses(*, count: Count = 21, options: RemoteOptions = RemoteOptions()) -> int:
     """List the witnesses by votes."""
-    return shown(options, lambda remote: of_chain.ask_witnesses(remote, count), of_chain.write_witnesses)
+    params = ["", count]
+    return fetch_and_print(options, lambda remote: remote.call("condenser_api.get_witnesses_by_vote", params), of_chain.write_witnesses)
 
 
 @show.command(name="witness", group=WHOLE)
 def witness(name: Name, /, *, options: RemoteOptions = RemoteOptions()) -> int:
     """Show a witness."""
-    return shown(options, lambda remote: of_chain.ask_witness(remote, name), of_chain.write_witness)
+
+    def ask(remote: Remote) -> Any:
+        return require_found(remote.call("condenser_api.get_witness_by_account", [name]), f"witness {name}")
+
+    return fetch_and_print(options, ask, of_chain.write_witness)
 
 
 @show.command(name="proposals", group=WHOLE)
 def proposals(*, count: Count = 20, options: RemoteOptions = RemoteOptions()) -> int:
     """List active and future proposals by votes."""
-    return shown(options, lambda remote: of_chain.ask_proposals(remote, count), of_chain.write_proposals)
+    params = [[], count, "by_total_votes", "descending", "all"]
+    return fetch_and_print(options, lambda remote: remote.call("condenser_api.list_proposals", params), of_chain.write_proposals)
 
 
 # ------------------------------------------------------------------ blocks and transactions
@@ -76,7 +81,7 @@ def block(
     """Show a block with its transactions."""
     if number != "head" and not (number.isascii() and number.isdigit()):
         raise NodeError(f"{number!r} is not a block number. Expected a number, or head.")
-    return shown(options, lambda remote: of_blocks.ask_block(remote, number), of_blocks.write_block)
+    return fetch_and_print(options, lambda remote: of_blocks.ask_block(remote, number), of_blocks.write_block)
 
 
 @show.command(name="blocks", group=BLOCKS)
@@ -84,7 +89,7 @@ def blocks(
     *, count: Annotated[int, Parameter(help="The number of rows.", validator=Bounds(1, 100))] = 10, options: RemoteOptions = RemoteOptions()
 ) -> int:
     """List the last blocks."""
-    return shown(options, lambda remote: of_blocks.ask_blocks(remote, count), of_blocks.write_blocks)
+    return fetch_and_print(options, lambda remote: of_blocks.ask_blocks(remote, count), of_blocks.write_blocks)
 
 
 @show.command(name="tx", group=BLOCKS)
@@ -95,7 +100,7 @@ def transaction(
     options: RemoteOptions = RemoteOptions(),
 ) -> int:
     """Show a transaction of a block."""
-    return shown(options, lambda remote: of_blocks.ask_transaction(remote, transaction_id), of_blocks.write_transaction)
+    return fetch_and_print(options, lambda remote: of_blocks.ask_transaction(remote, transaction_id), of_blocks.write_transaction)
 
 
 @show.command(name="history", group=BLOCKS)
@@ -108,7 +113,7 @@ def history(
     options: RemoteOptions = RemoteOptions(),
 ) -> int:
     """List the operations of an account's history, newest first."""
-    return shown(options, lambda remote: of_blocks.ask_history(remote, name, count, before), of_blocks.write_history)
+    return fetch_and_print(options, lambda remote: of_blocks.ask_history(remote, name, count, before), of_blocks.write_history)
 
 
 # ------------------------------------------------------------------ accounts
@@ -119,7 +124,7 @@ def account(*names: Annotated[str, Parameter(name="NAMES", help="Names of accoun
     """Show accounts: balances, voting mana, authorities."""
     if not names:
         raise NodeError("give an account, for example: bin/coind show account alice")
-    return shown(options, lambda remote: of_accounts.ask_accounts(remote, names), of_accounts.write_accounts)
+    return fetch_and_print(options, lambda remote: of_accounts.ask_accounts(remote, names), of_accounts.write_accounts)
 
 
 @show.command(name="accounts", group=ACCOUNTS)
@@ -127,13 +132,13 @@ def accounts(
     *, start: Annotated[str, Parameter(help="The first name.")] = "", count: Count = 100, options: RemoteOptions = RemoteOptions()
 ) -> int:
     """List accounts by name, with their balances."""
-    return shown(options, lambda remote: of_accounts.ask_list(remote, start, count), of_accounts.write_list)
+    return fetch_and_print(options, lambda remote: of_accounts.ask_list(remote, start, count), of_accounts.write_list)
 
 
 @show.command(name="key", group=ACCOUNTS)
 def key(public: Annotated[str, Parameter(name="KEY", help="A public key.")], /, *, options: RemoteOptions = RemoteOptions()) -> int:
     """Show the accounts with a public key in an authority."""
-    return shown(options, lambda remote: of_accounts.ask_key(remote, public), of_accounts.write_key)
+    return fetch_and_print(options, lambda remote: of_accounts.ask_key(remote, public), of_accounts.write_key)
 
 
 # ------------------------------------------------------------------ posts
@@ -147,7 +152,7 @@ def post(
     options: RemoteOptions = RemoteOptions(),
 ) -> int:
     """Show a post or a comment with its votes and replies."""
-    return shown(options, lambda remote: of_content.ask_post(remote, place), of_content.write_post)
+    return fetch_and_print(options, lambda remote: of_content.ask_post(remote, place), of_content.write_post)
 
 
 @show.command(name="posts", group=CONTENT)
@@ -159,7 +164,7 @@ def posts(
     options: RemoteOptions = RemoteOptions(),
 ) -> int:
     """List posts."""
-    return shown(options, lambda remote: of_content.ask_posts(remote, by, tag, count), of_content.write_posts)
+    return fetch_and_print(options, lambda remote: of_content.ask_posts(remote, by, tag, count), of_content.write_posts)
 
 
 # ------------------------------------------------------------------ market
@@ -172,10 +177,10 @@ def market(
     options: RemoteOptions = RemoteOptions(),
 ) -> int:
     """Show the internal market: prices, orders, last trades."""
-    return shown(options, lambda remote: of_market.ask_market(remote, count), of_market.write_market)
+    return fetch_and_print(options, lambda remote: of_market.ask_market(remote, count), of_market.write_market)
 
 
 @show.command(name="orders", group=MARKET)
 def orders(name: Name, /, *, options: RemoteOptions = RemoteOptions()) -> int:
     """List the open orders of an account."""
-    return shown(options, lambda remote: of_market.ask_orders(remote, name), of_market.write_orders)
+    return fetch_and_print(options, lambda remote: remote.call("condenser_api.get_open_orders", [name]), of_market.write_orders)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from node.cli.remote import Remote
-from node.cli.show.reply_fields import asked_if_served, one, operation_brief, operation_parts
+from node.cli.show.reply_fields import call_if_served, operation_brief, operation_parts, require_found
 from node.runtime.errors import NodeError
 from node.runtime.output import say, write_pairs, write_table
 
@@ -15,9 +15,9 @@ VIRTUAL = "virtual_operations"
 def ask_block(remote: Remote, number: str) -> Any:
     """Return a block, with its virtual operations if the node serves them. Raises NodeError."""
     wanted = remote.head()["head_block_number"] if number == "head" else int(number)
-    block = one(remote.call("condenser_api.get_block", [wanted]), f"block {wanted}")
+    block = require_found(remote.call("condenser_api.get_block", [wanted]), f"block {wanted}")
     block["block_num"] = wanted
-    found = asked_if_served(remote, "condenser_api.get_ops_in_block", [wanted, True])
+    found = call_if_served(remote, "condenser_api.get_ops_in_block", [wanted, True])
     if found is not None:
         block[VIRTUAL] = found
     return block
@@ -107,7 +107,7 @@ def write_transaction(remote: Remote, trx: Any) -> None:
 
 def ask_history(remote: Remote, name: str, count: int, before: int | None) -> Any:
     """Return entries of an account's history, newest first. Raises NodeError for an unknown account."""
-    one(remote.call("condenser_api.get_accounts", [[name]]), f"account {name}")
+    require_found(remote.call("condenser_api.get_accounts", [[name]]), f"account {name}")
     start = -1 if before is None else before - 1
     if before is not None and before < 1:
         return []

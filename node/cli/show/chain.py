@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from node.cli.remote import Remote
-from node.cli.show.reply_fields import VESTS_PLACES, amount_text, asked_if_served, basis_points, member, one, percent, time_or_never, units
+from node.cli.show.reply_fields import VESTS_PLACES, amount_text, basis_points, call_if_served, member, percent, time_or_never, units
 from node.runtime.output import write_pairs, write_table
 
 SLOTS = 128
@@ -25,7 +25,7 @@ def ask_chain(remote: Remote) -> Any:
         "properties": remote.head(),
         "median_properties": remote.call("condenser_api.get_chain_properties", []),
         "price": remote.call("condenser_api.get_current_median_history_price", []),
-        "reward_fund": asked_if_served(remote, "condenser_api.get_reward_fund", ["post"]),
+        "reward_fund": call_if_served(remote, "condenser_api.get_reward_fund", ["post"]),
     }
 
 
@@ -57,11 +57,6 @@ def chain_pairs(remote: Remote, chain: Any) -> Iterator[tuple[str, object]]:
     yield "account fee", medians["account_creation_fee"]
     yield "block size", f"at most {medians['maximum_block_size']:,} bytes"
     yield "interest", basis_points(member(medians, "sbd_interest_rate", remote, 0))
-
-
-def ask_witnesses(remote: Remote, count: int) -> Any:
-    """Return the witnesses with the most votes."""
-    return remote.call("condenser_api.get_witnesses_by_vote", ["", count])
 
 
 def write_witnesses(remote: Remote, witnesses: Any) -> None:
@@ -99,11 +94,6 @@ def feed_text(witness: dict[str, Any], remote: Remote) -> str:
     return str(feed["base"]) if units(feed["quote"]) == COIN_UNIT else f"{feed['base']} / {feed['quote']}"
 
 
-def ask_witness(remote: Remote, name: str) -> Any:
-    """Return a witness by name. Raises NodeError."""
-    return one(remote.call("condenser_api.get_witness_by_account", [name]), f"witness {name}")
-
-
 def write_witness(remote: Remote, witness: Any) -> None:
     """Print a witness."""
     props = witness["props"]
@@ -123,11 +113,6 @@ def write_witness(remote: Remote, witness: Any) -> None:
         ],
         title=witness["owner"],
     )
-
-
-def ask_proposals(remote: Remote, count: int) -> Any:
-    """Return proposals that haven't ended, ordered by votes."""
-    return remote.call("condenser_api.list_proposals", [[], count, "by_total_votes", "descending", "all"])
 
 
 def write_proposals(remote: Remote, proposals: Any) -> None:

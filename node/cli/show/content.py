@@ -3,7 +3,7 @@
 from typing import Any
 
 from node.cli.remote import Remote
-from node.cli.show.reply_fields import basis_points, brief, member, one, time_or_never
+from node.cli.show.reply_fields import basis_points, brief, member, require_found, time_or_never
 from node.runtime.errors import NodeError
 from node.runtime.output import clean_lines, say, say_line, write_pairs, write_table
 
@@ -16,7 +16,7 @@ def ask_post(remote: Remote, place: str) -> Any:
     if not (author and slash and permlink):
         raise NodeError(f"{place!r} is not a post. Expected AUTHOR/PERMLINK, for example alice/hello.")
     post = remote.call("condenser_api.get_content", [author, permlink])
-    one(post.get("author"), f"post {author}/{permlink}")
+    require_found(post.get("author"), f"post {author}/{permlink}")
     post[REPLIES] = remote.call("condenser_api.get_content_replies", [author, permlink])
     return post
 

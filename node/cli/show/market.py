@@ -61,11 +61,6 @@ def order_price(selling: dict[str, str], remote: Remote) -> str:
     return ratio(units(debts), units(coins), PRICE_PLACES)
 
 
-def ask_orders(remote: Remote, name: str) -> Any:
-    """Return the open orders of an account."""
-    return remote.call("condenser_api.get_open_orders", [name])
-
-
 def write_orders(remote: Remote, orders: Any) -> None:
     """Print open orders."""
     rows = [

@@ -29,7 +29,7 @@ def member(value: dict[str, Any], name: str, remote: Remote, default: Any = "") 
     return default
 
 
-def asked_if_served(remote: Remote, method: str, params: Any) -> Any:
+def call_if_served(remote: Remote, method: str, params: Any) -> Any:
     """Return the result of a call that not every node serves, or None if it isn't served or is empty."""
     try:
         return remote.call(method, params)
@@ -37,7 +37,7 @@ def asked_if_served(remote: Remote, method: str, params: Any) -> Any:
         return None
 
 
-def one(found: Any, what: str) -> Any:
+def require_found(found: Any, what: str) -> Any:
     """Return the requested object. Raises NodeError if there is none."""
     if not found:
         raise NodeError(f"there is no {what} on this chain")

@@ -11,9 +11,9 @@ from cyclopts import App, Group, Parameter
 
 import state.operations  # noqa: F401 - fills the registry
 from node.cli.parameters import Repeated
-from node.cli.tx.fields import FieldArgument, arguments, made, signers_words
+from node.cli.tx.fields import FieldArgument, arguments, build_operation, signers_words
 from node.cli.tx.sender import SendOptions, send
-from node.cli.tx.transaction_file import from_file
+from node.cli.tx.transaction_file import from_json
 from node.runtime.errors import NodeError
 from state.protocol.operation import OPERATIONS, Operation
 
@@ -39,7 +39,7 @@ def send_command(
     from --sign-only, is broadcast unchanged.
     """
     given = read_file(file)
-    return send(lambda remote, context: from_file(given, remote.wire), options)
+    return send(lambda remote, context: from_json(given, remote.wire), options)
 
 
 def read_file(file: str) -> Any:
@@ -75,7 +75,7 @@ def verb(cls: type[Operation]) -> Callable[..., int]:
 
     def run(*texts: str, options: SendOptions = SendOptions(), **others: Any) -> int:
         given = dict(zip((field.name for field in ordered), texts, strict=False)) | others
-        return send(lambda remote, context: (made(cls, given, context),), options)
+        return send(lambda remote, context: (build_operation(cls, given, context),), options)
 
     parameters = [parameter(field) for field in ordered]
     annotation = Annotated[SendOptions, Parameter(group=OPTIONS)]
@@ -91,7 +91,7 @@ def parameter(field: FieldArgument) -> inspect.Parameter:
     """Return the parameter of a field. Omitted options are None, so the operation's defaults apply."""
     text: Any
     if field.is_required:
-        text = Annotated[str, Parameter(help=field.words, name=field.label, allow_leading_hyphen=True, group=FIELDS)]
+        text = Annotated[str, Parameter(help=field.description, name=field.label, allow_leading_hyphen=True, group=FIELDS)]
         return inspect.Parameter(field.name, inspect.Parameter.POSITIONAL_ONLY, annotation=text)
     shown = Parameter(help=help_text(field), name=field.option, group=FIELDS, show=not field.is_hidden, show_default=False)
     if field.is_flag:
@@ -108,10 +108,10 @@ def help_text(field: FieldArgument) -> str:
     if field.is_flag:
         return f"[default: {field.option if field.default else field.option.replace('--', '--no-', 1)}]"
     if field.default_text is not None:
-        return f"{field.words} [default: {field.default_text}]"
+        return f"{field.description} [default: {field.default_text}]"
     if isinstance(field.default, int) and field.default and not isinstance(field.default, bool):
-        return field.words if "time" in field.words else f"{field.words} [default: {field.default}]"
-    return field.words
+        return field.description if "time" in field.description else f"{field.description} [default: {field.default}]"
+    return field.description
 
 
 def theme(cls: type[Operation]) -> str:

@@ -76,42 +76,42 @@ class BadText(Exception):
 
 
 @singledispatch
-def words(kind: object) -> str:
+def describe(kind: object) -> str:
     """Describe a kind of field for the help."""
     return "JSON"
 
 
-@words.register
+@describe.register
 def _class_words(kind: type) -> str:
     if kind is Authority:
         return "authority: a public key, or JSON"
     return "JSON object with " + ", ".join(field.json for field in shown_fields(kind, True))
 
 
-@words.register
+@describe.register
 def _bounded_words(kind: Bounded) -> str:
     return "account name" if kind.size == NAME_BYTES else f"text of at most {kind.size} bytes"
 
 
-@words.register
+@describe.register
 def _int_words(kind: Int) -> str:
     low, high = bounds(kind)
     return f"number from {low} to {high}" + (", or percent, for example 50%" if kind.bits == 16 else "")
 
 
-@words.register
+@describe.register
 def _hash_words(kind: Hash) -> str:
     return f"{kind.size} bytes in hex"
 
 
-@words.register
+@describe.register
 def _maybe_words(kind: Maybe) -> str:
-    return words(kind.element)
+    return describe(kind.element)
 
 
-@words.register
+@describe.register
 def _many_words(kind: Many) -> str:
-    return "JSON list" if is_nested(kind.element) else f"{words(kind.element)}; separate several by commas"
+    return "JSON list" if is_nested(kind.element) else f"{describe(kind.element)}; separate several by commas"
 
 
 for _of, _words in (
@@ -126,7 +126,7 @@ for _of, _words in (
     (Blob, "bytes in hex"),
     (Pairs, 'JSON object, for example {"key": "TST...", "url": "https://..."}'),
 ):
-    words.register(_of, lambda kind, text=_words: text)
+    describe.register(_of, lambda kind, text=_words: text)
 
 
 def is_nested(kind: Any) -> bool:
@@ -140,7 +140,7 @@ def bounds(kind: Int) -> tuple[int, int]:
     return (-half, half - 1) if kind.signed else (0, 2 * half - 1)
 
 
-def read(kind: Any, text: str, context: Context) -> Any:
+def parse(kind: Any, text: str, context: Context) -> Any:
     """Parse the text of a field. Raises BadText."""
     try:
         return read_kind(kind, text, context)
@@ -154,13 +154,13 @@ def expected(kind: Any, context: Context) -> str:
     """Describe the expected text. For keys this includes the chain's prefix, the most frequent mistake."""
     inner = kind.element if isinstance(kind, Maybe) else kind
     prefix = f" that starts with {context.codecs.spec.key_prefix}" if isinstance(inner, Key) or inner is Authority else ""
-    return f"expected {'a public key' if prefix else words(kind)}{prefix}"
+    return f"expected {'a public key' if prefix else describe(kind)}{prefix}"
 
 
 def require_public_key(name: str, text: str, codecs: Codecs) -> None:
     """Check that an argument is a public key. Raises NodeError, which doesn't repeat a private key given by mistake."""
     try:
-        read(Key(), text.strip(), Context(codecs, 0))
+        parse(Key(), text.strip(), Context(codecs, 0))
     except BadText as error:
         given = "a private key" if is_private_key(text.strip()) else repr(text)
         raise NodeError(f"{name} is {given}, {error}") from None
@@ -201,7 +201,7 @@ def read_many(kind: Many, text: str, context: Context) -> Any:
     if text.lstrip().startswith("["):
         return read_json(kind, text, context) if is_nested(kind.element) else read_listed(kind, text, context)
     if is_nested(kind.element):
-        raise BadText(f"expected {words(kind)}")
+        raise BadText(f"expected {describe(kind)}")
     items = [part.strip() for part in text.split(",")] if text.strip() else []
     return collected(kind, [read_kind(kind.element, item, context) for item in items])
 
@@ -263,9 +263,9 @@ def read_int(kind: Int, text: str, context: Context) -> int:
     elif NUMBER.fullmatch(text):
         number = int(text)
     else:
-        raise BadText(f"expected a {words(kind)}")
+        raise BadText(f"expected a {describe(kind)}")
     if not low <= number <= high:
-        raise BadText(f"expected a {words(kind)}")
+        raise BadText(f"expected a {describe(kind)}")
     return number
 
 
@@ -273,7 +273,7 @@ def read_int(kind: Int, text: str, context: Context) -> int:
 def read_wide(kind: Wide, text: str, context: Context) -> int:
     """Parse a number of 128 bits."""
     if not NUMBER.fullmatch(text) or not 0 <= int(text) < 1 << 128:
-        raise BadText(f"expected a {words(kind)}")
+        raise BadText(f"expected a {describe(kind)}")
     return int(text)
 
 
@@ -338,7 +338,7 @@ def read_price(kind: PriceKind, text: str, context: Context) -> Price:
         return price_of(parsed_json(text), context)
     base, slash, quote = text.partition("/")
     if not slash:
-        raise BadText(f"expected a {words(kind)}")
+        raise BadText(f"expected a {describe(kind)}")
     return Price(read_asset(AssetKind(), base, context), read_asset(AssetKind(), quote, context))
 
 
@@ -370,7 +370,7 @@ def read_hash(kind: Hash, text: str, context: Context) -> bytes:
     """Parse a complete hash."""
     data = read_blob(Blob(), text, context)
     if len(data) != kind.size:
-        raise BadText(f"expected {words(kind)}")
+        raise BadText(f"expected {describe(kind)}")
     return data
 
 
@@ -402,7 +402,7 @@ def require_members(kind: Any, given: Any, context: Context) -> None:
     if not isinstance(kind, type):
         return
     if not isinstance(given, dict):
-        raise BadText(f"expected a {words(kind)}")
+        raise BadText(f"expected a {describe(kind)}")
     spell = context.codecs.spec.spell
     known = [field.json for field in shown_fields(kind, True)]
     extra = getattr(kind, "LEGACY_EXTRA", {})

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from node.cli.tx.field_texts import BadText, Context, is_nested, read, words
+from node.cli.tx.field_texts import BadText, Context, describe, is_nested, parse
 from node.runtime.errors import NodeError
 from state.protocol.codec.fields import MISSING, field_default, wire_fields
 from state.protocol.codec.kinds import Flag, Many, Maybe, Variant, Void
@@ -62,9 +62,9 @@ class FieldArgument:
         return isinstance(self.kind, Many) and isinstance(self.kind.element, Variant) and self.kind.element.default == Void()
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """The description of the type."""
-        return words(self.kind)
+        return describe(self.kind)
 
 
 def arguments(cls: type[Operation]) -> list[FieldArgument]:
@@ -104,7 +104,7 @@ def declared_default(cls: Any, name: str) -> Any:
     return MISSING if type(found).__module__ == "msgspec._core" and type(found).__name__ == "Factory" else found
 
 
-def made(cls: type[Operation], given: Mapping[str, Any], context: Context) -> Operation:
+def build_operation(cls: type[Operation], given: Mapping[str, Any], context: Context) -> Operation:
     """Build an operation from arguments by field name: texts, booleans for flags, sequences of texts for lists. Raises NodeError."""
     values: dict[str, Any] = {}
     fields = {field.name: field for field in wire_fields(cls)}
@@ -126,7 +126,7 @@ def value_of(argument: FieldArgument, text: Any, context: Context) -> Any:
     if not isinstance(text, str):
         text = ",".join(text) if len(text) != 1 else text[0]
     try:
-        return read(argument.kind, text, context)
+        return parse(argument.kind, text, context)
     except BadText as error:
         shown = text if len(text) <= SHOWN_CHARACTERS_MAX else text[:SHOWN_CHARACTERS_MAX] + "..."
         raise NodeError(f"{argument.label} {shown!r}: {error}") from None

@@ -10,10 +10,10 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from node.cli.parameters import Bounds, Flag, Repeated
-from node.cli.remote import Remote, RemoteOptions, carried_out
+from node.cli.remote import Remote, RemoteOptions, call_node
 from node.cli.times import seconds_of
 from node.cli.tx.field_texts import Context
-from node.cli.tx.signers import KeyChoice, Signer, add_signatures, asked_keys, secrets_of
+from node.cli.tx.signers import KeyChoice, Signer, add_signatures, parse_keys, prompt_for_keys
 from node.cli.tx.transaction_file import is_legacy, to_json
 from node.client.errors import RefusedCall
 from node.runtime.errors import NodeError, Status, last_line
@@ -64,13 +64,13 @@ def send(make: Make, options: SendOptions) -> int:
     """Build, sign and broadcast a transaction, or show or print it as the options say. Return the exit status."""
     if options.dry_run and options.sign_only:
         raise NodeError("--dry-run and --sign-only exclude each other. Give one of them.")
-    given = secrets_of(options.key)
+    given = parse_keys(options.key)
     # Variables and files are for many commands, the command line is for this one: its keys sign even where a known key would do.
     must_sign = any(word.partition("=")[0] == "--key" for word in sys.argv)
-    return carried_out(options, lambda remote: sent(remote, make, options, given, must_sign=must_sign))
+    return call_node(options, lambda remote: send_to(remote, make, options, given, must_sign=must_sign))
 
 
-def sent(remote: Remote, make: Make, options: SendOptions, given: tuple[bytes, ...], *, must_sign: bool) -> int:
+def send_to(remote: Remote, make: Make, options: SendOptions, given: tuple[bytes, ...], *, must_sign: bool) -> int:
     """Carry out `send` on a node."""
     remote.require_chain(options.chain)
     head = remote.head()
@@ -86,7 +86,7 @@ def sent(remote: Remote, make: Make, options: SendOptions, given: tuple[bytes, .
             signing = KeyChoice(remote, found)
             if signing.unknown_accounts():
                 advice = "bin/coind show accounts lists all accounts."
-            signers, problem = chosen(signing, given, must_sign=must_sign, may_ask=not options.dry_run)
+            signers, problem = choose_signers(signing, given, must_sign=must_sign, may_ask=not options.dry_run)
         add_signatures(trx, signers, remote)
     if options.dry_run:
         show_dry_run(remote, trx, signers, problem, options)
@@ -97,7 +97,7 @@ def sent(remote: Remote, make: Make, options: SendOptions, given: tuple[bytes, .
         write_json(to_json(trx, remote.wire))
         return Status.DONE
     broadcast(remote, trx)
-    return reported(remote, trx, head, options)
+    return report_result(remote, trx, head, options)
 
 
 def unsigned(remote: Remote, operations: tuple[Operation, ...], head: dict[str, Any], expire: int | None) -> SignedTransaction:
@@ -113,7 +113,7 @@ def unsigned(remote: Remote, operations: tuple[Operation, ...], head: dict[str, 
     return remote.wire.seal(trx)
 
 
-def chosen(signing: KeyChoice, given: tuple[bytes, ...], *, must_sign: bool, may_ask: bool) -> tuple[tuple[Signer, ...], str]:
+def choose_signers(signing: KeyChoice, given: tuple[bytes, ...], *, must_sign: bool, may_ask: bool) -> tuple[tuple[Signer, ...], str]:
     """Return the signing keys and the problem with them, "" for none.
 
     Given keys sign even if they don't suffice, since the node explains its refusal best. With `must_sign` they also sign if the known
@@ -127,7 +127,7 @@ def chosen(signing: KeyChoice, given: tuple[bytes, ...], *, must_sign: bool, may
     if may_ask and not signing.unknown_accounts() and sys.stdin.isatty() and sys.stderr.isatty():
         from getpass import getpass
 
-        found = asked_keys(signing, given, getpass)
+        found = prompt_for_keys(signing, given, getpass)
         if found is not None:
             return found, ""
     return (), signing.missing()
@@ -142,18 +142,18 @@ def broadcast(remote: Remote, trx: SignedTransaction) -> None:
         remote.call("network_broadcast_api.broadcast_transaction", {"trx": shown})
 
 
-def reported(remote: Remote, trx: SignedTransaction, head: dict[str, Any], options: SendOptions) -> int:
+def report_result(remote: Remote, trx: SignedTransaction, head: dict[str, Any], options: SendOptions) -> int:
     """Print the result of a broadcast, after waiting for its block if the options say so."""
     result: dict[str, Any] = {"id": trx.id.hex(), "expiration": time_text(trx.expiration)}
     start = head["head_block_number"]
     # In the block mode instant, its block exists already.
-    place = wait_for(remote, trx, start) if options.wait else place_in(remote, trx, start, remote.head()["head_block_number"])
+    place = wait_for(remote, trx, start) if options.wait else find_in_blocks(remote, trx, start, remote.head()["head_block_number"])
     if place is not None:
         result |= {"block_num": place[0], "trx_num": place[1]}
     if options.json:
         write_json(result)
         return Status.DONE
-    pairs: list[tuple[str, object]] = [("accepted", names_of(trx)), ("id", result["id"])]
+    pairs: list[tuple[str, object]] = [("accepted", operation_names(trx)), ("id", result["id"])]
     if place is not None:
         pairs.append(("block", f"{result['block_num']}, transaction {result['trx_num']} of it"))
     else:
@@ -162,12 +162,12 @@ def reported(remote: Remote, trx: SignedTransaction, head: dict[str, Any], optio
     return Status.DONE
 
 
-def names_of(trx: SignedTransaction) -> str:
+def operation_names(trx: SignedTransaction) -> str:
     """Return the names of a transaction's operations."""
     return ", ".join(operation.NAME for operation in trx.operations)
 
 
-def place_in(remote: Remote, trx: SignedTransaction, after: int, last: int) -> tuple[int, int] | None:
+def find_in_blocks(remote: Remote, trx: SignedTransaction, after: int, last: int) -> tuple[int, int] | None:
     """Return the number of the block with a transaction, after `after` and up to `last`, and its position there, or None."""
     wanted = trx.id.hex()
     for number in range(max(after, last - BLOCKS_SCANNED_MAX) + 1, last + 1):
@@ -190,7 +190,7 @@ def wait_for(remote: Remote, trx: SignedTransaction, start: int) -> tuple[int, i
             # Blocks were undone.
             scanned = max(0, number - 1)
         if number > scanned:
-            place = place_in(remote, trx, scanned, number)
+            place = find_in_blocks(remote, trx, scanned, number)
             if place is not None:
                 return place
             scanned, moved = number, time.monotonic()

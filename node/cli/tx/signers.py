@@ -114,11 +114,11 @@ class KeyChoice:
         for role in ROLES:
             for name in sorted(getattr(self.needed, role)):
                 authority = (self.authorities.found[name] or {})[role]
-                parts.append(f"the {role} authority of {name} ({self._described(authority)})")
-        parts += [f"the authority {self._described(authority)}" for authority in self.needed.other]
+                parts.append(f"the {role} authority of {name} ({self._describe(authority)})")
+        parts += [f"the authority {self._describe(authority)}" for authority in self.needed.other]
         return f"it needs {' and '.join(parts)}"
 
-    def _described(self, authority: Authority) -> str:
+    def _describe(self, authority: Authority) -> str:
         """Describe the members of an authority."""
         members = [public_key_text(key, self._prefix) for key, _ in authority.key_auths]
         members += [f"account {name}" for name, _ in authority.account_auths]
@@ -168,9 +168,9 @@ class KeyChoice:
                     yield derive_secret(name, role, password)
         for text in spec.witness_keys:
             yield secret_from_wif(text)
-        yield from self._told_secrets()
+        yield from self._listed_secrets()
 
-    def _told_secrets(self) -> Iterator[bytes]:
+    def _listed_secrets(self) -> Iterator[bytes]:
         """Yield the secrets that the node lists for local clients: those of a test chain whose spec isn't in `genesis/`."""
         try:
             listed = self._remote.call("dev_api.list_keys", {})
@@ -196,14 +196,14 @@ def needed_by(operations: tuple[Operation, ...]) -> Needed:
     return needed
 
 
-def secrets_of(texts: tuple[str, ...]) -> tuple[bytes, ...]:
+def parse_keys(texts: tuple[str, ...]) -> tuple[bytes, ...]:
     """Parse private keys in wallet import format. Raises NodeError, which doesn't repeat the text."""
     if len(texts) > KEYS_MAX:
         raise NodeError(f"expected at most {KEYS_MAX} keys, got {len(texts)}")
-    return tuple(secret_of(text) for text in texts)
+    return tuple(parse_key(text) for text in texts)
 
 
-def secret_of(text: str) -> bytes:
+def parse_key(text: str) -> bytes:
     """Parse a private key in wallet import format. Raises NodeError, which doesn't repeat the text."""
     try:
         secret = secret_from_wif(text.strip())
@@ -221,14 +221,14 @@ def add_signatures(trx: SignedTransaction, signers: tuple[Signer, ...], remote: 
     remote.wire.seal(trx)
 
 
-def asked_keys(signing: KeyChoice, given: tuple[bytes, ...], ask: Callable[[str], str]) -> tuple[Signer, ...] | None:
+def prompt_for_keys(signing: KeyChoice, given: tuple[bytes, ...], ask: Callable[[str], str]) -> tuple[Signer, ...] | None:
     """Prompt for further keys until they suffice. Return None after an empty input."""
     texts: Any = given
     while len(texts) < KEYS_MAX:
         text = ask(f"{signing.missing()}\nPrivate key (not shown; empty to give up): ")
         if not text.strip():
             return None
-        texts = (*texts, secret_of(text))
+        texts = (*texts, parse_key(text))
         found = signing.choose(texts)
         if found is not None:
             return found

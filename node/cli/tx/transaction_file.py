@@ -15,7 +15,7 @@ OPERATIONS_MAX = 1000
 SUFFIX = "_operation"
 
 
-def from_file(given: Any, wire: Wire) -> SignedTransaction | tuple[Operation, ...]:
+def from_json(given: Any, wire: Wire) -> SignedTransaction | tuple[Operation, ...]:
     """Return the operations of a JSON value, or the transaction if it is signed. Raises NodeError."""
     if isinstance(given, dict) and "operations" in given:
         return from_transaction(given, wire)
@@ -46,19 +46,19 @@ def operations_of(given: Any, wire: Wire) -> tuple[Operation, ...]:
         raise NodeError("expected a list of operations, at least one")
     if len(given) > OPERATIONS_MAX:
         raise NodeError(f"expected at most {OPERATIONS_MAX} operations, got {len(given)}")
-    return tuple(operation_of(item, place, wire) for place, item in enumerate(given))
+    return tuple(operation_of(item, position, wire) for position, item in enumerate(given))
 
 
-def operation_of(given: Any, place: int, wire: Wire) -> Operation:
+def operation_of(given: Any, position: int, wire: Wire) -> Operation:
     """Parse an operation in either form. Raises NodeError."""
-    where = f"operation {place}"
+    where = f"operation {position}"
     if isinstance(given, list) and len(given) == 2 and isinstance(given[0], str):
         legacy, name, body = True, given[0], given[1]
     elif isinstance(given, dict) and isinstance(given.get("type"), str) and "value" in given:
         legacy, name, body = False, given["type"], given["value"]
     else:
         raise NodeError(f'{where}: expected ["transfer", {{...}}] or {{"type": "transfer_operation", "value": {{...}}}}')
-    cls = named(name, wire)
+    cls = find_operation(name, wire)
     if cls is None:
         raise NodeError(f"{where}: unknown operation {name!r}. bin/coind tx --help lists all operations.")
     if not isinstance(body, dict):
@@ -74,7 +74,7 @@ def operation_of(given: Any, place: int, wire: Wire) -> Operation:
     return found
 
 
-def named(name: str, wire: Wire) -> type[Operation] | None:
+def find_operation(name: str, wire: Wire) -> type[Operation] | None:
     """Return the operation with a name in either form, with coind's or the chain's spelling, or None."""
     for cls in OPERATIONS.values():
         if not cls.VIRTUAL and name.removesuffix(SUFFIX) in (cls.NAME, wire.spec.spell(cls.NAME)):

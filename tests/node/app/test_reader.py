@@ -9,7 +9,7 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from node.app.reader import ReaderNode, read
+from node.app.reader import ReaderNode, run_reader
 from node.app.settings import Settings
 from node.ipc.calls import Reply
 from node.ipc.channel import Channel
@@ -43,7 +43,7 @@ async def test_clients_have_their_turn_however_much_the_owner_says_at_once() -> 
     with ours, doors, _peer:
         async with trio.open_nursery() as clients:
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(read, theirs, doors)
+                nursery.start_soon(run_reader, theirs, doors)
                 owner.send(Start(pickle.dumps(Settings(spec=DEV, plugins=(), stopwatch=ticks)), False))
                 assert isinstance(await anext(owner.messages()), Ready)
                 await wait_all_tasks_blocked()
@@ -80,7 +80,7 @@ async def test_clients_have_their_turn_while_a_block_is_applied(monkeypatch: pyt
     with ours, doors, _peer:
         async with trio.open_nursery() as clients:
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(read, theirs, doors)
+                nursery.start_soon(run_reader, theirs, doors)
                 nursery.start_soon(owner.run)
                 settings = Settings(spec=DEV, plugins=(), http=Address("127.0.0.1", 0), stopwatch=ticks)
                 owner.send(Start(pickle.dumps(settings), False))

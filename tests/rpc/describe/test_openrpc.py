@@ -228,13 +228,13 @@ def test_summaries_end_with_the_first_sentence() -> None:
 def test_the_pages_are_fresh() -> None:
     folder = ROOT / "docs" / "api"
     current = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*")}
-    made = pages.made()
+    made = pages.page_texts()
     assert sorted(current) == sorted(made), "write them again: .venv/bin/python -m bin.docs"
     assert [name for name in made if current[name] != made[name]] == [], "write them again: .venv/bin/python -m bin.docs"
 
 
 def test_links_of_the_pages_resolve() -> None:
-    made = pages.made()
+    made = pages.page_texts()
     places = {f"{name}#{line[3:].lower()}" for name, text in made.items() for line in text.splitlines() if line.startswith("## ")}
     links = {part.split(")")[0] for text in made.values() for part in text.split("](")[1:]}
     assert links - places - set(made) == set()

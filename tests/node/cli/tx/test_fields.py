@@ -100,7 +100,7 @@ def test_every_operation_has_a_verb_with_help() -> None:
         verb = tx[verb_name(cls)]
         assert verb.help
         for argument in arguments(cls):
-            assert argument.words
+            assert argument.description
     assert {cls.NAME for cls in REAL if not signers_words(cls)} == {
         "account_update", "account_update2", "custom", "custom_binary", "custom_json", "pow", "pow2", "recover_account",
         "report_over_production", "set_reset_account", "witness_set_properties",
