@@ -25,15 +25,15 @@ SECONDS_MAX, WITNESSES_SECONDS_MAX = 0.5, 1.0
 WAIT_SECONDS_MAX = 60
 POLL_SECONDS = 0.002
 WITNESSES = 21
-QUESTION = b'{"jsonrpc":"2.0","id":1,"method":"condenser_api.get_dynamic_global_properties","params":[]}'
-REQUEST = b"POST / HTTP/1.1\r\nHost: node\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s" % (len(QUESTION), QUESTION)
+CALL = b'{"jsonrpc":"2.0","id":1,"method":"condenser_api.get_dynamic_global_properties","params":[]}'
+REQUEST = b"POST / HTTP/1.1\r\nHost: node\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s" % (len(CALL), CALL)
 
 
 class Start(Struct, frozen=True):
     """One start: wall-clock and CPU seconds until the first reply, and the head block number in it."""
 
     seconds: float
-    computed: float
+    cpu_seconds: float
     head: int
 
 
@@ -45,7 +45,7 @@ def free_port() -> int:
 
 
 def ask(port: int) -> int | None:
-    """Return the number of the head block, or None if the port refuses connections."""
+    """Return the number of the head block, or None if the port refuses the connection."""
     try:
         with socket.create_connection(("127.0.0.1", port), timeout=WAIT_SECONDS_MAX) as connection:
             connection.sendall(REQUEST)
@@ -70,11 +70,11 @@ def start(command: list[str], options: list[str]) -> Start:
                 time.sleep(POLL_SECONDS)
             seconds = time.perf_counter() - begun
             fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
-            computed = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+            cpu_seconds = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
         finally:
             process.terminate()
             process.wait()
-    return Start(seconds, computed, head)
+    return Start(seconds, cpu_seconds, head)
 
 
 def main() -> int:
@@ -95,10 +95,10 @@ def main() -> int:
             with tempfile.TemporaryDirectory() as folder:
                 starts.append(start(command, [*words, folder] if words == ["--data"] else words))
         seconds = [each.seconds for each in starts]
-        middle, worst, computed = statistics.median(seconds), max(seconds), statistics.median(each.computed for each in starts)
+        middle, worst, cpu_seconds = statistics.median(seconds), max(seconds), statistics.median(each.cpu_seconds for each in starts)
         verdict = "" if worst <= seconds_max else f", more than {seconds_max:g} s"
         status |= worst > seconds_max
-        print(f"{name:24} {middle:.3f} s, at worst {worst:.3f} s{verdict}; CPU time {computed:.2f} s; head block {starts[-1].head}")
+        print(f"{name:24} {middle:.3f} s, at worst {worst:.3f} s{verdict}; CPU time {cpu_seconds:.3f} s; head block {starts[-1].head}")
     return status
 
 

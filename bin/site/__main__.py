@@ -48,10 +48,8 @@ def build(target: Path, root: Path = ROOT) -> None:
         place = Path(folder)
         stage(root, place / "docs")
         (place / "docs" / "site").mkdir()
-        shutil.copy(ICON, place / "docs" / "site")
-        shutil.copy(HERE / "style.css", place / "docs" / "site")
-        shutil.copy(HERE / "script.js", place / "docs" / "site")
-        shutil.copy(WORKER, place / "docs" / "site")
+        for file in (ICON, HERE / "style.css", HERE / "script.js", WORKER):
+            shutil.copy(file, place / "docs" / "site")
         shutil.copy(HERE / "zensical.toml", place)
         # Zensical writes warnings to both streams.
         command = [sys.executable, "-m", "zensical", "build", "--clean", "--strict", "--config-file", str(place / "zensical.toml")]

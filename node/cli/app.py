@@ -2,9 +2,9 @@
 
 import re
 import sys
-from typing import Literal
+from typing import Annotated, Literal
 
-from cyclopts import App, CycloptsError, Group
+from cyclopts import App, CycloptsError, Group, Parameter
 from cyclopts.exceptions import UnusedCliTokensError
 
 from node.cli.option_sources import OptionSources
@@ -67,14 +67,8 @@ app.command("node.cli.keys:keys_command", name="keys", help="Print the keys of a
 
 
 @app.command(name="completion", group=ABOUT)
-def completion_command(shell: Literal["bash", "zsh", "fish"], /) -> int:
-    """Print the completion script of a shell for the commands and options.
-
-    Parameters
-    ----------
-    shell
-        The shell.
-    """
+def completion_command(shell: Annotated[Literal["bash", "zsh", "fish"], Parameter(help="The shell.")], /) -> int:
+    """Print the completion script of a shell for the commands and options."""
     print(app.generate_completion(shell=shell))
     return 0
 

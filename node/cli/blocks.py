@@ -47,7 +47,7 @@ def repair_command(
     /,
     *,
     chain: Chain = None,
-    accept_loss: Annotated[bool, Flag, Parameter(help="Remove the blocks from the first damaged one on, after a copy.")] = False,
+    accept_loss: Annotated[Flag, Parameter(help="Remove the blocks from the first damaged one on, after a copy.")] = False,
     config: Config = None,
 ) -> int:
     """Repair a folder so that a node can start from it. Damaged files are copied first."""

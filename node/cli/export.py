@@ -42,7 +42,7 @@ def export_command(
             help="Processes that recover the keys of signatures in advance; by default one per additional core.",
         ),
     ] = None,
-    dry: Annotated[bool, Flag, Parameter(help="Only print the plan.")] = False,
+    dry: Annotated[Flag, Parameter(help="Only print the plan.")] = False,
     config: Config = None,
 ) -> int:
     """Write operations, blocks and rows of tables to files: Parquet, CSV or JSON lines.

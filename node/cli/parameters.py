@@ -30,10 +30,10 @@ def split_list(_hint: Any, text: str, **_more: Any) -> list[str]:
     return text.replace(",", " ").split()
 
 
-Repeated = Parameter(negative=(), consume_multiple=False, show_default=False, env_var_split=split_list)
-Flag = Parameter(negative=(), show_default=False)
-Natural = Parameter(validator=Bounds(0))
-Positive = Parameter(validator=Bounds(1))
+Repeated = Annotated[tuple[str, ...], Parameter(negative=(), consume_multiple=False, show_default=False, env_var_split=split_list)]
+Flag = Annotated[bool, Parameter(negative=(), show_default=False)]
+Natural = Annotated[int, Parameter(validator=Bounds(0))]
+Positive = Annotated[int, Parameter(validator=Bounds(1))]
 Chain = Annotated[str, Parameter(help="A chain spec: a name, or a TOML file.")]
 ChainOfBlocks = Annotated[str | None, Parameter(help="A chain spec: a name, or a TOML file; by default that of the blocks.")]
 # Read by node/cli/option_sources.py, not by the commands.

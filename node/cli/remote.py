@@ -37,7 +37,7 @@ class RemoteOptions:
     """Options of every command that calls a node."""
 
     url: Annotated[str, Parameter(help="The address of the node.", env_var="COIND_URL")] = DEFAULT_URL
-    json: Annotated[bool, Flag, Parameter(help="Print JSON.")] = False
+    json: Annotated[Flag, Parameter(help="Print JSON.")] = False
     config: Config = None
 
 

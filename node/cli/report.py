@@ -21,7 +21,7 @@ def report_command(
     *,
     to: Annotated[Path, Parameter(help="The file to write, for example report.html.")],
     chain: ChainOfBlocks = None,
-    at: Annotated[int | None, Positive, Parameter(help="The last block of the report; by default the last one.")] = None,
+    at: Annotated[Positive | None, Parameter(help="The last block of the report; by default the last one.")] = None,
     verify: Annotated[Literal["all", "none"], Parameter(help="Check everything in the blocks, or trust them.")] = "all",
     config: Config = None,
 ) -> int:

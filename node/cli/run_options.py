@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -39,9 +40,9 @@ TIME_DIGITS_MAX = 20
 
 Parsed = TypeVar("Parsed")
 
-# In the order of the help.
+# The groups of the help, in its order, each with a function for the parameters in it.
 GROUP_NAMES = ("Chain", "Blocks and time", "Following", "Data", "Access", "Output", "Checks")
-THE_CHAIN, BLOCKS, FOLLOWING, DATA, ACCESS, OUTPUT, CHECKS = map(Group.create_ordered, GROUP_NAMES)
+THE_CHAIN, BLOCKS, FOLLOWING, DATA, ACCESS, OUTPUT, CHECKS = (partial(Parameter, group=Group.create_ordered(name)) for name in GROUP_NAMES)
 
 
 @Parameter(name="*")
@@ -50,54 +51,38 @@ class Common:
     """Options of both `run` and `replay`."""
 
     chain: Annotated[
-        str | None,
-        Parameter(
-            help=f"A chain spec: a name, or a TOML file; by default {DEFAULT_CHAIN}, for a replay that of its blocks.", group=THE_CHAIN
-        ),
+        str | None, THE_CHAIN(help=f"A chain spec: a name, or a TOML file; by default {DEFAULT_CHAIN}, for a replay that of its blocks.")
     ] = None
-    config: Annotated[Config, Parameter(group=THE_CHAIN)] = None
+    config: Annotated[Config, THE_CHAIN()] = None
     cors: Annotated[
-        tuple[str, ...],
-        Repeated,
-        Parameter(help="An allowed origin of web pages, for example http://localhost:3000 (off: none); can be repeated.", group=ACCESS),
+        Repeated, ACCESS(help="An allowed origin of web pages, for example http://localhost:3000 (off: none); can be repeated.")
     ] = ()
     proxy: Annotated[
-        tuple[str, ...],
-        Repeated,
-        Parameter(
-            help="An address or network of proxies whose X-Forwarded-For is trusted, as on this machine; can be repeated.", group=ACCESS
-        ),
+        Repeated, ACCESS(help="An address or network of proxies whose X-Forwarded-For is trusted, as on this machine; can be repeated.")
     ] = ()
-    no_explorer: Annotated[bool, Flag, Parameter(help="Disable the explorer's pages.", group=ACCESS)] = False
-    http2: Annotated[bool, Flag, Parameter(help="Accept HTTP/2 from clients that start with it.", group=ACCESS)] = False
+    no_explorer: Annotated[Flag, ACCESS(help="Disable the explorer's pages.")] = False
+    http2: Annotated[Flag, ACCESS(help="Accept HTTP/2 from clients that start with it.")] = False
     allow_debug: Annotated[
-        bool,
-        Flag,
-        Parameter(help="Serve the debug methods to every client, even on an address that other machines can reach.", group=ACCESS),
+        Flag, ACCESS(help="Serve the debug methods to every client, even on an address that other machines can reach.")
     ] = False
-    ready_file: Annotated[
-        Path | None, Parameter(help="A JSON file that exists while the node serves: address, chain, chain_id, pid.", group=OUTPUT)
-    ] = None
-    show_keys: Annotated[bool, Flag, Parameter(help="Show the keys of all roles of the funded accounts.", group=OUTPUT)] = False
-    quiet: Annotated[bool, Flag, Parameter(help="Print only warnings and errors, without the banner.", group=OUTPUT)] = False
-    verbose: Annotated[bool, Flag, Parameter(help="Log everything, on a terminal also empty blocks and all values.", group=OUTPUT)] = False
-    log_json: Annotated[bool, Flag, Parameter(help="Log JSON lines even on a terminal.", group=OUTPUT)] = False
-    log_level: Annotated[Level | None, Parameter(help="The lowest level to log; by default info.", group=OUTPUT)] = None
+    ready_file: Annotated[Path | None, OUTPUT(help="A JSON file that exists while the node serves: address, chain, chain_id, pid.")] = None
+    show_keys: Annotated[Flag, OUTPUT(help="Show the keys of all roles of the funded accounts.")] = False
+    quiet: Annotated[Flag, OUTPUT(help="Print only warnings and errors, without the banner.")] = False
+    verbose: Annotated[Flag, OUTPUT(help="Log everything, on a terminal also empty blocks and all values.")] = False
+    log_json: Annotated[Flag, OUTPUT(help="Log JSON lines even on a terminal.")] = False
+    log_level: Annotated[Level | None, OUTPUT(help="The lowest level to log; by default info.")] = None
     signature_workers: Annotated[
         int | None,
-        Parameter(
+        CHECKS(
             name=("--signature-workers", "--workers"),
             help=(
                 "Processes that recover the keys of signatures in advance, when there are many; by default one per additional core,"
                 " up to 3 (0: none)."
             ),
-            group=CHECKS,
             validator=Bounds(0, WORKERS_MAX),
         ),
     ] = None
-    check_invariants: Annotated[
-        int, Natural, Parameter(help="The interval in blocks for checking the invariants of the state (0: never).", group=CHECKS)
-    ] = 0
+    check_invariants: Annotated[Natural, CHECKS(help="The interval in blocks for checking the invariants of the state (0: never).")] = 0
 
     def begin(self) -> None:
         """Set up the log. Raises NodeError for contradictory options."""
@@ -133,61 +118,43 @@ class Run(Common):
     """Options of `run`."""
 
     witnesses: Annotated[
-        int,
-        Parameter(help="The number of witnesses (21: as on the public chain).", group=THE_CHAIN, validator=Bounds(1, COIN_MAX_WITNESSES)),
+        int, THE_CHAIN(help="The number of witnesses (21: as on the public chain).", validator=Bounds(1, COIN_MAX_WITNESSES))
     ] = 1
     accounts: Annotated[
         int | None,
-        Parameter(
-            help="The number of funded accounts with known keys; by default that of the spec.",
-            group=THE_CHAIN,
-            validator=Bounds(1, ACCOUNTS_MAX),
-        ),
+        THE_CHAIN(help="The number of funded accounts with known keys; by default that of the spec.", validator=Bounds(1, ACCOUNTS_MAX)),
     ] = None
-    enable: Annotated[tuple[str, ...], Repeated, Parameter(help="A plugin to enable; can be repeated.", group=THE_CHAIN)] = ()
-    disable: Annotated[tuple[str, ...], Repeated, Parameter(help="A plugin to disable; can be repeated.", group=THE_CHAIN)] = ()
-    produce: Annotated[bool | None, Parameter(help="Whether to produce blocks; by default if the spec has keys for it.", group=BLOCKS)] = (
-        None
-    )
+    enable: Annotated[Repeated, THE_CHAIN(help="A plugin to enable; can be repeated.")] = ()
+    disable: Annotated[Repeated, THE_CHAIN(help="A plugin to disable; can be repeated.")] = ()
+    produce: Annotated[bool | None, BLOCKS(help="Whether to produce blocks; by default if the spec has keys for it.")] = None
     blocks: Annotated[
-        str,
-        Parameter(
-            help="The block mode: interval[:SECONDS], instant (one per transaction), manual (on request), or mixed:SECONDS.", group=BLOCKS
-        ),
+        str, BLOCKS(help="The block mode: interval[:SECONDS], instant (one per transaction), manual (on request), or mixed:SECONDS.")
     ] = "interval"
     time: Annotated[
-        str | None,
-        Parameter(help="The chain's time at the start, for example 2026-03-01T12:00:00 (UTC), or seconds since 1970.", group=BLOCKS),
+        str | None, BLOCKS(help="The chain's time at the start, for example 2026-03-01T12:00:00 (UTC), or seconds since 1970.")
     ] = None
-    leap: Annotated[
-        Leap, Parameter(help="Slots skipped by a time jump: missed (no blocks) or produced (one block each).", group=BLOCKS)
-    ] = "missed"
-    follow: Annotated[
-        str | None, Parameter(help="The node, http://HOST:PORT, or broker, nats://HOST, to follow as a replica.", group=FOLLOWING)
-    ] = None
+    leap: Annotated[Leap, BLOCKS(help="Slots skipped by a time jump: missed (no blocks) or produced (one block each).")] = "missed"
+    follow: Annotated[str | None, FOLLOWING(help="The node, http://HOST:PORT, or broker, nats://HOST, to follow as a replica.")] = None
     broadcast_to: Annotated[
-        str | None, Parameter(help="The node for forwarded broadcasts, http://HOST:PORT; by default the followed node.", group=FOLLOWING)
+        str | None, FOLLOWING(help="The node for forwarded broadcasts, http://HOST:PORT; by default the followed node.")
     ] = None
-    trust: Annotated[bool, Flag, Parameter(help="Apply the followed node's blocks without checking signatures.", group=FOLLOWING)] = False
-    data: Annotated[str | None, Parameter(help="The folder for the blocks; a restart resumes from them.", group=DATA)] = None
-    sync: Annotated[str, Parameter(help="When to sync blocks to the disk: block (each one), never, or every SECONDS.", group=DATA)] = (
-        "block"
+    trust: Annotated[Flag, FOLLOWING(help="Apply the followed node's blocks without checking signatures.")] = False
+    data: Annotated[str | None, DATA(help="The folder for the blocks; a restart resumes from them.")] = None
+    sync: Annotated[str, DATA(help="When to sync blocks to the disk: block (each one), never, or every SECONDS.")] = "block"
+    snapshot_every: Annotated[Natural, DATA(help="The interval in blocks for saving a snapshot, also saved at shutdown (0: never).")] = (
+        EVERY
     )
-    snapshot_every: Annotated[
-        int, Natural, Parameter(help="The interval in blocks for saving a snapshot, also saved at shutdown (0: never).", group=DATA)
-    ] = EVERY
-    http: Annotated[str, Parameter(help="The address to listen on: a port, a host, or HOST:PORT.", group=ACCESS)] = DEFAULT_HTTP
+    http: Annotated[str, ACCESS(help="The address to listen on: a port, a host, or HOST:PORT.")] = DEFAULT_HTTP
     readers: Annotated[
         int,
-        Parameter(
+        ACCESS(
             help="The number of additional processes that answer reads. Each holds a full copy of the chain.",
-            group=ACCESS,
             validator=Bounds(0, READERS_MAX),
         ),
     ] = 0
-    port: Annotated[
-        int | None, Parameter(help="The port, instead of that of --http (0: any free port).", group=ACCESS, validator=Bounds(0, PORT_MAX))
-    ] = None
+    port: Annotated[int | None, ACCESS(help="The port, instead of that of --http (0: any free port).", validator=Bounds(0, PORT_MAX))] = (
+        None
+    )
 
     def address(self) -> Address:
         """Return the address to listen on. Raises NodeError."""
@@ -281,28 +248,19 @@ def replay_command(
     ],
     /,
     *,
-    until: Annotated[str | None, Parameter(help="The last block N, or N:T for the first T transactions of it.", group=BLOCKS)] = None,
-    from_: Annotated[Path | None, Parameter(help="A snapshot to start from.", group=BLOCKS)] = None,
-    verify: Annotated[Literal["all", "none"], Parameter(help="Check everything in the blocks, or trust them.", group=BLOCKS)] = "all",
-    checkpoint: Annotated[
-        tuple[str, ...],
-        Repeated,
-        Parameter(help="N:ID, the required id of block N, in addition to all checks; can be repeated.", group=BLOCKS),
-    ] = (),
-    data: Annotated[str | None, Parameter(help="The folder for the blocks; a replay resumes from those in it.", group=DATA)] = None,
+    until: Annotated[str | None, BLOCKS(help="The last block N, or N:T for the first T transactions of it.")] = None,
+    from_: Annotated[Path | None, BLOCKS(help="A snapshot to start from.")] = None,
+    verify: Annotated[Literal["all", "none"], BLOCKS(help="Check everything in the blocks, or trust them.")] = "all",
+    checkpoint: Annotated[Repeated, BLOCKS(help="N:ID, the required id of block N, in addition to all checks; can be repeated.")] = (),
+    data: Annotated[str | None, DATA(help="The folder for the blocks; a replay resumes from those in it.")] = None,
     snapshot_every: Annotated[
-        int, Natural, Parameter(help="The interval in blocks for saving a snapshot, with --data or --snapshots (0: never).", group=DATA)
+        Natural, DATA(help="The interval in blocks for saving a snapshot, with --data or --snapshots (0: never).")
     ] = EVERY,
-    snapshots: Annotated[
-        Path | None, Parameter(help="The folder for all snapshots, or with --parallel the folder that has them.", group=DATA)
-    ] = None,
+    snapshots: Annotated[Path | None, DATA(help="The folder for all snapshots, or with --parallel the folder that has them.")] = None,
     parallel: Annotated[
-        str | None,
-        Parameter(help="Verify the ranges between snapshots in N processes, or on a cluster (ray://HOST:PORT, ray:N).", group=CHECKS),
+        str | None, CHECKS(help="Verify the ranges between snapshots in N processes, or on a cluster (ray://HOST:PORT, ray:N).")
     ] = None,
-    serve: Annotated[
-        str | None, Parameter(help="The address to serve the replayed chain at: a port, a host, or HOST:PORT.", group=ACCESS)
-    ] = None,
+    serve: Annotated[str | None, ACCESS(help="The address to serve the replayed chain at: a port, a host, or HOST:PORT.")] = None,
     common: Common = Common(),
 ) -> int:
     """Apply a file of blocks."""

@@ -43,10 +43,10 @@ def save_command(
     *,
     data: Data,
     chain: Chain = DEFAULT_CHAIN,
-    enable: Annotated[tuple[str, ...], Repeated, Parameter(help="An additional plugin to save; can be repeated.")] = (),
-    disable: Annotated[tuple[str, ...], Repeated, Parameter(help="A plugin to leave out; can be repeated.")] = (),
+    enable: Annotated[Repeated, Parameter(help="An additional plugin to save; can be repeated.")] = (),
+    disable: Annotated[Repeated, Parameter(help="A plugin to leave out; can be repeated.")] = (),
     to: Annotated[Path | None, Parameter(help="The folder for the snapshot; by default that of the data folder.")] = None,
-    with_blocks: Annotated[bool, Flag, Parameter(help="Include the blocks, so that it can be loaded into an empty folder.")] = False,
+    with_blocks: Annotated[Flag, Parameter(help="Include the blocks, so that it can be loaded into an empty folder.")] = False,
     config: Config = None,
 ) -> int:
     """Save a snapshot at the last irreversible block of a data folder."""
@@ -79,7 +79,7 @@ def verify_command(
     *,
     data: Annotated[str | None, Parameter(help="A data folder.")] = None,
     chain: Chain = DEFAULT_CHAIN,
-    replay: Annotated[bool, Flag, Parameter(help="Replay the data folder's blocks and compare the states.")] = False,
+    replay: Annotated[Flag, Parameter(help="Replay the data folder's blocks and compare the states.")] = False,
     config: Config = None,
 ) -> int:
     """Check every byte of a snapshot, load it, and compare the state's digest with the stored one."""

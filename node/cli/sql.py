@@ -23,11 +23,11 @@ def sql_command(
     /,
     *,
     file: Annotated[Path | None, Parameter(help="A file with the query, for example one of docs/questions.")] = None,
-    csv: Annotated[bool, Flag, Parameter(help="Print CSV.")] = False,
-    json: Annotated[bool, Flag, Parameter(help="Print a JSON array with an object per row.")] = False,
-    rows: Annotated[int, Natural, Parameter(help="The maximum number of rows to show (0: all).")] = 1000,
+    csv: Annotated[Flag, Parameter(help="Print CSV.")] = False,
+    json: Annotated[Flag, Parameter(help="Print a JSON array with an object per row.")] = False,
+    rows: Annotated[Natural, Parameter(help="The maximum number of rows to show (0: all).")] = 1000,
     memory: Annotated[str, Parameter(help="The memory limit, for example 4GB or 50%; more goes to temporary files.")] = MEMORY,
-    threads: Annotated[int | None, Positive, Parameter(help="The number of cores; by default all.")] = None,
+    threads: Annotated[Positive | None, Parameter(help="The number of cores; by default all.")] = None,
     config: Config = None,
 ) -> int:
     """Query an export in SQL with DuckDB. The export is opened read-only.

@@ -29,7 +29,6 @@ dev = App(name="dev")
 BLOCKS, MOMENTS = Group.create_ordered("Blocks and time"), Group.create_ordered("Snapshot and revert")
 HOLDINGS, TRANSACTIONS = Group.create_ordered("Balances and keys"), Group.create_ordered("Transactions")
 
-Count = Annotated[int, Positive]
 Account = Annotated[str, Parameter(help="The name of an account.")]
 File = Annotated[str, Parameter(help="A JSON file, or - for stdin.", allow_leading_hyphen=True)]
 Print = Callable[[Any], None]
@@ -92,7 +91,7 @@ def digest(*, options: RemoteOptions = RemoteOptions()) -> int:
 
 
 @dev.command(name="mine", group=BLOCKS)
-def mine(count: Count = 1, /, *, options: RemoteOptions = RemoteOptions()) -> int:
+def mine(count: Positive = 1, /, *, options: RemoteOptions = RemoteOptions()) -> int:
     """Make COUNT blocks immediately."""
     return call_and_print(options, "mine", {"count": count}, show_head)
 
@@ -143,7 +142,7 @@ def next_time(
 
 
 @dev.command(name="pop", group=BLOCKS)
-def pop(count: Count = 1, /, *, options: RemoteOptions = RemoteOptions()) -> int:
+def pop(count: Positive = 1, /, *, options: RemoteOptions = RemoteOptions()) -> int:
     """Undo the last COUNT blocks, which must be reversible."""
     return call_and_print(options, "pop_blocks", {"count": count}, show_head)
 
@@ -262,7 +261,7 @@ def keys(*, options: RemoteOptions = RemoteOptions()) -> int:
 @dev.command(name="impersonate", group=TRANSACTIONS)
 def impersonate(
     *accounts: Annotated[str, Parameter(name="ACCOUNTS", help="Accounts to impersonate (none: stop).")],
-    everyone: Annotated[bool, Flag, Parameter(help="Impersonate all accounts.")] = False,
+    everyone: Annotated[Flag, Parameter(help="Impersonate all accounts.")] = False,
     options: RemoteOptions = RemoteOptions(),
 ) -> int:
     """Accept unsigned transactions of accounts (bin/coind tx ... --unsigned), or stop doing so."""
@@ -280,7 +279,7 @@ def broadcast(
     file: File,
     /,
     *,
-    key: Annotated[tuple[str, ...], Repeated, Parameter(help="A private key for accounts without known keys; can be repeated.")] = (),
+    key: Annotated[Repeated, Parameter(help="A private key for accounts without known keys; can be repeated.")] = (),
     options: RemoteOptions = RemoteOptions(),
 ) -> int:
     """Build, sign and broadcast a transaction on the node, with the operations of a file."""
@@ -317,7 +316,7 @@ def explain(file: File, /, *, options: RemoteOptions = RemoteOptions()) -> int:
 
 
 @dev.command(name="refused", group=TRANSACTIONS)
-def refused(*, limit: Count = 20, options: RemoteOptions = RemoteOptions()) -> int:
+def refused(*, limit: Positive = 20, options: RemoteOptions = RemoteOptions()) -> int:
     """List the last refused transactions, newest first."""
     columns = ["=time", ">block", "operations", "why"]
     return call_and_print(options, "list_refused", {"limit": limit}, lambda result: write_table(columns, refusal_rows(result)))

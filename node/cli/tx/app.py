@@ -97,7 +97,7 @@ def parameter(field: FieldArgument) -> inspect.Parameter:
     if field.is_flag:
         text = Annotated[bool | None, shown]
     elif field.is_repeated:
-        text = Annotated[tuple[str, ...] | None, Repeated, shown]
+        text = Annotated[Repeated | None, shown]
     else:
         text = Annotated[str | None, shown, Parameter(allow_leading_hyphen=True)]
     return inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=text)

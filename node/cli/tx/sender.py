@@ -40,16 +40,15 @@ class SendOptions(RemoteOptions):
     """Options of every command of `coind tx`."""
 
     key: Annotated[
-        tuple[str, ...],
         Repeated,
         Parameter(
             help="A private key (WIF) to sign with, in addition to the known keys of test chains; can be repeated.", env_var="COIND_KEY"
         ),
     ] = ()
-    wait: Annotated[bool, Flag, Parameter(help="Wait until the transaction is in a block, and print the block's number.")] = False
-    dry_run: Annotated[bool, Flag, Parameter(help="Only show fields, id, digest, bytes, signers and the node's verdict.")] = False
-    sign_only: Annotated[bool, Flag, Parameter(help="Only print the signed transaction as JSON.")] = False
-    unsigned: Annotated[bool, Flag, Parameter(help="Don't sign, for accounts that the node impersonates.")] = False
+    wait: Annotated[Flag, Parameter(help="Wait until the transaction is in a block, and print the block's number.")] = False
+    dry_run: Annotated[Flag, Parameter(help="Only show fields, id, digest, bytes, signers and the node's verdict.")] = False
+    sign_only: Annotated[Flag, Parameter(help="Only print the signed transaction as JSON.")] = False
+    unsigned: Annotated[Flag, Parameter(help="Don't sign, for accounts that the node impersonates.")] = False
     expire: Annotated[
         int | None,
         Parameter(
