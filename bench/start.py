@@ -98,7 +98,7 @@ def main() -> int:
         middle, worst, cpu_seconds = statistics.median(seconds), max(seconds), statistics.median(each.cpu_seconds for each in starts)
         verdict = "" if worst <= seconds_max else f", more than {seconds_max:g} s"
         status |= worst > seconds_max
-        print(f"{name:24} {middle:.3f} s, at worst {worst:.3f} s{verdict}; CPU time {cpu_seconds:.3f} s; head block {starts[-1].head}")
+        print(f"{name:24} {middle:.3f} s, at worst {worst:.3f} s{verdict}; CPU time {cpu_seconds:.2f} s; head block {starts[-1].head}")
     return status
 
 

@@ -6,6 +6,7 @@ has changed. Only large tables that load in the background decode their rows lat
 """
 
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from itertools import accumulate
 from operator import attrgetter
 from typing import Annotated, Any, Protocol
@@ -57,7 +58,11 @@ class TablePart:
     def __init__(self, table: Table[Any], special: Special | None = None, *, is_deferred: bool = False) -> None:
         self._table, self._is_loaded_later = table, is_deferred
         self._special = special
-        self._structs = Structs(table.ROW, special, without=("id",))
+
+    @cached_property
+    def _structs(self) -> Structs:
+        # Created on use, since copies in memory need no codec.
+        return Structs(self._table.ROW, self._special, without=("id",))
 
     @property
     def schema(self) -> str:
