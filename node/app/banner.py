@@ -90,16 +90,16 @@ class Announcer(Struct, frozen=True):
         if self.is_quiet or is_json_lines() or not out.isatty():
             return
         added = f" ({new:,} new)" if new > 0 else ""
-        kept = f"The blocks are in {data}. Restart with: {self.command}" if data else "The chain was only in memory. --data DIR stores it."
+        hint = f"The blocks are in {data}. Restart with: {self.command}" if data else "The chain was only in memory. --data DIR stores it."
         end_of_lines()
-        last_line(f"Stopped after {duration(seconds)} at block {head:,}{added}. {kept}", out)
+        last_line(f"Stopped after {duration(seconds)} at block {head:,}{added}. {hint}", out)
 
     def _write(self, path: Path, ready: dict[str, Any]) -> None:
         """Write the file atomically, so that a reader never sees a part of it."""
-        passing = path.with_name(f".{path.name}.{os.getpid()}")
+        temporary = path.with_name(f".{path.name}.{os.getpid()}")
         try:
-            passing.write_text(json.dumps(ready) + "\n", "utf-8")
-            passing.replace(path)
+            temporary.write_text(json.dumps(ready) + "\n", "utf-8")
+            temporary.replace(path)
         except OSError as error:
             raise self._error(error) from None
 

@@ -332,8 +332,8 @@ async def open_service(context: NodeContext, parts: Parts, nursery: trio.Nursery
     """Start the service and return its addresses. `served` is set after a stop, when the last request has been answered."""
     settings = context.settings
     assert settings.http is not None
-    where = settings.http
-    access = AccessPolicy(where.host, settings.origins, settings.is_debug_allowed, settings.has_explorer, where.hosts, settings.proxies)
+    http = settings.http
+    access = AccessPolicy(http.host, settings.origins, settings.is_debug_allowed, settings.has_explorer, http.hosts, settings.proxies)
     push = Hub(context.chain, context.clock, is_stale=lambda: bool(not_following(parts)))
     explainer = Explainer(context.chain, lambda: context.clock() / 1000, known_chains)
     explainer.on_refused.append(push.refused)
@@ -355,11 +355,11 @@ async def open_service(context: NodeContext, parts: Parts, nursery: trio.Nursery
     if isinstance(settings.disk, SystemDisk):
         parts.processor.long_jobs.answer_read = partial(answer_read, service)
     pages: dict[str, Callable[[], PageReply]] = {"/health": partial(health, parts), "/metrics": Metrics(parts, lines_lost)}
-    doors: OpenAcceptor = partial(Listener, hosts=where.hosts)
+    acceptor: OpenAcceptor = partial(Listener, hosts=http.hosts)
     if parts.readers is not None:
         parts.readers.serve(service, pages)
         push.on_refusal = parts.readers.refuse
-        doors = partial(Listener, hosts=where.hosts, hand_off=parts.readers.hand_off)
+        acceptor = partial(Listener, hosts=http.hosts, hand_off=parts.readers.hand_off)
     # Loaded blocks, methods and their compiled functions live as long as the process.
     freeze_loaded_objects()
     collect_in_portions()
@@ -367,15 +367,15 @@ async def open_service(context: NodeContext, parts: Parts, nursery: trio.Nursery
     async def answer(*, task_status: trio.TaskStatus[list[str]]) -> None:
         await settings.transport(
             service,
-            where.host,
-            where.port,
+            http.host,
+            http.port,
             pages=pages,
             push=push,
             shutdown=context.stop.wait,
             access=access,
             is_http2=settings.is_http2,
             limiter=parts.clients,
-            acceptor=doors,
+            acceptor=acceptor,
             task_status=task_status,
         )
         served.set()
@@ -384,7 +384,7 @@ async def open_service(context: NodeContext, parts: Parts, nursery: trio.Nursery
         addresses: list[str] = await nursery.start(answer)
     except* OSError as errors:
         reason = first_error(errors).strerror
-        raise NodeError(f"can't listen on {where.host}:{where.port}: {reason}. Choose another address.") from None
+        raise NodeError(f"can't listen on {http.host}:{http.port}: {reason}. Choose another address.") from None
     return addresses
 
 

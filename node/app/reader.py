@@ -130,8 +130,8 @@ class ReaderNode:
     async def _serve(self) -> None:
         context, settings = self._context, self._context.settings
         assert settings.http is not None
-        where = settings.http
-        access = AccessPolicy(where.host, settings.origins, settings.is_debug_allowed, settings.has_explorer, where.hosts, settings.proxies)
+        http = settings.http
+        access = AccessPolicy(http.host, settings.origins, settings.is_debug_allowed, settings.has_explorer, http.hosts, settings.proxies)
         service = new_service(
             context.chain,
             OwnProcessor(),  # type: ignore[arg-type]
@@ -152,8 +152,8 @@ class ReaderNode:
         async def answer(*, task_status: trio.TaskStatus[list[str]]) -> None:
             await serve(
                 service,
-                where.host,
-                where.port,
+                http.host,
+                http.port,
                 pages={path: partial(self._show, path) for path in PAGES},
                 push=self._push,
                 access=access,
