@@ -58,12 +58,12 @@ async def test_clients_have_their_turn_however_much_the_owner_says_at_once() -> 
 async def test_clients_have_their_turn_while_a_block_is_applied(monkeypatch: pytest.MonkeyPatch) -> None:
     ours, theirs = socket.socketpair()
     doors, _peer = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    owner, hear, turns = Channel(ours, FromReader), ReaderNode._hear, 0
+    owner, process, turns = Channel(ours, FromReader), ReaderNode._process, 0
     during: list[int] = []
 
     def heard(mind: ReaderNode, message: Any) -> None:
         before = turns
-        hear(mind, message)
+        process(mind, message)
         if isinstance(message, Changes) and message.lines:
             during.append(turns - before)
 
@@ -73,7 +73,7 @@ async def test_clients_have_their_turn_while_a_block_is_applied(monkeypatch: pyt
             turns += 1
             await trio.lowlevel.checkpoint()
 
-    monkeypatch.setattr(ReaderNode, "_hear", heard)
+    monkeypatch.setattr(ReaderNode, "_process", heard)
     context = new_site(is_producing=True)
     publisher = Publisher(context.chain, context.devchain)
     context.devchain.make_first_blocks()
