@@ -1,5 +1,6 @@
 """Sends operations as a transaction: sets the reference block, signs, broadcasts or dry-runs, and waits for the block."""
 
+import json
 import secrets
 import sys
 import time
@@ -235,20 +236,14 @@ def show_dry_run(remote: Remote, trx: SignedTransaction, signers: tuple[Signer, 
     for operation in trx.operations:
         say("")
         body = wire.codecs.dump(operation, is_legacy(trx))
-        write_pairs([(name, value if isinstance(value, str) else to_text(value)) for name, value in body.items()], title=operation.NAME)
+        texts = [(name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)) for name, value in body.items()]
+        write_pairs(texts, title=operation.NAME)
     say("")
     write_table(["=key", "belongs to"], [(signer.key, signer.belongs_to) for signer in signers], title="would sign", empty="nobody")
     say("")
     for text in filter(None, (problem, checked)):
         last_line(f"coind: {text}")
     show_explanation(explained)
-
-
-def to_text(value: Any) -> str:
-    """Return a value as JSON on one line."""
-    import json
-
-    return json.dumps(value, ensure_ascii=False)
 
 
 def static_refusal(remote: Remote, trx: SignedTransaction) -> str:
