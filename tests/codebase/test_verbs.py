@@ -18,7 +18,7 @@ VERBS = {name.removeprefix("dev_api.") for name, method in METHODS.items() if me
 @pytest.mark.parametrize(
     ("path", "called", "without"),
     [
-        ("node/cli/dev/app.py", r'asked(?:_with_amount)?\(options, "(\w+)"|remote\.call\("dev_api\.(\w+)"', COMMANDS_WITHOUT),
+        ("node/cli/dev/app.py", r'call_(?:and_print|with_amount)\(options, "(\w+)"|remote\.call\("dev_api\.(\w+)"', COMMANDS_WITHOUT),
         ("node/client/dev_api.py", r'self\.call\("dev_api\.(\w+)"', CHAINS_WITHOUT),
     ],
 )
