@@ -1,5 +1,5 @@
-"""What tests share: where the recorded data lies, how it is read, and how much hypothesis tries; at the end of a whole run, which
-methods nobody called.
+"""Shared fixtures and settings of the tests: recorded data, the number of examples of hypothesis, and the report of methods that no test
+calls.
 """
 
 import atexit
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tests.helpers.install_scenario import InstallScenario
     from tests.helpers.wheels import Installed
 
-# Options that the developer's shell gives to nodes are not for those of the tests.
+# Options in the developer's environment must not affect the nodes of tests.
 for _name in [name for name in os.environ if name.startswith("COIND_")]:
     del os.environ[_name]
 
@@ -34,35 +34,35 @@ VECTORS = ROOT / "tests" / "vectors"
 CASES = ROOT / "tests" / "conformance" / "cases"
 MAINNET = ROOT / "tests" / "conformance" / "mainnet"
 METHODS = ROOT / "docs" / "reference" / "methods.json"
-# What social.md says of `bridge` wins: order of arguments, members beyond the specification, methods that only it has.
+# For `bridge` methods social.md takes precedence: the order of arguments, members beyond the specification, and additional methods.
 BRIDGE_METHODS = ROOT / "docs" / "reference" / "methods_bridge.json"
 
-# `ci` is what everybody runs: the same examples each time, no clock. HYPOTHESIS_PROFILE=search looks for new ones.
+# The default profile `ci` uses the same examples each time, without a time limit. HYPOTHESIS_PROFILE=search searches for new ones.
 SLOW = [HealthCheck.too_slow]
 settings.register_profile("ci", derandomize=True, database=None, max_examples=25, deadline=None, suppress_health_check=SLOW)
 settings.register_profile("search", max_examples=3000, deadline=None, suppress_health_check=SLOW)
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "ci")
 settings.load_profile(PROFILE)
 if PROFILE == "ci":
-    # Else it also tries the numbers and texts of all modules that happen to be loaded, and finds other examples in each worker.
+    # Otherwise hypothesis also uses constants of all loaded modules, and so different examples in each worker.
     providers._get_local_constants = providers.Constants  # type: ignore[attr-defined]
 
-# Recorded blocks are applied again and again, and most of the time would go to the keys that signed them.
+# Recorded blocks are applied many times, and recovering their signers' keys would take most of the time.
 transaction.recover = lru_cache(100_000)(transaction.recover)  # type: ignore[attr-defined]
 
 
 def read_json(path: Path) -> Any:
-    """The content of a JSON file."""
+    """Return the content of a JSON file."""
     return json.loads(path.read_bytes())
 
 
 def described_methods() -> dict[str, Any]:
-    """The descriptions of all methods, by name."""
+    """Return the descriptions of all methods by name."""
     return {entry["method"]: entry for path in (METHODS, BRIDGE_METHODS) for entry in read_json(path)}
 
 
 def read_json_lines(path: Path) -> Iterator[Any]:
-    """The values of a file that holds one a line, gzipped (`.gz`) or plain; an absent file holds none."""
+    """Yield the values of a JSON lines file, compressed (`.gz`) or plain. A missing file has no values."""
     if not path.exists():
         return
     with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as lines:
@@ -71,7 +71,7 @@ def read_json_lines(path: Path) -> Iterator[Any]:
 
 
 def case_names() -> list[str]:
-    """The recorded cases, by name; each is a folder of `CASES`."""
+    """Return the names of the recorded cases, each a folder of `CASES`."""
     return sorted(path.parent.name for path in CASES.glob("*/case.json"))
 
 
@@ -86,7 +86,7 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> "Installed":
 
 @pytest.fixture
 def journey(package: "Installed", tmp_path: Path) -> "InstallScenario":
-    """A user's folder, with the installed wheel."""
+    """A user's folder with the installed wheel."""
     from tests.helpers.install_scenario import InstallScenario
     from tests.helpers.wheels import clean_environment
 
@@ -99,14 +99,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Collect garbage as a started node does, and none of what was loaded: a fifth of the time went to it."""
+    """Configure garbage collection as a node does, without the loaded modules, which would take a fifth of the time."""
     collect_in_portions()
     gc.collect()
     freeze_loaded_objects()
 
 
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """Let go of the parsed files at the end of a folder of tests that may have looked at them."""
+    """Clear the cache of parsed source files after a folder of tests."""
     if nextitem is None or nextitem.path.parent != item.path.parent:
         from tests.helpers.sources import forget
 
@@ -114,24 +114,24 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Hand on, or judge, what was called."""
+    """Report the called methods to the main process or check them, and write the golden file."""
     method_coverage.finish(session)
     golden.finish(session)
     if "PYTEST_XDIST_WORKER" in os.environ:
-        # Nobody needs what is freed at the end of a worker, and it took seconds.
+        # Exit without freeing memory, which would take seconds.
         gc.freeze()
         atexit.register(os._exit, 0)
     else:
-        # What is frozen, duckdb would report as leaked at the end of the process.
+        # Frozen objects would make duckdb report leaks when the process ends.
         gc.unfreeze()
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    """Take over what was called in another process."""
+    """Merge the called methods of a worker process."""
     method_coverage.CALLED.update(getattr(node, "workeroutput", {}).get("called", ()))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Tell what was not called."""
+    """Print the methods that no test called."""
     method_coverage.summary(terminalreporter, config)

@@ -1,4 +1,4 @@
-"""What bench.rpc measures: whole replies, or it says that they are not."""
+"""bench.rpc measures only complete replies, and reports incomplete ones."""
 
 from bench.rpc import Question, answered, beside, made_up, questions, rows_of
 from node.app.service import new_service

@@ -1,4 +1,4 @@
-"""All calls that bench/waits.py measures: in slices they are answered as at once, while posts change; and its figures are printed."""
+"""The calls that bench/waits.py measures. Read incrementally they have the same results as otherwise, even while posts change."""
 
 import json
 
@@ -14,7 +14,7 @@ POSTS = 120
 
 
 def voted(node: Node, number: int) -> None:
-    """Change the places of a post."""
+    """Cast a vote that changes the rank of a post."""
     node.site.apply(Vote(f"user-{number + 1:06d}", f"user-{number + 2:06d}", "post", 5000))
 
 
@@ -38,7 +38,7 @@ async def test_calls_in_slices_are_answered_as_at_once(is_ahead: bool) -> None:
         reply = await sliced.service.answer_in_turn(body, LOCAL)
         if not isinstance(reply, bytes):
             waited += 1
-            # The call was begun, and is not answered yet: what changes now has to be in its answer.
+            # The call has started but not returned. A change at this time must appear in its result.
             voted(sliced, waited)
             voted(whole, waited)
             reply = await reply

@@ -1,4 +1,6 @@
-"""The launchers, on a checkout made of scripts: when they start at once and when they set up first. Lock files cover what is imported."""
+"""The launchers in a fake checkout of shell scripts: when they start immediately and when they run the setup first. And lock files, which
+must include all imported packages.
+"""
 
 import json
 import re
@@ -22,22 +24,22 @@ from tests.conftest import ROOT
 from tests.helpers.sources import FOLDERS, imports, sources
 
 SETUP_STATUS = 7
-# What sessions of clients, a browser, a broker, Jupyter and Spark import is pinned beside them.
+# Files next to the sessions of clients, browser, broker, Jupyter and Spark pin the packages that these import.
 CLIENTS = "tests/clients/"
 EXPLORER = "tests/explorer/"
 NATS = "tests/nats/"
 NOTEBOOK = "tests/notebook/"
 SITE = "tests/site/"
 SPARK = "tests/spark/"
-# The long runs that the head of bin/test names.
+# The long tests that the head of bin/test lists.
 LONG = re.findall(r"^#   bin/test (\w+)", (ROOT / "bin" / "test").read_text("utf-8"), re.MULTILINE)
 EXTRAS = tuple(tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"])
-# The pytest plugin imports the package by its name in the wheel, and a bench takes the session of a client.
+# The pytest plugin imports the package by its name in the wheel, and a benchmark imports a client's session.
 OWN = {"coind", "beem"}
 
 
 def script(path: Path, text: str) -> None:
-    """Write something that can be started."""
+    """Write an executable script."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"#!/bin/sh\n{text}\n")
     path.chmod(0o755)
@@ -45,7 +47,7 @@ def script(path: Path, text: str) -> None:
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """A checkout that is set up, below a path with blanks; its Python tells how it was called, the system's fails."""
+    """A fake checkout after setup, in a path with spaces. Its Python prints its arguments; the system's Python fails."""
     root = tmp_path / "a check out"
     (root / "bin").mkdir(parents=True)
     for name in ("coind", "test", "ensure_venv.sh"):
@@ -61,7 +63,7 @@ def checkout(tmp_path: Path) -> Path:
 
 
 def start(launcher: Path, *arguments: str, folder: Path) -> tuple[int, str]:
-    """Status and output of a launcher, started somewhere."""
+    """Run a launcher in a folder and return its exit status and output."""
     path = f"{folder / 'system'}:/usr/bin:/bin"
     done = subprocess.run([launcher, *arguments], cwd=folder, env={"PATH": path}, capture_output=True, text=True, check=False)
     return done.returncode, done.stdout
@@ -115,14 +117,14 @@ def test_a_moved_checkout_is_set_up_again(checkout: Path, tmp_path: Path) -> Non
 
 
 def locked(profile: str) -> dict[str, str]:
-    """The version of each package in the lock file of a profile, by its canonical name."""
+    """Return the locked version of each package of a profile by canonical name."""
     lines = (LOCKS / f"{profile}.txt").read_text("utf-8").splitlines()
     found = [Requirement(line.removesuffix(" \\")) for line in lines if line[:1].isalpha()]
     return {canonicalize_name(each.name): str(each.specifier).removeprefix("==") for each in found}
 
 
 def requirements() -> list[Requirement]:
-    """What the wheel needs, with its extras."""
+    """Return the wheel's requirements, including its extras."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     return [Requirement(text) for each in (project["dependencies"], *project["optional-dependencies"].values()) for text in each]
 
@@ -135,7 +137,7 @@ def test_the_wheel_has_ranges_with_both_ends_and_this_checkout_is_inside_of_them
 
 
 def test_the_wheel_names_everything_that_it_imports() -> None:
-    """What comes by way of another dependency may go the same way."""
+    """A package that is only installed as a dependency of another can disappear with an update of that other one."""
     known = {canonicalize_name(need.name) for need in requirements()}
     packages = packages_distributions()
     tops = {top for path, top in foreign() if path.startswith(("node/", "rpc/", "state/"))}
@@ -169,7 +171,7 @@ def test_an_extra_is_installed_when_it_is_asked_for(checkout: Path, tmp_path: Pa
 
 
 def test_everything_that_is_pulled_in_is_locked() -> None:
-    """pip doesn't install what a lock file lacks."""
+    """pip doesn't install packages that a lock file lacks."""
     needed = [(name, Requirement(text)) for name in sorted(set(locked("test")) & installed()) for text in requires(name) or []]
     wanted = [(name, need) for name, need in needed if need.marker is None or need.marker.evaluate({"extra": ""})]
     assert [f"{name} needs {need}" for name, need in wanted if canonicalize_name(need.name) not in locked("test")] == []
@@ -177,13 +179,13 @@ def test_everything_that_is_pulled_in_is_locked() -> None:
 
 
 def installed() -> set[str]:
-    """The names of the packages that are there."""
+    """Return the names of the installed packages."""
     return {canonicalize_name(each.name) for each in distributions()}
 
 
 @cache
 def foreign() -> set[tuple[str, str]]:
-    """The packages of others that are imported: where, and the name of each."""
+    """Return the imported third-party packages, each with the importing file."""
     own = {*sys.stdlib_module_names, *FOLDERS, *OWN}
     return {(source.path, top) for source in sources() for _, name in imports(source) if (top := name.partition(".")[0]) not in own}
 
@@ -192,7 +194,7 @@ def test_everything_that_is_imported_is_locked() -> None:
     known = set(locked("fuzz") | locked("ray"))
     packages = packages_distributions()
     found = [(path, top) for path, top in sorted(foreign()) if not path.startswith((CLIENTS, EXPLORER, NATS, NOTEBOOK, SITE, SPARK))]
-    # A package that isn't installed, as what only fuzzing needs, is known by its own name.
+    # Packages that aren't installed, for example those only for fuzzing, count under their import name.
     assert [(path, top) for path, top in found if not {canonicalize_name(name) for name in packages.get(top, [top])} & known] == []
 
 

@@ -1,4 +1,4 @@
-"""Whether a tag may become a release, on repositories of two files."""
+"""The checks of a release tag, in repositories with two files."""
 
 import subprocess
 from pathlib import Path
@@ -21,12 +21,12 @@ def checkout(tmp_path: Path) -> Path:
 
 
 def git(root: Path, *arguments: str) -> None:
-    """Run git, as somebody."""
+    """Run git with a test author."""
     subprocess.run(["git", "-C", root, "-c", "user.name=a", "-c", "user.email=a@b.example", *arguments], check=True)
 
 
 def commit(root: Path) -> None:
-    """Commit everything."""
+    """Commit all changes."""
     git(root, "add", "--all")
     git(root, "commit", "--quiet", "--allow-empty", "--message", "x")
 

@@ -1,1 +1,1 @@
-"""Clients of other people against nodes of ours: `bin/test clients`. Nothing here is part of the usual tests."""
+"""Third-party clients against our nodes: `bin/test clients`. Not part of the ordinary test suite."""

@@ -1,7 +1,7 @@
 """Runs sessions of real clients against real nodes and counts their steps: `bin/test clients [NAME]...`.
 
-Each client has an environment of its own, made once and again when its pins change; each session has a fresh node. A client may also
-have a suite of tests, which starts its node by itself, as a project of a user would.
+Each client has a separate environment, which is rebuilt when its pinned versions change. Each session has a new node. A client can also
+have a test suite that starts a node itself, as in a user's project.
 """
 
 import os
@@ -23,24 +23,24 @@ NODE_TOOLS = ("node", "npm")
 
 
 class Client(Struct, frozen=True):
-    """A client: the folder that holds its pins and its session, and the chains that it is tried on."""
+    """A client: the folder of its pinned versions and its session, and the chains of its sessions."""
 
     name: str
     chains: tuple[str, ...]
 
     @property
     def folder(self) -> Path:
-        """Where its files are."""
+        """The folder with the client's files."""
         return HERE / self.name
 
     @property
     def is_javascript(self) -> bool:
-        """Whether it needs Node.js."""
+        """Whether the client needs Node.js."""
         return (self.folder / "package.json").exists()
 
     @property
     def suite(self) -> Path:
-        """Its suite of tests, if it has one."""
+        """The path of the client's test suite, which may not exist."""
         return self.folder / "suite.js"
 
 
@@ -53,7 +53,7 @@ CLIENTS = (
 
 
 def main(names: list[str]) -> int:
-    """Run the sessions of the named clients, or of all; the status is 0 when nothing failed."""
+    """Run the sessions of the named clients, or of all. The status is 0 if nothing failed."""
     unknown = set(names) - {client.name for client in CLIENTS}
     if unknown:
         say(f"there is no client {', '.join(sorted(unknown))}; there are {', '.join(client.name for client in CLIENTS)}")
@@ -63,7 +63,7 @@ def main(names: list[str]) -> int:
 
 
 def results(client: Client) -> Iterator[str]:
-    """What each step of a client's sessions ended with; what happens is printed."""
+    """Yield the result of each step of a client's sessions, and print it."""
     missing = [tool for tool in NODE_TOOLS if client.is_javascript and shutil.which(tool) is None]
     for chain in client.chains:
         say(f"\n== {client.name} on {chain}")
@@ -85,7 +85,7 @@ def results(client: Client) -> Iterator[str]:
 
 
 def environment(client: Client) -> list[str]:
-    """Make the environment of a client hold its pins; returns the command that its session begins with."""
+    """Install a client's pinned versions. Return the command that runs its session."""
     if not client.is_javascript:
         python = python_with(client.folder / "requirements.txt", ENVIRONMENTS / client.name, client.name)
         return [python, "-m", f"tests.clients.{client.name}.session"]
@@ -95,7 +95,7 @@ def environment(client: Client) -> list[str]:
 
 
 def tests_of(suite: Path) -> Iterator[str]:
-    """Run a suite of Node.js; gives what each of its tests ended with."""
+    """Run a Node.js test suite and yield the result of each test."""
     environment = os.environ | {"COIND": str(ROOT / "bin" / "coind")}
     command = ["node", "--test", "--test-reporter=tap", str(suite)]
     ran = subprocess.run(

@@ -1,4 +1,4 @@
-"""What the sessions in Python share: steps that are reported one by one, and waiting for a block."""
+"""Shared tools of the Python sessions: reporting of steps, and waiting for blocks."""
 
 import sys
 import time
@@ -11,7 +11,7 @@ MESSAGE_SIZE_MAX = 600
 
 @contextmanager
 def step(name: str) -> Iterator[None]:
-    """One thing that a client does: reported as a line `pass NAME` or `fail NAME: WHY`; the session goes on either way."""
+    """Run a step and print `pass NAME` or `fail NAME: WHY`. A failure doesn't end the session."""
     try:
         yield
     except Exception as error:
@@ -22,19 +22,19 @@ def step(name: str) -> Iterator[None]:
 
 
 def report(line: str) -> None:
-    """A line for the program that runs the sessions."""
+    """Print a result line for the program that runs the session."""
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
 
 
 def equal(found: object, expected: object) -> None:
-    """Fail unless both are the same."""
+    """Fail unless both values are equal."""
     if found != expected:
         raise AssertionError(f"{found!r} is not {expected!r}")
 
 
 def refused(what: Callable[[], object], error: type[Exception], text: str) -> None:
-    """Fail unless this raises the client's own error with a text in it."""
+    """Fail unless the call raises the client's error with this text in it."""
     try:
         what()
     except error as refusal:
@@ -45,7 +45,7 @@ def refused(what: Callable[[], object], error: type[Exception], text: str) -> No
 
 
 def wait_until(is_there: Callable[[], bool]) -> None:
-    """Ask again and again, for as long as some blocks take."""
+    """Poll until the condition is true, for at most the time of a few blocks."""
     for _ in range(2 * PATIENCE_SECONDS):
         if is_there():
             return
@@ -54,6 +54,6 @@ def wait_until(is_there: Callable[[], bool]) -> None:
 
 
 def wait_for_blocks(head: Callable[[], int], count: int = 1) -> None:
-    """Wait until the head is so many blocks further."""
+    """Wait until the head has advanced by `count` blocks."""
     first = head()
     wait_until(lambda: head() >= first + count)

@@ -1,7 +1,8 @@
-"""Annotations mean the same in every version of Python.
+"""Annotations have the same meaning in every Python version.
 
-Up to 3.13 an annotation of a class is evaluated where it stands, before the lines below it. Python 3.14 evaluates it when somebody asks,
-and takes a name from the class first. A field named as something of the module that another annotation of the class uses hides that then.
+Up to 3.13 the annotation of a class field is evaluated immediately, before the lines below it. Python 3.14 evaluates it on first access and
+looks up names in the class first. A field with the same name as a module member then hides that member from the other annotations of the
+class.
 """
 
 import ast
@@ -11,7 +12,7 @@ from tests.helpers.sources import Source, sources
 
 
 def hidden_names(source: Source) -> Iterator[str]:
-    """Yield the names in annotations of a class that are also names of its fields: these hide what the module has under that name."""
+    """Yield the names in a class's annotations that are also names of its fields, which would hide the module's names."""
     for owner in (node for node in source.nodes if isinstance(node, ast.ClassDef)):
         fields = [node for node in owner.body if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)]
         names = {node.target.id for node in fields if isinstance(node.target, ast.Name)}

@@ -1,4 +1,4 @@
-"""Citations of the reference pages: each `page.md §n` that code, tests and docs make is found in docs/reference."""
+"""Citations of the reference pages: every `page.md §n` in code, tests and docs exists in docs/reference."""
 
 import re
 from collections.abc import Iterator
@@ -13,22 +13,22 @@ TEXTS = (".py", ".md", ".toml", ".js", "")
 RECORDED = ("tests/conformance/cases/", "tests/conformance/mainnet/", "tests/conformance/run.py", "tests/vectors/")
 
 HEADING = re.compile(r"^#{2,4} (?:Appendix )?([0-9A-Z](?:\.?[0-9]+)*)[. :]", re.MULTILINE)
-# A paragraph of a long section that opens with its number in bold.
+# A paragraph of a long section that begins with its number in bold.
 PARAGRAPH = re.compile(r"^\*\*([0-9]+(?:\.[0-9]+)+)[. ]", re.MULTILINE)
-# A page's name, and the sections that follow it.
+# A page name followed by section numbers.
 SECTION = r"§ ?([0-9A-Z](?:\.?[0-9]+)*)"
 CITED = re.compile(rf"(?:\b(?P<page>[a-z-]+\.md)[`)]*|(?P<rfc>\bRFC [0-9]+)),? *(?={SECTION[:1]})|{SECTION}|(?P<end>[.](?=\s|$)|\n\n)")
 
 
 @cache
 def sections(page: str) -> frozenset[str]:
-    """The numbers of all sections of a reference page."""
+    """Return the numbers of all sections of a reference page."""
     text = (PAGES / page).read_text(encoding="utf-8")
     return frozenset(HEADING.findall(text)) | frozenset(PARAGRAPH.findall(text))
 
 
 def citations(text: str, own_page: str = "") -> Iterator[tuple[str, str]]:
-    """Page and section of each citation in a text. A section without a page before it in its sentence is one of `own_page`."""
+    """Yield page and section of each citation in a text. A section without an earlier page name in its sentence belongs to `own_page`."""
     page = own_page
     for match in CITED.finditer(text):
         if match["page"] or match["rfc"]:
@@ -40,7 +40,7 @@ def citations(text: str, own_page: str = "") -> Iterator[tuple[str, str]]:
 
 
 def unresolved(text: str, own_page: str = "") -> Iterator[str]:
-    """Citations that lead nowhere."""
+    """Yield the citations of nonexistent sections."""
     for page, section in citations(text, own_page):
         if page.startswith("RFC "):
             continue
@@ -53,7 +53,7 @@ def unresolved(text: str, own_page: str = "") -> Iterator[str]:
 
 
 def texts() -> list[Path]:
-    """The files that may cite."""
+    """Return the files that can contain citations."""
     found = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.is_file() and path.suffix in TEXTS]
     found += ROOT.glob("*.md")
     kept = [path for path in found if not path.relative_to(ROOT).as_posix().startswith(RECORDED) and "node_modules" not in path.parts]

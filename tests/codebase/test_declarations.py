@@ -1,8 +1,8 @@
-"""No table beside the declarations forgets an operation.
+"""Every operation is in each table outside of the declarations, or is deliberately absent.
 
-The credits that an operation costs, the accounts whose credits it changes and the history of a web page that shows it are matters
-of plugins and pages, so their tables stand with them. Each of these tables leaves out operations on purpose. Those are listed here,
-so that this test fails for a new operation until somebody has decided, and entered it into the table or into the list.
+The resource credits an operation costs, the accounts whose credits it changes, and the history of a web page that lists it belong to
+plugins and pages, and so do their tables. Each table omits some operations deliberately. They are listed here, so that this test fails for
+a new operation until it is added to the table or to the list.
 """
 
 from typing import Annotated
@@ -20,7 +20,7 @@ from tests.helpers.golden import fails
 
 
 def names(text: str) -> frozenset[str]:
-    """The words of a text."""
+    """Return the words of a text."""
     return frozenset(text.split())
 
 
@@ -28,7 +28,7 @@ REAL = frozenset(cls.NAME for cls in OPERATIONS.values() if not cls.VIRTUAL)
 FREE_TAG = 9999
 ALL = frozenset(cls.NAME for cls in OPERATIONS.values())
 
-# All tags of this range are taken, so no new operation can hide among them.
+# All tags of this range are in use, so a new operation can't be hidden in it.
 SMT = frozenset(cls.NAME for cls in OPERATIONS.values() if cls.TAG in SMT_TAGS)
 UNPROTECTED = SMT | names("""
     account_create account_create_with_delegation account_update account_update2 cancel_transfer_from_savings change_recovery_account
@@ -99,7 +99,7 @@ def test_declared_fields_are_there() -> None:
 
 
 def test_a_signer_is_a_name() -> None:
-    """Who must sign is read off the kind of the field; one that holds no names is refused where it is declared."""
+    """The kind of a field determines who must sign. A field without account names is refused in its declaration."""
 
     class Numbered(Operation, frozen=True):
         number: UInt16 = 0

@@ -1,4 +1,4 @@
-"""docs/clients.md and the sessions of clients: that chain ids, keys and versions in them are those of the chains and of the pins."""
+"""docs/clients.md and the client sessions: their chain ids, keys and versions match those of the chains and the pinned requirements."""
 
 import re
 
@@ -18,7 +18,7 @@ KNOWN_KEYS = {
 
 
 def texts() -> list[str]:
-    """The page and every session."""
+    """Return the text of the page and of every session."""
     return [
         PAGE,
         *(

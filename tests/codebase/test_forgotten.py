@@ -1,4 +1,4 @@
-"""Things that a change easily forgets: the kinds of a new row's fields, the test of a method, and `RULES` after a change of rules."""
+"""Items that a change easily forgets: the kinds of a new row's fields, the test of a method, and `RULES` after a change of rules."""
 
 import hashlib
 import re
@@ -15,25 +15,27 @@ from tests.conftest import CASES, ROOT
 
 assert rpc.api
 
-# Rows whose fields the explorer shows well by the type of their values alone.
+# Rows whose fields the explorer displays correctly from their value types alone.
 SHOWN_BY_TYPE = names("""
     BlockSummary BlogAuthor BucketVolume CommentContent Follow FollowCount KeyReference ProposalVote RcParameters RcPool Role SentOnce
     StaleRoot TagCounter TagRest WithdrawRoute WitnessVote
 """)
-# Blocks of recorded cases, and a hash of the state and of all plugins' data after each case, under these rules.
+# The number of blocks in recorded cases, and a hash of the state and plugin data after each case, under these rules.
 PLAYED = {"walk_random": 500, "communities": 54}
 KNOWN = (3, "224acad119208e853c2ff2f06fc74ecd2efc797e24c60a11cccfdbd3e9ae7d40")
 
 
 def test_every_row_shows_its_fields() -> None:
-    """In `explorer_api.get_changes`. A row is in RECORDS with its records, in MORE with the kinds of its fields, or in the list above."""
+    """The fields concern `explorer_api.get_changes`. A row is in RECORDS with its records, in MORE with the kinds of its fields, or in the
+    list above.
+    """
     rows = {table.ROW for _, table in tables_of(Player(CASES / "communities").chain.state)}
     unknown = {row.__name__ for row in rows - RECORDS.keys() - MORE.keys()}
     assert unknown == SHOWN_BY_TYPE
 
 
 def test_every_method_has_a_test() -> None:
-    """A run of all tests knows which methods were called. Here it counts that a test names the method."""
+    """A full test run records which methods were called. This quick test only requires that a test names the method."""
     words = set()
     for path in (ROOT / "tests").rglob("test_*.py"):
         words.update(re.findall(r"\w+", path.read_text(encoding="utf-8")))
@@ -41,7 +43,7 @@ def test_every_method_has_a_test() -> None:
 
 
 def test_other_rules_have_another_number() -> None:
-    """Where this fails, blocks have another effect, or tables another form: raise `RULES`, and enter number and hash in KNOWN."""
+    """If this fails, blocks have another effect or tables another format: increase `RULES`, and enter the number and the hash in KNOWN."""
     found = hashlib.sha256()
     for case, blocks in PLAYED.items():
         player = Player(CASES / case)

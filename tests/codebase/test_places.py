@@ -1,6 +1,6 @@
 """The layout of the source and of its tests.
 
-The tests of `x/y.py` are `tests/x/test_y.py` and `tests/x/test_y_<subject>.py`; `test_x_<subject>.py` tests the whole folder.
+The tests of `x/y.py` are `tests/x/test_y.py` and `tests/x/test_y_<subject>.py`. `test_x_<subject>.py` tests the whole folder.
 """
 
 import ast
@@ -14,7 +14,7 @@ MIRRORED = ("bench", "bin", "node", "rpc", "state")
 
 
 def names(folder: Path) -> set[str]:
-    """Names that test files of a source folder can begin with: of its modules, packages and scripts, and of the folder."""
+    """Return the allowed prefixes for test files of a source folder: its modules, packages and scripts, and the folder's name."""
     found = {path.stem for path in folder.iterdir() if path.suffix in (".py", ".sh") or path.is_dir() or not path.suffix}
     return {*found, folder.name}
 

@@ -1,5 +1,5 @@
-"""What the rules in state/ must not touch: I/O, clocks, chance, async, floating point (docs/architecture.md). The libraries that they
-import are searched for clocks as well.
+"""Code that the rules in state/ must not use: I/O, clocks, randomness, async, floating point (docs/architecture.md). Clocks are also
+forbidden in the libraries that the rules import.
 """
 
 import ast
@@ -13,7 +13,7 @@ from pathlib import Path
 from tests.conftest import ROOT
 from tests.helpers.sources import Source, dotted, imports, sources
 
-# Foreign libraries that only compute, and the places that may import them.
+# Third-party libraries without side effects, and the modules that may import them.
 LIBRARIES = {
     "msgspec": ("state",),
     "coincurve": ("state.protocol",),
@@ -21,7 +21,7 @@ LIBRARIES = {
     "base58": ("state.protocol",),
     "sortedcontainers": ("state.store",),
 }
-# Modules of the standard library whose functions read something besides their arguments, or wait.
+# Modules of the standard library with functions that block or read data other than their arguments.
 IMPURE = frozenset({
     "_thread", "asyncio", "builtins", "concurrent", "contextvars", "ctypes", "fcntl", "fileinput", "getpass", "glob",
     "http", "importlib", "io", "locale", "mmap", "multiprocessing", "os", "pathlib", "pickle", "platform",
@@ -29,10 +29,10 @@ IMPURE = frozenset({
     "socketserver", "sqlite3", "ssl", "subprocess", "tempfile", "threading", "time", "urllib", "uuid", "warnings",
 })  # fmt: skip
 CLOCKS = frozenset({"now", "utcnow", "today", "fromtimestamp"})
-# Functions of the system that read a clock, as a compiled module names them among the symbols that it needs.
+# Operating system functions that read a clock, as they appear in the symbol table of a compiled module.
 SYSTEM_CLOCK = re.compile(rb"\0(clock_gettime|gettimeofday|time|clock|times|ftime|timespec_get|mach_absolute_time|_?PyTime_\w+)\0")
-# Where rpc/ reads a clock, and which of its libraries do. None of it may decide what the chain does or a reply says, but the time stamp
-# of a refusal. A path stands for all paths that begin with it.
+# Modules of rpc/ and libraries that read a clock. The result must not affect the chain or a reply, except for the timestamp of a refusal. A
+# path includes all paths that start with it.
 CLOCKS_IN_RPC = {
     "rpc/push/session": "a reader that was let go has some time to take the reason",
     "rpc/jsonrpc/dispatch": "the clock of refusals' time stamps where the node brings none",
@@ -43,11 +43,11 @@ LIBRARIES_WITH_CLOCKS = {
     "hypercorn": "time stamps in its log and in headers of replies",
     "trio": "waiting, and deadlines",
 }
-# The integer part of math.
+# The integer functions of math.
 MATH = frozenset({"comb", "factorial", "gcd", "isqrt", "lcm", "perm", "prod"})
 ASYNC = (ast.AsyncFunctionDef, ast.AsyncFor, ast.AsyncWith, ast.Await)
 
-# Where the reference computes with doubles, and coind does the same. A path stands for all paths that begin with it.
+# Modules in which the reference and coind both compute with doubles. A path includes all paths that start with it.
 FLOATS = {
     "state/plugins/tags": "the scores hot and trending are doubles in the reference",
     "state/plugins/social/scores": "scores and shown reputations are doubles in the indexer",
@@ -55,7 +55,7 @@ FLOATS = {
 
 
 def impure_imports(source: Source) -> Iterator[str]:
-    """Imports that bring I/O, a clock, chance or a foreign library into the rules."""
+    """Yield imports that give the rules I/O, a clock, randomness or an unlisted third-party library."""
     for line, name in imports(source):
         top = name.split(".")[0]
         if top == "state" or (top in sys.stdlib_module_names and top not in IMPURE):
@@ -65,7 +65,7 @@ def impure_imports(source: Source) -> Iterator[str]:
 
 
 def impure_code(source: Source) -> Iterator[str]:
-    """Async code, open files and clocks that no import gives away."""
+    """Yield async code, opened files and clocks that are not visible in the imports."""
     for node in source.nodes:
         if isinstance(node, ASYNC):
             yield f"{source.path}:{node.lineno}: async code"
@@ -79,7 +79,7 @@ def impure_code(source: Source) -> Iterator[str]:
 
 
 def clocks(source: Source) -> Iterator[str]:
-    """Imports of clocks, and calls of those that come with something else."""
+    """Yield imports of clocks, and calls of clock functions in other modules."""
     for line, name in imports(source):
         if name.split(".")[0] in {"time", "sched", "timeit"}:
             yield f"{source.path}:{line}: {name}"
@@ -93,7 +93,7 @@ def clocks(source: Source) -> Iterator[str]:
 
 @cache
 def loaded_libraries(layer: str) -> dict[str, Path]:
-    """The foreign modules, and their files, that are loaded when every module of a layer is."""
+    """Return the third-party modules, with their files, that importing a whole layer loads."""
     program = (
         "import importlib, pkgutil, sys\n"
         f"for found in pkgutil.walk_packages(importlib.import_module({layer!r}).__path__, {layer + '.'!r}):\n"
@@ -107,16 +107,16 @@ def loaded_libraries(layer: str) -> dict[str, Path]:
 
 
 def clocks_in_library(name: str, path: Path) -> list[str]:
-    """What a foreign module reads a clock with."""
+    """Return the places at which a third-party module reads a clock."""
     if path.suffix == ".py":
-        # The name, not the path, since that is where relative imports count from.
+        # Use the module's name instead of its path, since relative imports are resolved against it.
         stands_at = name.replace(".", "/") + ("/__init__.py" if path.name == "__init__.py" else ".py")
         return list(clocks(Source(stands_at, path.read_text(encoding="utf-8"))))
     return [f"{name}: {found.decode()}()" for found in SYSTEM_CLOCK.findall(path.read_bytes())]
 
 
 def floats(source: Source) -> Iterator[str]:
-    """Float literals, conversions to float, true divisions and the float part of math."""
+    """Yield float literals, conversions to float, true divisions and the floating-point functions of math."""
     for node in source.nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, float | complex):
             yield f"{source.path}:{node.lineno}: the literal {node.value}"

@@ -1,4 +1,4 @@
-"""Sizes, and code that the product doesn't use. Layout, docstrings and complexity are ruff's."""
+"""Size limits, and code that the product doesn't use. ruff checks layout, docstrings and complexity."""
 
 import ast
 from collections.abc import Iterator
@@ -11,9 +11,9 @@ from tests.helpers.sources import Source, sources
 MODULE_LINES_MAX = 600
 FUNCTION_LINES_MAX = 70
 
-# What only tests call belongs to the tests.
+# Code that only tests call belongs in the tests.
 USERS = ("node", "rpc", "state", "bin", "bench")
-# Names without a user in the product, and why they stay. What a decorator registers has its user there.
+# Names that the product doesn't use, with the reason to keep them. A decorator that registers a function counts as a use.
 KEPT = (
     *("as_dict", "faucet", "set_authority", "set_balance", "set_vests"),  # for scripts and tests of users (docs/library.md)
     *("after_io_wait", "before_io_wait", "readable", "readinto", "seekable", "spawn", "spawn_app"),  # called by trio, io and hypercorn
@@ -21,12 +21,12 @@ KEPT = (
     "*_command",  # named by the table of commands
     "pop_block",  # the counterpart of push_block (block-processing.md §2.6)
 )
-# Fields and constants are read by declarations, and by who asks for a record.
+# Declarations and consumers of records read fields and constants.
 DATA = ("attribute", "variable")
 
 
 def long_parts(source: Source) -> Iterator[str]:
-    """A file or functions that don't fit; what a script wrote may be as long as it likes."""
+    """Yield the files and functions that exceed the size limits. Generated files have no limit."""
     if source.is_generated:
         return
     lines = source.text.count("\n")

@@ -1,4 +1,4 @@
-"""Each method of dev_api has a command of `coind dev`, and a method of the chains that test suites drive."""
+"""Each method of dev_api has a `coind dev` command and a method in the test suites' chain classes."""
 
 import re
 
@@ -8,7 +8,7 @@ import rpc.api  # noqa: F401 - fills METHODS
 from rpc.declare.method import METHODS
 from tests.conftest import ROOT
 
-# Methods that a place does without, and why.
+# Methods that a command or class lacks, with the reason.
 COMMANDS_WITHOUT: dict[str, str] = {}
 CHAINS_WITHOUT = {"list_refused": "a refusal is raised where it happens; `refused` of the plugin's chain hears of those of other clients"}
 

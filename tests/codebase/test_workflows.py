@@ -1,4 +1,6 @@
-"""The workflows of .github: what they run is there, on the Pythons that pyproject.toml names, with no more rights than each job needs."""
+"""The workflows in .github: their commands exist, they use the Python versions in pyproject.toml, and each job has only the permissions it
+needs.
+"""
 
 import re
 import tomllib
@@ -14,24 +16,24 @@ from tests.conftest import ROOT
 
 FOLDER = ROOT / ".github"
 NAMES = ("ci", "nightly", "release")
-# Commands of the machine on which a workflow runs.
+# Commands of the runner's operating system.
 FOREIGN = {"gh", "pipx", "sudo"}
 MATRIX = "${{ matrix.run }}"
-# Of `write`: putting up the site, attesting where a release was built, and making it.
+# Write permissions for publishing the site, attesting the origin of a release, and creating it.
 RIGHTS = {"ci": {"pages", "id-token"}, "nightly": set(), "release": {"contents", "id-token", "attestations"}}
 CLASSIFIER = "Programming Language :: Python :: 3."
 
 
 @cache
 def workflow(name: str) -> dict[Any, Any]:
-    """The content of a workflow."""
+    """Return the content of a workflow."""
     found = yaml.safe_load((FOLDER / "workflows" / f"{name}.yml").read_text(encoding="utf-8"))
     assert isinstance(found, dict)
     return found
 
 
 def commands(name: str) -> Iterator[str]:
-    """Every command that a workflow runs, those of its matrix included."""
+    """Yield every command of a workflow, including those in its matrix."""
     for job in workflow(name)["jobs"].values():
         for step in job["steps"]:
             if step.get("run") == MATRIX:
@@ -41,7 +43,7 @@ def commands(name: str) -> Iterator[str]:
 
 
 def wrong(command: str) -> str:
-    """What is wrong with a command; "" when what it names is there."""
+    """Return the error in a command, or "" if everything that it names exists."""
     program, *rest = command.split()
     if program in FOREIGN:
         return ""
@@ -56,7 +58,7 @@ def wrong(command: str) -> str:
 
 
 def long_runs() -> set[str]:
-    """The names of the long runs, from the branches of bin/test."""
+    """Return the names of the long tests, from the branches of bin/test."""
     text = (ROOT / "bin" / "test").read_text(encoding="utf-8")
     branches = re.findall(r"^(\w+(?: \| \w+)*)\)", text, re.MULTILINE)
     return {name for branch in branches for name in branch.split(" | ")}
@@ -101,7 +103,7 @@ def test_rights_are_few_and_every_job_ends(name: str) -> None:
         given |= {right for right, level in job.get("permissions", {}).items() if level == "write"}
         for step in job["steps"]:
             assert not step.get("uses", "").startswith("actions/checkout") or step["with"] == {"persist-credentials": False}
-            # A name that somebody else chose is never a part of a shell's text.
+            # Text from outside is never part of a shell command.
             assert step.get("run") == MATRIX or "${{" not in step.get("run", "")
     assert given == RIGHTS[name]
 

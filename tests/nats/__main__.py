@@ -1,7 +1,8 @@
-"""`bin/test nats [--replicas N] [--blocks N] [--pause SECONDS] [--direct]`: a producer, a relay and ten replicas behind a broker for ten
-minutes of chain time, with kills of each part and a switch to another branch; every replica must end with the producer's state.
+"""`bin/test nats [--replicas N] [--blocks N] [--pause SECONDS] [--direct]`: a producer, a relay and ten replicas with a broker, for ten
+minutes of chain time. Each component is killed, and the producer switches to another branch. Every replica must reach the producer's
+state.
 
-With `--direct` the replicas follow the producer itself, and there is no broker. It needs nats-server, and says how to get it.
+With `--direct` the replicas follow the producer without a broker. The test needs nats-server, and prints instructions if it is missing.
 """
 
 import argparse
@@ -18,7 +19,7 @@ from tests.nats.session import World, line_of
 
 
 def main(arguments: list[str]) -> int:
-    """Run the session; the status is 0 when everybody agrees."""
+    """Run the session. The status is 0 if all nodes agree."""
     parser = argparse.ArgumentParser(prog="bin/test nats", description=str(__doc__))
     parser.add_argument("--replicas", type=int, default=10)
     parser.add_argument("--blocks", type=int, default=200, help="of 3 s each in the chain's time")
@@ -39,7 +40,7 @@ def main(arguments: list[str]) -> int:
 
 
 def happen(world: World, blocks: int, pause: float) -> None:
-    """Make blocks, and kill each part in between; print what came of it."""
+    """Make blocks and kill each component in between. Print the results."""
     part = max(1, blocks // 8)
     world.agree()
     print(f"{len(world.replicas)} replicas have block {world.producer.head()[0]}", flush=True)
@@ -61,12 +62,12 @@ def happen(world: World, blocks: int, pause: float) -> None:
     digest = world.agree()
     print(f"with kills: {line_of(world.lags(calm=False))}")
     if not world.is_direct:
-        print(world.stands_in_broker())
+        print(world.compare_broker())
     print(f"all are at block {world.producer.head()[0]} with the digest {digest}")
 
 
 def kills(world: World) -> Iterator[tuple[str, Callable[[], object]]]:
-    """Yield the parts that are killed and started again, each with the function that does it."""
+    """Yield the name of each component with the function that kills and restarts it."""
     yield "a replica without data", world.replicas[0].again
     yield "a replica with data", world.replicas[1].again
     for name, process in (("the relay", world.relay), ("the broker", world.broker)):

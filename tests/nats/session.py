@@ -1,4 +1,4 @@
-"""A producer, a relay and replicas around a broker, all in processes of their own, and what happens to them."""
+"""A producer, a relay and replicas with a broker, each in a separate process."""
 
 import asyncio
 import http.client
@@ -22,7 +22,7 @@ from tests.conftest import ROOT
 
 PATIENCE_SECONDS = 60
 TRANSFERS = 10  # in each block
-# Of so many blocks one is larger than a message of the broker, whose bound is lowered for that.
+# One block out of LARGE_EVERY exceeds the broker's maximum message size, which is lowered for this purpose.
 LARGE_EVERY, LARGE_TRANSFERS, LARGE_MEMO = 5, 40, "x" * 2000
 MESSAGE_SIZE_MAX = 64 << 10
 HOW_TO_GET = (
@@ -32,7 +32,7 @@ HOW_TO_GET = (
 
 
 def free_port() -> int:
-    """A port that is free now."""
+    """Return a currently free port."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         port: int = found.getsockname()[1]
@@ -40,7 +40,7 @@ def free_port() -> int:
 
 
 class Process:
-    """A program that is started, killed and started again with the same arguments."""
+    """A process that can be killed and restarted with the same arguments."""
 
     def __init__(self, folder: Path, name: str, *command: str | Path) -> None:
         self._command, self._log = [str(word) for word in command], folder / f"{name}.log"
@@ -48,28 +48,27 @@ class Process:
         self.start()
 
     def start(self) -> None:
-        """Start it."""
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
         with self._log.open("ab") as log:
             self.process = subprocess.Popen(self._command, stdout=log, stderr=log, cwd=self._folder, env=environment)
 
     def kill(self) -> None:
-        """End it as the system does, at once."""
+        """Kill the process."""
         self.process.kill()
         self.process.wait()
 
     def again(self) -> None:
-        """Kill it and start it."""
+        """Kill and restart the process."""
         self.kill()
         self.start()
 
     def words(self) -> str:
-        """The last of what it has written."""
+        """Return the end of the log."""
         return self._log.read_text("utf-8", "replace")[-1000:]
 
 
 class Member:
-    """A node at a port of its own, which is started again at the same port; its stream is read all along, and times of blocks noted."""
+    """A node that keeps its port when it restarts. A thread reads its stream and records the time of each block."""
 
     def __init__(self, folder: Path, name: str, *arguments: str | Path) -> None:
         self.name, self.port = name, free_port()
@@ -81,25 +80,25 @@ class Member:
 
     @property
     def url(self) -> str:
-        """Where it answers."""
+        """The node's address."""
         return f"http://127.0.0.1:{self.port}"
 
     def start(self) -> None:
-        """Start it, and wait until it answers."""
+        """Start the node and wait until it answers."""
         self.node = Node(self._folder, "--port", str(self.port), "--log-level", "warning", *self._arguments)
         self.node.wait()
 
     def kill(self) -> None:
-        """End it as the system does, at once."""
+        """Kill the node."""
         self.node.kill()
 
     def again(self) -> None:
-        """Kill it and start it."""
+        """Kill and restart the node."""
         self.kill()
         self.start()
 
     def call(self, method: str, params: Any) -> Any:
-        """The result of a call."""
+        """Call a method and return its result."""
         client = Client(self.node)
         try:
             answer = client.call(method, params)
@@ -110,7 +109,7 @@ class Member:
         return answer["result"]
 
     def head(self) -> tuple[int, str]:
-        """Number and id of its head."""
+        """Return the number and id of the head block."""
         shown = self.call("database_api.get_dynamic_global_properties", {})
         return shown["head_block_number"], shown["head_block_id"]
 
@@ -159,16 +158,16 @@ class World:
             follow = ("--witnesses", "21", "--follow", source, "--broadcast-to", self.producer.url, *kept)
             self.replicas.append(Member(folder, name, *follow))
         self.blocks = 0
-        self.calm: set[str] = set()  # ids of blocks near which nothing was killed
+        self.calm: set[str] = set()  # ids of blocks that were made without a kill nearby
 
     def send(self, member: Member, memo: str) -> None:
-        """Have a member broadcast transfers; a node that is being killed may have them or not."""
+        """Broadcast transfers through a node. If the node is being killed, they can get lost."""
         for count in range(TRANSFERS):
             transfer = {"from": "alice", "to": "bob", "amount": "0.001 COIN", "memo": f"{memo} {count}"}
             member.call("dev_api.broadcast_operations", {"operations": [["transfer", transfer]]})
 
     def mine(self, count: int, pause: float, *, calm: bool) -> None:
-        """Make blocks with transfers, some of which come by replicas."""
+        """Make blocks with transfers, some of which are sent through replicas."""
         for _ in range(count):
             self.blocks += 1
             member = self.replicas[self.blocks % len(self.replicas)] if self.blocks % 2 else self.producer
@@ -185,7 +184,7 @@ class World:
             time.sleep(pause)
 
     def switch(self) -> None:
-        """Have the producer leave its last two blocks for three of another node."""
+        """Switch the producer from its last two blocks to three blocks of another node."""
         kept = self.folder / "other"
         first = Member(self.folder, "other", "--witnesses", "21", "--follow", self.producer.url, "--data", kept)
         wait_for(lambda: first.head() == self.producer.head(), "the other node to be there")
@@ -205,7 +204,9 @@ class World:
         other.kill()
 
     def agree(self) -> str:
-        """Wait until all replicas are where the producer is; returns the digest that all have, and raises when one has another."""
+        """Wait until all replicas have the producer's head. Return their common state digest. Raises AssertionError if a replica's digest
+        differs.
+        """
         self.producer.call("dev_api.mine", {"count": 2})
         head = self.producer.head()
         for replica in self.replicas:
@@ -216,8 +217,8 @@ class World:
             assert found == wanted, f"{replica.name} has another state: {found}, the producer {wanted}"
         return str(wanted["digest"])
 
-    def stands_in_broker(self) -> str:
-        """Compare what stands in the broker with the producer's blocks and operations; returns how much there is."""
+    def compare_broker(self) -> str:
+        """Compare the messages in the broker with the producer's blocks and operations. Return a summary."""
         import nats
 
         async def read() -> tuple[list[Any], list[Any], int]:
@@ -242,24 +243,24 @@ class World:
         shown = [self.producer.call("block_api.get_block", {"block_num": number + 1})["block"]["block_id"] for number in range(len(branch))]
         assert branch == shown, "the broker has the producer's blocks"
         ids = [line["id"] for line in blocks if "id" in line]
-        assert len(ids) == len(set(ids)), "no block stands twice"
+        assert len(ids) == len(set(ids)), "no block occurs twice"
         places = [(line["block_id"], line["place"]) for line in operations if "block_id" in line]
-        assert len(places) == len(set(places)), "no operation stands twice"
+        assert len(places) == len(set(places)), "no operation occurs twice"
         for number, block_id in enumerate(branch, 1):
             wanted = self.producer.call("account_history_api.get_ops_in_block", {"block_num": number, "only_virtual": False})["ops"]
             found = [(line["op"]["type"], line["trx_id"]) for line in operations if line.get("block_id") == block_id]
             expected = [(line["op"]["type"], line["trx_id"]) for line in wanted]
             assert found == expected, f"block {number} has all its operations in the broker: {found}, not {expected}"
-        return f"{len(ids)} blocks and {len(places)} operations stand in the broker, none twice, some of them in {parts} parts"
+        return f"{len(ids)} blocks and {len(places)} operations are in the broker, none twice, some of them in {parts} parts"
 
     def lags(self, *, calm: bool) -> list[float]:
-        """How many seconds after the producer's own stream each replica's showed a block."""
+        """Return the seconds between each block's arrival in the producer's stream and in each replica's stream."""
         begun = self.producer.seen
         ids = [key for key in begun if key and (key in self.calm or not calm)]
         return [replica.seen[key] - begun[key] for replica in self.replicas for key in ids if key in replica.seen]
 
     def end(self) -> None:
-        """End everything."""
+        """End all processes."""
         for member in (*self.replicas, self.producer):
             member.is_over = True
             member.kill()
@@ -270,13 +271,13 @@ class World:
 
 
 def can_connect(port: int) -> bool:
-    """Whether somebody listens at a port."""
+    """Whether a process listens on a port."""
     with socket.socket() as trying:
         return trying.connect_ex(("127.0.0.1", port)) == 0
 
 
 def wait_for(is_true: Callable[[], bool], what: str) -> None:
-    """Wait until something is true; raises AssertionError when that takes too long."""
+    """Wait until the condition is true. Raises AssertionError after PATIENCE_SECONDS."""
     latest = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < latest:
         try:
@@ -289,7 +290,7 @@ def wait_for(is_true: Callable[[], bool], what: str) -> None:
 
 
 def line_of(lags: list[float]) -> str:
-    """The median and the worst of lags, in words."""
+    """Format the median, the 99th percentile and the maximum of the lags."""
     ordered = sorted(lags)
     late = ordered[int(len(ordered) * 0.99)]
     return f"median {statistics.median(ordered) * 1000:.0f} ms, 99 % within {late * 1000:.0f} ms, worst {ordered[-1] * 1000:.0f} ms"

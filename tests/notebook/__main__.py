@@ -1,6 +1,7 @@
-"""Runs the worked notebooks in Jupyter and makes pages of them: `bin/test notebook [--save] [--pages DIR]`.
+"""Runs the worked notebooks in Jupyter and converts them to HTML pages: `bin/test notebook [--save] [--pages DIR]`.
 
-Jupyter and matplotlib are installed by itself, beside the node's own libraries. With Chromium each page is also kept as a picture.
+Jupyter and matplotlib are installed automatically, in addition to the node's own libraries. If Chromium is available, a screenshot of each
+page is stored as well.
 """
 
 import argparse
@@ -17,7 +18,7 @@ SECONDS_MAX = 600
 
 
 def main(arguments: list[str]) -> int:
-    """Run the session; the status is 0 when nothing failed."""
+    """Run the session. The status is 0 if nothing failed."""
     parser = argparse.ArgumentParser(prog="bin/test notebook", description="Runs the worked notebooks in Jupyter.")
     parser.add_argument("--save", action="store_true", help="keep the outputs in the notebooks")
     parser.add_argument("--pages", type=Path, default=ROOT / ".venv-notebook" / "pages", help="the folder for pages and pictures")
@@ -25,9 +26,9 @@ def main(arguments: list[str]) -> int:
 
 
 def run_notebooks(options: argparse.Namespace) -> Iterator[str]:
-    """Run the notebooks, and yield the results."""
+    """Run the notebooks and yield the results."""
     python = python_with(ROOT / "tests" / "notebook" / "requirements.txt", ROOT / ".venv-notebook", "Jupyter and matplotlib")
-    # The kernel finds pandas, Arrow and the node's other libraries where this process does.
+    # The kernel uses this process's installation of pandas, Arrow and the node's other libraries.
     os.environ["PYTHONPATH"] = os.pathsep.join((str(ROOT), sysconfig.get_paths()["platlib"]))
     os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"
     more = ["--save"] if options.save else []

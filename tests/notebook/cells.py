@@ -1,4 +1,4 @@
-"""Notebooks as files: their code cells, what is kept of their outputs as text, and running a cell without Jupyter."""
+"""Notebooks as files: their code cells, their stored text outputs, and running a cell without Jupyter."""
 
 import ast
 import contextlib
@@ -17,17 +17,17 @@ MAGIC = "%"
 
 
 def code_cells(notebook: Path) -> Iterator[dict[str, Any]]:
-    """The code cells of a notebook, in order."""
+    """Yield the code cells of a notebook in order."""
     return (cell for cell in json.loads(notebook.read_bytes())["cells"] if cell["cell_type"] == "code")
 
 
 def is_picture(cell: dict[str, Any]) -> bool:
-    """Whether a cell draws."""
+    """Whether a cell draws a picture."""
     return PICTURE in cell["metadata"].get("tags", ())
 
 
 def shown_text(cell: dict[str, Any]) -> str:
-    """What the notebook keeps of a cell's outputs as text."""
+    """Return the stored outputs of a cell as text."""
     found = []
     for output in cell["outputs"]:
         if output["output_type"] == "stream":
@@ -38,7 +38,7 @@ def shown_text(cell: dict[str, Any]) -> str:
 
 
 def run_cell(cell: dict[str, Any], names: dict[str, Any]) -> str:
-    """Run a cell, and return what it prints and the value of its last expression as text."""
+    """Run a cell. Return its output and the value of its last expression as text."""
     lines = [line for line in "".join(cell["source"]).splitlines() if not line.startswith(MAGIC)]
     tree = ast.parse("\n".join(lines))
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None

@@ -1,4 +1,6 @@
-"""Run by the Python that has Jupyter: each notebook is run, compared with what it keeps, and made a page; a line for each step."""
+"""Runs in the Python that has Jupyter: runs each notebook, compares the outputs with the stored ones, and converts it to a page. Prints a
+line for each step.
+"""
 
 import json
 import sys
@@ -43,19 +45,19 @@ def main(pages: Path, browser: str, is_saved: bool) -> None:
 
 
 def clean(notebook: Any) -> None:
-    """Leave out what differs from one run to the next."""
+    """Remove data that differs between runs."""
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
     notebook.metadata.language_info = {"name": "python"}
 
 
 def pictures(cell: Any) -> list[str]:
-    """The pictures that a cell has drawn."""
+    """Return the pictures in a cell's outputs."""
     return [output.data["image/png"] for output in cell.outputs if "image/png" in output.get("data", {})]
 
 
 def taken(page: Path, browser: str) -> str:
-    """Take a picture of a page; return the line of the step."""
+    """Take a screenshot of a page and return the result line."""
     if not browser:
         return f"skip {page.name} as a picture: Chromium can't be found"
     from playwright.sync_api import sync_playwright
@@ -63,7 +65,7 @@ def taken(page: Path, browser: str) -> str:
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
         view = chromium.new_page(viewport={"width": 1100, "height": 900})
-        # What a notebook's page would load from elsewhere only sets formulas.
+        # External resources in a notebook's page only affect formulas.
         view.route(lambda url: url.startswith("http"), lambda route: route.abort())
         view.goto(page.as_uri())
         view.screenshot(path=str(page.with_suffix(".png")), full_page=True)

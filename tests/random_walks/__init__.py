@@ -1,1 +1,1 @@
-"""Random walks: the same events lead to the same state on chains that process them in different ways."""
+"""Random walks: chains that process the same events in different ways must reach the same state."""

@@ -1,7 +1,7 @@
 """The command line of the walks: `bin/test walks [--count N] [--seed S] [--jobs J]`.
 
-It runs the seeds from S on, on all cores, and prints what happened in all of them together. It ends with status 1 when a seed has failed,
-and prints for each the line that repeats it.
+It runs N seeds from S on, on all cores, and prints the total number of events of each kind. If a seed fails, it prints a command that
+repeats the failure, and the exit status is 1.
 """
 
 import argparse
@@ -14,7 +14,7 @@ from collections import Counter
 from tests.random_walks.drivers import DRIVERS
 from tests.random_walks.seeds import Result, run_seed
 
-FAILURES_MAX = 10  # after so many a run ends
+FAILURES_MAX = 10  # a run ends after this number of failures
 SECONDS_BETWEEN_LINES = 10.0
 
 
@@ -30,7 +30,7 @@ def main() -> int:
     failures: list[Result] = []
     began = last = time.monotonic()
     done = 0
-    # A process that is made anew after some seeds can't slow down by what those have left.
+    # Worker processes are replaced after some seeds, so that leftover data can't slow them down.
     with multiprocessing.get_context("spawn").Pool(min(arguments.jobs, len(seeds)), maxtasksperchild=100) as pool:
         for result in pool.imap_unordered(run_seed, seeds):
             done += 1
@@ -51,12 +51,12 @@ def main() -> int:
 
 
 def failure_line(result: Result) -> str:
-    """Return the failure, and the command that repeats it."""
+    """Return a description of the failure and the command that repeats it."""
     return f"FAILED: {result.failure}\n  bin/test walks --seed {result.seed}"
 
 
 def show(text: str) -> None:
-    """Print a line at once."""
+    """Print a line and flush it."""
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
 

@@ -22,7 +22,7 @@ Driver = Callable[[Walk], Chain]
 
 
 def made_by_itself(walk: Walk) -> Chain:
-    """The chain of the walk, which produced its blocks from pending transactions."""
+    """The walk's own chain, which produced its blocks from pending transactions."""
     return walk.chain
 
 
@@ -35,7 +35,7 @@ def pushed(walk: Walk) -> Chain:
 
 
 def made_by_trial(walk: Walk) -> Chain:
-    """A chain that produces the same blocks again, and tries each transaction for them."""
+    """A chain that produces the same blocks again, testing each transaction before it includes it."""
     chain = new_chain()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(production, "all_selectable", lambda *arguments: False)
@@ -60,7 +60,7 @@ def checked(walk: Walk) -> Chain:
 
 
 def recovered_ahead(walk: Walk) -> Chain:
-    """A chain that replays the main branch with every check, with keys recovered by another process."""
+    """A chain that replays the main branch with every check, with keys recovered in advance by another process."""
     chain, main = new_chain(), walk.chain
     wire, head = main.state.wire, main.state.props.head_block_number
     blocks = [wire.unpack_block(wire.pack_block(block_at(main, number)))[0] for number in range(1, head + 1)]
@@ -76,12 +76,12 @@ def recovered_ahead(walk: Walk) -> Chain:
 
 @cache
 def one_pool() -> Pool:
-    """Return the process that recovers keys for all walks of this process."""
+    """Return the key-recovery process shared by all walks of this process."""
     return warm_pool()(1)
 
 
 def from_a_snapshot(walk: Walk) -> Chain:
-    """A chain that starts from a snapshot in the middle of the main branch."""
+    """A chain that starts from a snapshot taken halfway along the main branch."""
     wire = walk.chain.state.wire
     middle = replayed(new_chain(), walk, TRUSTED, walk.chain.state.props.head_block_number * 3 // 4)
     image = image_of(middle)
@@ -101,7 +101,7 @@ def undone_and_applied_again(walk: Walk) -> Chain:
 
 
 def returned(walk: Walk) -> Chain:
-    """A chain that restores a savepoint in the middle, and repeats the second half."""
+    """A chain that restores a savepoint taken halfway and applies the second half again."""
     chain, middle = new_chain(), len(walk.events) // 2
     for event in walk.events[:middle]:
         happen(chain, event)
@@ -114,7 +114,7 @@ def returned(walk: Walk) -> Chain:
 
 
 def read_all_along(walk: Walk) -> Chain:
-    """A chain that restores a savepoint after reads: derived views must follow."""
+    """A chain that answers reads, then restores a savepoint. Derived views must follow."""
     chain, middle = new_chain(), len(walk.events) // 2
 
     def go_on(events: list[Event]) -> None:
@@ -132,7 +132,7 @@ def read_all_along(walk: Walk) -> Chain:
     return chain
 
 
-# A new way is a function and a line here; the first is the one that the others are compared with.
+# To add a driver, write a function and list it here. The others are compared with the first.
 DRIVERS: dict[str, Driver] = {
     "pushed": pushed,
     "made by itself": made_by_itself,
@@ -158,5 +158,5 @@ def replayed(chain: Chain, walk: Walk, skip_flags: int, until: int | None = None
 
 
 def expect(event: Event, refusal: str) -> None:
-    """Assert that an event has the same outcome as in the walk."""
+    """Assert that an event has the same refusal as in the walk, or none."""
     assert refusal == event.refusal, f"a {event.kind} ends in {refusal!r}, and in the walk in {event.refusal!r}"

@@ -19,7 +19,7 @@ LAST_BLOCKS = 4
 
 
 def sight(chain: Chain) -> dict[str, Any]:
-    """Everything that is compared. Verifies tables, and clears pending transactions."""
+    """Return all data to compare. This verifies tables and clears pending transactions."""
     chain.clear_pending()
     state = chain.state
     validate_invariants(state)
@@ -34,7 +34,7 @@ def sight(chain: Chain) -> dict[str, Any]:
 
 
 def replies(chain: Chain) -> dict[str, Any]:
-    """The chain's reply to each question."""
+    """Return the chain's response to each question."""
     state, found = chain.state, dict[str, Any]()
     service = Service(
         METHODS.values(),
@@ -54,7 +54,7 @@ def replies(chain: Chain) -> dict[str, Any]:
 
 
 def questions(chain: Chain) -> Iterator[tuple[str, Any]]:
-    """Calls of read methods with parameters that fit this chain."""
+    """Yield calls of read methods with parameters that suit this chain."""
     state = chain.state
     names = sorted(account.name for account in state.accounts)
     head = state.props.head_block_number
@@ -96,12 +96,12 @@ def questions(chain: Chain) -> Iterator[tuple[str, Any]]:
 
 
 def differences(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
-    """The parts in which two observations differ, with the first differing bytes."""
+    """Return the parts in which two observations differ, with the first difference in each."""
     return [f"{name}: {excerpt(one.get(name), other.get(name))}" for name in one.keys() | other.keys() if one.get(name) != other.get(name)]
 
 
 def excerpt(one: Any, other: Any) -> str:
-    """The first place where two values differ."""
+    """Return the context of the first difference between two values."""
     if not isinstance(one, bytes) or not isinstance(other, bytes):
         return f"{one!r} and {other!r}"
     place = next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))

@@ -1,4 +1,4 @@
-"""The operations of a walk, drawn from a seed. Most are valid on the current state."""
+"""Random operations of a walk. Most are valid in the current state."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -23,27 +23,27 @@ from state.tables import State
 
 PASSWORD = "dev"
 TAGS = ("life", "coin", "walks")
-PERMLINKS = ("again", "and-again")  # that posts have which are edited, and deleted and written anew
+PERMLINKS = ("again", "and-again")  # permlinks of posts that are edited, deleted and replaced
 Draw = Callable[[State, Random, str], Operation]
 
 
 def key_of(name: str, role: str) -> bytes:
-    """The public key of an account of a walk."""
+    """Return the public key of a walk account's role."""
     return public_key(derive_secret(name, role, PASSWORD))
 
 
 def someone(state: State, draw: Random) -> str:
-    """A random account with keys."""
+    """Return a random account with known keys."""
     return draw.choice([account.name for account in state.accounts if account.id >= 5 or account.name == "alice"])
 
 
 def amount(draw: Random, symbol: int = COIN) -> Asset:
-    """A small random amount, sometimes more than any account has."""
+    """Return a random amount, mostly small, sometimes more than any account has."""
     return Asset(draw.choice((1, 10, 1000, 12_345, 1_000_000, 2**50)) * (1000 if symbol == VESTS else 1), symbol)
 
 
 def some_post(state: State, draw: Random) -> tuple[str, str]:
-    """A random comment, sometimes one that doesn't exist."""
+    """Return a random comment, sometimes a nonexistent one."""
     rows = state.comments.sample(50)
     if not rows:
         return "alice", "nothing"
@@ -52,7 +52,7 @@ def some_post(state: State, draw: Random) -> tuple[str, str]:
 
 
 def number(draw: Random) -> str:
-    """An unused word."""
+    """Return an unused word."""
     return f"{draw.getrandbits(40):010x}"
 
 
@@ -65,7 +65,7 @@ def post(state: State, draw: Random, name: str) -> Operation:
 
 
 def write_again(state: State, draw: Random, name: str) -> Operation:
-    """A post under one of few permlinks: new, an edit with other tags, or a replacement of a deleted post."""
+    """Write a post under one of a few permlinks: a new post, an edit with other tags, or a replacement of a deleted post."""
     permlink, tags = draw.choice(PERMLINKS), draw.sample(TAGS, draw.randint(0, 3))
     row = state.comments.by_permlink.get(name, permlink)
     category = draw.choice(TAGS) if row is None else row.parent_permlink
@@ -286,7 +286,7 @@ ROLES: dict[str, Sequence[tuple[Draw, int]]] = {"posting": POSTING, "active": AC
 
 
 def operations(state: State, draw: Random) -> tuple[list[Operation], str, str]:
-    """Random operations for one transaction, with the account and the role that sign it."""
+    """Return random operations for a transaction, with the account and the role that sign it."""
     name, role = someone(state, draw), draw.choice(tuple(ROLES))
     if draw.random() < 0.01:
         return [DeclineVotingRights(name, decline=True)], name, "owner"

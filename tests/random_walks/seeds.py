@@ -1,4 +1,4 @@
-"""Runs a seed: the walk, each way to process its events, and the comparison."""
+"""Runs a seed: the walk, each driver, and the comparison of the results."""
 
 import traceback
 from collections import Counter
@@ -14,7 +14,7 @@ SHOWN_MAX = 5  # differences of a failure
 
 
 class Result(Struct, frozen=True):
-    """Result of a seed: the counted events of the walk, and the failure, if any."""
+    """The result of a seed: the number of events of each kind, and the failure, if any."""
 
     seed: int
     counts: dict[str, int] = field(default_factory=dict)
@@ -22,7 +22,7 @@ class Result(Struct, frozen=True):
 
 
 def run_seed(seed: int, drivers: Mapping[str, Driver] = DRIVERS, steps: int = STEPS) -> Result:
-    """Run the walk of a seed, and compare all ways with the first."""
+    """Run the walk of a seed and compare all drivers with the first."""
     counts: Counter[str] = Counter()
     try:
         walk = Walk(seed).run(steps)

@@ -1,4 +1,4 @@
-"""Random walks of a few seeds, and the detection of differences. `bin/test walks --count 1000` runs many."""
+"""Random walks of a few seeds, and the detection of differences. `bin/test walks --count 1000` runs more."""
 
 from collections import Counter
 
@@ -28,7 +28,7 @@ def test_all_drivers_lead_to_the_same_state() -> None:
 
 
 def ways(**others: Driver) -> dict[str, Driver]:
-    """The first way, and the given ones."""
+    """Return the first driver and the given ones."""
     return {"pushed": pushed, **others}
 
 

@@ -1,4 +1,4 @@
-"""A walk: a chain and its rival produce random blocks, separate, reunite and pop blocks. Events of the chain are recorded."""
+"""A walk: a chain and its rival produce random blocks, lose and regain contact, and pop blocks. The events of the chain are recorded."""
 
 from collections import Counter
 from random import Random
@@ -15,19 +15,20 @@ from state.protocol.transaction import SignedBlock, SignedTransaction
 from tests.helpers.nodes import SECRET, block_at, dev_chain
 from tests.random_walks.operations import PASSWORD, key_of, operations
 
-BLOCKS_FIRST = 24  # the first of them is irreversible then
+BLOCKS_FIRST = 24  # enough to make the first of them irreversible
 STEPS = 100
 POPPED_MAX = 4
-APART_MAX = 18  # blocks after which a rival that has not met the chain is made anew
+APART_MAX = 18  # blocks after which a disconnected rival is replaced
 LIFETIMES = (6, 60, 3600)
-# Slots that are missed before a block, and how often: none, some, a round, an hour, a day, and what payouts and power-downs wait for.
+# Slots missed before a block, with their relative frequencies: none, one, a round, a little more, an hour, a day, and a week, after which
+# payouts and power-downs are due.
 GAPS = ((0, 60), (1, 10), (20, 4), (25, 2), (1200, 4), (28_800, 2), (201_700, 1))
 
 
 class Event(Struct, frozen=True):
-    """What happened to the chain: a transaction or a block as bytes, a number of blocks that were popped.
+    """An event of the chain: a transaction or a block as bytes, or a number of popped blocks.
 
-    A block that the chain has made has the secret that it was made with. `refusal` is the text with which it was refused, if it was.
+    `secret` is the signing key if the chain produced the block. `refusal` is the text of the refusal, if there was one.
     """
 
     kind: str
@@ -43,7 +44,7 @@ def new_chain() -> Chain:
 
 
 class Walk:
-    """A chain, the events that led to its state, and the rival that sends it blocks of another branch."""
+    """A chain, the events that led to its state, and a rival chain with which it exchanges blocks."""
 
     def __init__(self, seed: int) -> None:
         self.draw = Random(seed)
@@ -53,7 +54,7 @@ class Walk:
         self.is_apart = False
 
     def run(self, steps: int = STEPS) -> "Walk":
-        """Walk `steps` steps, and reunite with the rival at the end."""
+        """Walk `steps` steps and reconnect with the rival at the end."""
         for number in range(BLOCKS_FIRST):
             if number > BLOCKS_FIRST // 2:
                 self.send()
@@ -68,7 +69,7 @@ class Walk:
     # -------------------------------------------------------------- steps
 
     def send(self) -> None:
-        """Send random transactions to both chains or to the rival alone."""
+        """Push random transactions to both chains, or only to the rival."""
         for _ in range(self.draw.randint(1, 4)):
             chain = self.draw.choice((self.chain, self.chain, self.rival))
             trx = self.transaction(chain)
@@ -77,7 +78,7 @@ class Walk:
             attempt(self.rival, lambda trx=trx: self.rival.push_transaction(trx))
 
     def transaction(self, chain: Chain) -> SignedTransaction:
-        """A signed transaction that refers to the head of a chain, or to an earlier block."""
+        """Return a signed transaction that refers to a chain's head or to an earlier block."""
         state, draw = chain.state, self.draw
         found, name, role = operations(state, draw)
         head = chain.head
@@ -95,7 +96,7 @@ class Walk:
         return wire.seal(trx)
 
     def make(self) -> None:
-        """Produce a block of the chain, and send it to the rival unless they are separated."""
+        """Produce a block and send it to the rival unless the chains are disconnected."""
         block, secret = made(self.chain, self.draw)
         self.counts["transactions in blocks"] += len(block.transactions)
         self.events.append(Event("made", self.chain.state.wire.pack_block(block), secret))
@@ -103,17 +104,17 @@ class Walk:
             give(self.rival, block)
 
     def make_rival(self) -> None:
-        """Produce a block of the rival, and send it to the chain unless they are separated."""
+        """Produce a block of the rival and send it to the chain unless they are disconnected."""
         block, _ = made(self.rival, self.draw)
         if not self.is_apart:
             self._push(block)
 
     def part(self) -> None:
-        """Separate the chains: neither receives the other's blocks."""
+        """Disconnect the chains, so that neither receives the other's blocks."""
         self.is_apart = True
 
     def meet(self) -> None:
-        """Exchange the branches of both chains; replace a rival whose branch is too old."""
+        """Exchange the branches of both chains. A rival whose branch is too old is replaced."""
         self.is_apart = False
         for block in branch(self.rival, self.chain):
             self._push(block)
@@ -125,7 +126,7 @@ class Walk:
                 give(self.rival, block_at(self.chain, number))
 
     def pop(self) -> None:
-        """Pop some blocks."""
+        """Pop some blocks of the chain."""
         count = min(self.draw.randint(1, POPPED_MAX), self.chain.main_branch.poppable)
         if count:
             self.events.append(Event("pop", count=count))
@@ -133,7 +134,7 @@ class Walk:
             self.counts["blocks popped"] += count
 
     def disturb(self) -> None:
-        """Push a known or a damaged block."""
+        """Push a block again or a damaged copy of it."""
         last = self.chain.state.props.head_block_number
         source = self.draw.choice((self.chain, self.rival))
         block = block_at(source, self.draw.randint(max(1, last - 25), source.state.props.head_block_number))
@@ -156,7 +157,7 @@ class Walk:
         self.counts["switches"] += before not in (after, block.previous)
 
     def _note(self, kind: str, data: bytes) -> None:
-        """Apply an event to the chain, and record it."""
+        """Apply an event to the chain and record it."""
         refusal = happen(self.chain, Event(kind, data))
         self.counts[f"{kind}s"] += 1
         self.counts[f"{kind}s refused"] += bool(refusal)
@@ -164,7 +165,7 @@ class Walk:
 
 
 def made(chain: Chain, draw: Random) -> tuple[SignedBlock, bytes]:
-    """A block that a chain produces after a random gap, and the secret of its producer."""
+    """Produce a block after a random gap. Return it with the producer's key."""
     gaps, weights = zip(*GAPS, strict=True)
     slot = draw.choices(gaps, weights)[0] + 1
     state = chain.state
@@ -176,7 +177,7 @@ def made(chain: Chain, draw: Random) -> tuple[SignedBlock, bytes]:
 
 
 def key_at_head(chain: Chain, name: str) -> bytes:
-    """The signing key of a witness without pending transactions, which can change it."""
+    """Return a witness's signing key without the effects of pending transactions, which can change it."""
     table, row = chain.state.witnesses, chain.state.witness(name)
     writes = [] if chain.pool.position is None else table.writes_since(chain.pool.position)
     earlier = (old["signing_key"] for _, changed, old in writes if changed is row and old is not None and "signing_key" in old)
@@ -184,7 +185,7 @@ def key_at_head(chain: Chain, name: str) -> bytes:
 
 
 def happen(chain: Chain, event: Event) -> str:
-    """Apply an event to a chain as if it came from a peer. Return the text of a refusal."""
+    """Apply an event to a chain as if a peer had sent it. Return the text of the refusal, or ""."""
     wire = chain.state.wire
     if event.kind == "transaction":
         return attempt(chain, lambda: chain.push_transaction(wire.unpack_transaction(event.data)))
@@ -195,7 +196,7 @@ def happen(chain: Chain, event: Event) -> str:
 
 
 def attempt(chain: Chain, work: object) -> str:
-    """Run an action, and return the text of a refusal."""
+    """Run `work` and return the text of the refusal, or ""."""
     assert callable(work)
     try:
         work()
@@ -205,13 +206,13 @@ def attempt(chain: Chain, work: object) -> str:
 
 
 def give(chain: Chain, block: SignedBlock) -> None:
-    """Push a block as another node would, which may be refused."""
+    """Push a block as if a peer had sent it, ignoring a refusal."""
     wire = chain.state.wire
     attempt(chain, lambda: chain.push_block(wire.unpack_block(wire.pack_block(block))[0]))
 
 
 def common(one: Chain, other: Chain) -> int:
-    """The number of the last common block of two main branches."""
+    """Return the number of the last common block of two main branches."""
     number = min(one.state.props.head_block_number, other.state.props.head_block_number)
     while number and block_at(one, number).id != block_at(other, number).id:
         number -= 1
@@ -219,5 +220,5 @@ def common(one: Chain, other: Chain) -> int:
 
 
 def branch(source: Chain, target: Chain) -> list[SignedBlock]:
-    """The blocks of one chain's main branch that another's doesn't have."""
+    """Return the blocks on the source's main branch that the target's main branch lacks."""
     return [block_at(source, number) for number in range(common(source, target) + 1, source.state.props.head_block_number + 1)]

@@ -1,8 +1,8 @@
-"""The command line of the parallel replay on a cluster: `bin/test ray [--blocks FILE] [--chain NAME] [--ranges N]`.
+"""The command line for the parallel replay on a cluster: `bin/test ray [--blocks FILE] [--chain NAME] [--ranges N]`.
 
-A cluster of two workers is started on this machine. On it a chain is verified by ranges, which must lead to the state of a single replay; a
-snapshot with another state, and blocks that no worker can read, must be found; and a worker that is killed must change nothing.
-It ends with status 1 when something is not so.
+It starts a cluster of two workers on this machine. The cluster verifies a chain by ranges, which must have the same result as a single
+replay. It must detect a snapshot with a forged state, and blocks that no worker can read. Killing a worker must not change the result. The
+exit status is 1 if any case fails.
 """
 
 import argparse
@@ -34,7 +34,7 @@ Ran = tuple[int, str, float]
 
 
 def main() -> int:
-    """Run everything; returns the status of the process."""
+    """Run everything and return the exit status."""
     parser = argparse.ArgumentParser(prog="bin/test ray", description="Verifies a chain by ranges on a small Ray cluster.")
     parser.add_argument("--blocks", type=Path, default=BLOCKS, help="the blocks")
     parser.add_argument("--chain", default="steem-testnet", help="their chain")
@@ -70,7 +70,7 @@ def verify_everything(folder: Path, blocks: Path, chain: str, ranges: int) -> in
 
 
 def number_of_blocks(blocks: Path, chain: str) -> int:
-    """Return how many blocks there are."""
+    """Return the number of blocks."""
     source = open_source(blocks, NodeContext(Settings(spec=load_spec(chain), plugins=())).chain.state.wire)
     try:
         return source.last or sum(1 for _ in source)
@@ -79,7 +79,7 @@ def number_of_blocks(blocks: Path, chain: str) -> int:
 
 
 def command_of(*words: object) -> list[str]:
-    """Return the command line of the program."""
+    """Return a command line that runs coind."""
     return [sys.executable, "-P", "-m", "node", *map(str, words)]
 
 
@@ -93,7 +93,7 @@ def replay(blocks: Path, chain: str, *words: object) -> Ran:
 
 
 def with_a_kill(blocks: Path, chain: str, *words: object) -> tuple[Ran, int]:
-    """Run `coind replay`, and kill the first worker that verifies a range; returns also how many were killed."""
+    """Run `coind replay` and kill the first worker that verifies a range. Return also the number of killed workers."""
     begun, killed = time.monotonic(), 0
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = command_of("replay", blocks, "--chain", chain, *words)
@@ -110,7 +110,7 @@ def with_a_kill(blocks: Path, chain: str, *words: object) -> tuple[Ran, int]:
 
 
 def forge(snapshots: Path, chain: str) -> None:
-    """Put a snapshot with another state, and the digest of that, in place of the oldest one."""
+    """Replace the oldest snapshot with one whose state, and matching digest, differ."""
     path = paths(snapshots, SystemDisk())[-1]
     context = NodeContext(Settings(spec=load_spec(chain), plugins=()))
     load(context.chain, path, SystemDisk()).finish()
@@ -121,12 +121,12 @@ def forge(snapshots: Path, chain: str) -> None:
 
 
 def results(ran: Ran) -> list[str]:
-    """Return the head and the digest that a replay has printed."""
+    """Return the head and the digest that a replay printed."""
     return re.findall(r"^(?:head block|state digest:) .*$", ran[1], re.MULTILINE) or [f"status {ran[0]}"]
 
 
 def say(what: str, is_right: bool, figures: str, ran: Ran) -> bool:
-    """Print how a case has ended; returns whether it is wrong."""
+    """Print the result of a case. Return whether it failed."""
     print(f"{'ok' if is_right else 'WRONG':<6}{what}: {figures}", flush=True)
     if not is_right:
         print(ran[1], flush=True)

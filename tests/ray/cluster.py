@@ -1,4 +1,6 @@
-"""A small Ray cluster of two nodes on this machine, one worker each, in sessions of its own, so that nothing else is ever stopped."""
+"""A Ray cluster of two nodes on this machine, with one worker each. The nodes have separate process sessions, so that stopping them affects
+no other process.
+"""
 
 import os
 import signal
@@ -17,7 +19,7 @@ STORE_BYTES = 80_000_000
 
 @contextmanager
 def cluster(folder: Path) -> Iterator[str]:
-    """Start a cluster; gives its address, ray://HOST:PORT. What it writes is in the folder."""
+    """Run a cluster for the duration of the context; yields its address, ray://HOST:PORT. Its files are in the folder."""
     port, client = free_port(), free_port()
     started = []
     try:
@@ -40,7 +42,7 @@ def start(words: list[str], log: Path) -> subprocess.Popen[bytes]:
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:
-    """End a node with all its processes."""
+    """End a node with all of its processes."""
     mine = descendants(process.pid)
     process.terminate()
     try:
@@ -54,12 +56,12 @@ def stop(process: subprocess.Popen[bytes]) -> None:
 
 
 def busy_workers(pid: int) -> list[int]:
-    """Return the processes below one that verify a range just now."""
+    """Return the descendants of a process that are verifying a range."""
     return [each for each in descendants(pid) if words_of(each).startswith("ray::verify")]
 
 
 def descendants(pid: int) -> list[int]:
-    """Return the processes that a process has started, those that these have started, and so on."""
+    """Return all descendants of a process."""
     parents: dict[int, list[int]] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -77,12 +79,12 @@ def descendants(pid: int) -> list[int]:
 
 
 def is_of_ray(pid: int) -> bool:
-    """Return whether a process is (still) one of Ray's: its number may have been given to another one."""
+    """Return whether a process still belongs to Ray, since its number may have been reused."""
     return "ray" in words_of(pid)
 
 
 def words_of(pid: int) -> str:
-    """Return the command line of a process, "" when it has ended."""
+    """Return the command line of a process, or "" if it has ended."""
     try:
         return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
     except OSError:
@@ -90,7 +92,7 @@ def words_of(pid: int) -> str:
 
 
 def wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
-    """Return when a port answers."""
+    """Wait until a port answers."""
     deadline = time.monotonic() + START_SECONDS_MAX
     while time.monotonic() < deadline and process.poll() is None:
         with socket.socket() as probe:
@@ -101,7 +103,7 @@ def wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
 
 
 def free_port() -> int:
-    """Return a port that nobody listens on."""
+    """Return a port on which no process listens."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

@@ -1,7 +1,7 @@
-"""Looks at the site of the docs, as files (checks.py) and in a real browser: `bin/test site [NAME]... [--pictures DIR]`.
+"""Checks the documentation site, as files (checks.py) and in a real browser: `bin/test site [NAME]... [--pictures DIR]`.
 
-The browser is Chromium; the rest is installed by itself. `--pictures DIR` also writes a picture of each page at two widths, and of some in
-dark.
+It needs Chromium and installs everything else. `--pictures DIR` also takes a screenshot of each page at two widths, and of some pages in
+the dark theme.
 """
 
 import argparse
@@ -21,20 +21,20 @@ from tests.explorer.__main__ import ADVICE, ENVIRONMENT
 from tests.helpers.sessions import chromium, python_with, say, steps, totals
 
 SECONDS_MAX = 1800
-# The site is tried below a path, as hosts of sites have it.
+# The site is served below a path, as on typical hosts.
 BELOW = "coind"
 
 
 class Handler(http.server.SimpleHTTPRequestHandler):
-    """Serves a folder, and says nothing about it."""
+    """Serves a folder without logging."""
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+        """Discard the message."""
 
 
 @contextmanager
 def served(folder: Path) -> Iterator[str]:
-    """Serve a folder for as long as the context lasts; yields its address."""
+    """Serve a folder for the duration of the context; yields its address."""
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=folder)) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
@@ -42,7 +42,7 @@ def served(folder: Path) -> Iterator[str]:
 
 
 def main(arguments: list[str]) -> int:
-    """Build the site and run the session; the status is 0 when nothing failed."""
+    """Build the site and run the session. The status is 0 if nothing failed."""
     parser = argparse.ArgumentParser(prog="bin/test site", description="Looks at the site of the docs in a real browser.")
     parser.add_argument("names", nargs="*", help="the pages to look at whose names begin so; all by default")
     parser.add_argument("--pictures", type=Path, help="write pictures of the pages into this folder")
@@ -58,7 +58,7 @@ def main(arguments: list[str]) -> int:
 
 
 def looked_at(browser: str, options: argparse.Namespace) -> Iterator[str]:
-    """Build the site and look at its pages; yields the results."""
+    """Build the site, check its pages and yield the results."""
     with tempfile.TemporaryDirectory(prefix="coind-site-") as folder:
         build(Path(folder) / BELOW)
         python = python_with(*ENVIRONMENT)

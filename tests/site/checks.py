@@ -1,4 +1,4 @@
-"""The site of the docs, as it is built: links and pictures lead somewhere, nothing is loaded from afar. `bin/test site` runs it."""
+"""The built documentation site: all links and pictures have targets, and nothing is loaded from other hosts. `bin/test site` runs it."""
 
 import re
 from html.parser import HTMLParser
@@ -10,14 +10,14 @@ import pytest
 from bin.site.__main__ import MARK, build
 
 SITE_SIZE_MAX = 30_000_000
-# What may be left of Markdown in the text of a page, which isn't code.
+# Markdown syntax that may appear in the text of a page without being code.
 LEFT_OVER = re.compile(r"\]\([^)]*\)|\*\*\w|^\s*\|[ -]+\|", re.MULTILINE)
-# Pages of files that others link to; they aren't in the navigation.
+# Pages that only links lead to; they aren't in the navigation.
 SHOWN_FILES = "files/"
 
 
 class Page(HTMLParser):
-    """What a page of the site holds: the places to which its links lead, its anchors, headings, and its text without code."""
+    """A page of the site: its link targets, anchors, headings, and its text without code."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site, built once, in an empty folder to which a link leads."""
+    """The site, built once into an empty folder behind a symbolic link."""
     place = tmp_path_factory.mktemp("site")
     (place / "built").mkdir()
     (place / "link").symlink_to("built")
@@ -61,7 +61,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def pages(site: Path) -> dict[str, Page]:
-    """Its pages by their paths."""
+    """The site's pages by path."""
     return {path.relative_to(site).as_posix(): Page(path) for path in sorted(site.rglob("*.html"))}
 
 

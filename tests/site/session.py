@@ -1,4 +1,4 @@
-"""One session with a browser: every page of the site at two widths, in both themes. Prints a line for each: `pass` or `fail`, and what."""
+"""A session with a browser: every page of the site at two widths and in both themes. Prints a line `pass` or `fail` for each page."""
 
 import argparse
 import sys
@@ -12,14 +12,14 @@ from tests.explorer.browser import Faults, View, viewing
 
 WIDTHS = (390, 1280)
 THEMES = ("light", "dark")
-# Pages whose pictures are also taken in dark.
+# Pages with an additional screenshot in the dark theme.
 DARK = ("index.html", "start/suites.html", "options/access.html", "chain-specs.html", "api/dev_api.html", "questions.html", "explorer.html")
-# Long pages are audited by their first part only: axe-core takes minutes for thousands of table cells.
+# For long pages only the first part is audited, since axe-core takes minutes for thousands of table cells.
 AUDITED_SIZE_MAX = 300_000
 
 
 def main() -> int:
-    """Look at the pages; the status is 0 when all pass."""
+    """Check the pages. The status is 0 if all pass."""
     parser = argparse.ArgumentParser()
     parser.add_argument("chromium")
     parser.add_argument("url")
@@ -45,7 +45,7 @@ def main() -> int:
 
 
 def check(name: str, function: Callable[[], object]) -> int:
-    """Make a check, and print how it ended; returns 1 where it failed."""
+    """Run a check and print its result. Return 1 if it failed, else 0."""
     try:
         function()
     except Exception as error:
@@ -56,18 +56,18 @@ def check(name: str, function: Callable[[], object]) -> int:
 
 
 def open_page(view: View, page: str) -> None:
-    """Open a page of the site, and wait until it has loaded."""
+    """Open a page of the site and wait until it has loaded."""
     view.page.goto(view.url + page)
     view.page.wait_for_load_state("networkidle")
 
 
 def look_at(browser: Browser, url: str, page: str, pictures: Path | None, is_audited: bool) -> None:
-    """Look at a page at each width in each theme. Raises Faults."""
+    """Check a page at each width and in each theme. Raises Faults."""
     for width in WIDTHS:
         for theme in THEMES:
             with viewing(browser, url, width=width, theme=theme) as view:
                 open_page(view, page)
-                # Colours that pass into others would be measured on their way.
+                # Without this, colours would be measured during a transition.
                 view.page.add_style_tag(content="* { transition: none !important; animation: none !important; }")
                 faults = [f"{view.excess()} pixels too wide at {width}"] if view.excess() > 0 else []
                 if is_audited and width == WIDTHS[-1]:
@@ -79,7 +79,7 @@ def look_at(browser: Browser, url: str, page: str, pictures: Path | None, is_aud
 
 
 def search(browser: Browser, url: str) -> None:
-    """Search for a word, and open the first page that is found. Raises Faults."""
+    """Search for a word and open the first result. Raises Faults."""
     with viewing(browser, url) as view:
         open_page(view, "index.html")
         view.page.keyboard.press("/")
@@ -90,7 +90,7 @@ def search(browser: Browser, url: str) -> None:
 
 
 def switch_theme(browser: Browser, url: str) -> None:
-    """Switch the theme by its button; it is still so on the next page. Raises Faults."""
+    """Switch the theme with its button. The next page must keep the theme. Raises Faults."""
     with viewing(browser, url) as view:
         open_page(view, "index.html")
         schemes = {view.page.locator("body").get_attribute("data-md-color-scheme")}
@@ -105,7 +105,7 @@ def switch_theme(browser: Browser, url: str) -> None:
 
 
 def walk_on_a_phone(browser: Browser, url: str) -> None:
-    """Go from home to a page of a section by the drawer of a narrow window. Raises Faults."""
+    """Navigate from the home page to a page of a section, with the drawer of a narrow window. Raises Faults."""
     with viewing(browser, url, width=WIDTHS[0]) as view:
         open_page(view, "index.html")
         view.page.locator("label[for=__drawer]:visible").first.click()

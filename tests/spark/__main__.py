@@ -1,8 +1,7 @@
-"""Has the worked questions answered by Spark, on a cluster of two workers, from the same export as DuckDB, and that export read by
-ClickHouse: `bin/test spark [NAME]...`.
+"""Answers the worked questions with Spark, on a cluster of two workers, and compares the results with DuckDB's. The same export is also
+read with ClickHouse: `bin/test spark [NAME]...`.
 
-It needs a Java runtime (17 or newer), and installs pyspark and chdb by itself, in environments of their own.
-`--export DIR` takes another export.
+It needs a Java runtime (17 or newer), and installs pyspark and chdb into separate environments. `--export DIR` selects another export.
 """
 
 import argparse
@@ -32,7 +31,7 @@ SECONDS_MAX = 1800
 
 
 def main(arguments: list[str]) -> int:
-    """Run the session; the status is 0 when nothing failed."""
+    """Run the session. The status is 0 if nothing failed."""
     parser = argparse.ArgumentParser(prog="bin/test spark", description="Has the worked questions answered by Spark and by DuckDB.")
     parser.add_argument("names", nargs="*", help="the questions to ask whose names begin so; all by default")
     parser.add_argument("--export", type=Path, help="an export that is there, with the tables that the questions name")
@@ -45,7 +44,7 @@ def main(arguments: list[str]) -> int:
 
 
 def answered(options: argparse.Namespace) -> Iterator[str]:
-    """Have the questions answered, and yield the results."""
+    """Run all queries and yield the results."""
     python = python_with(HERE / "requirements.txt", ROOT / ".venv-spark", "pyspark")
     with tempfile.TemporaryDirectory(prefix="coind-spark-") as temporary:
         folder = options.export or Path(temporary, "export")
@@ -60,7 +59,7 @@ def answered(options: argparse.Namespace) -> Iterator[str]:
 
 
 def task_of(folder: Path, names: tuple[str, ...]) -> dict[str, Any]:
-    """What the session reads and asks, and DuckDB's answers."""
+    """Return the session's task: the datasets, the queries, and DuckDB's results."""
     manifest = read_manifest(folder)
     found = list(sources(manifest))
     asked = [question for question in questions() if not names or question.name.startswith(names)]
@@ -83,7 +82,7 @@ def task_of(folder: Path, names: tuple[str, ...]) -> dict[str, Any]:
 
 
 def function_of(declared: Macro) -> str:
-    """The statement that makes a macro a function in Spark."""
+    """Return the SQL statement that defines a macro as a function in Spark."""
     parameters = ", ".join(f"{name} {of}" for name, of in declared.parameters.items())
     body = declared.spark or declared.body
     return f"CREATE OR REPLACE TEMPORARY FUNCTION {declared.name}({parameters}) RETURNS {declared.returns} RETURN {body}"

@@ -1,5 +1,5 @@
-"""Reads an export by ClickHouse, as its files are: every dataset has the rows that the manifest names, and each of its columns can be read.
-Prints a line, `pass` or `fail`.
+"""Reads the files of an export with ClickHouse: every dataset must have the row count in the manifest, and every column must be readable.
+Prints a line `pass` or `fail`.
 """
 
 import json
@@ -11,7 +11,7 @@ import chdb
 
 
 def main(folder: str) -> int:
-    """Read all datasets; the status is 0 when all have their rows."""
+    """Read all datasets. The status is 0 if all have the expected row counts."""
     manifest = json.loads(Path(folder, "manifest.json").read_bytes())
     rows: Counter[str] = Counter()
     for each in manifest["ranges"]:

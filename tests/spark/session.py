@@ -1,5 +1,5 @@
-"""One session with Spark: reads an export as it is, asks each question and compares the rows with DuckDB's. Prints a line for each
-question: `pass` or `fail`, and what it was.
+"""A session with Spark: reads the files of an export, runs each query and compares the rows with DuckDB's. Prints a line `pass` or `fail`
+for each query.
 """
 
 import json
@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from node.research.sql.results import plain
 
-# "from" is a name, as everywhere but in Spark; the clock is UTC's, as in the chain.
+# Allow "from" as a name, as in other databases, and use UTC, as the chain does.
 SETTINGS = {
     "spark.sql.ansi.enabled": "true",
     "spark.sql.ansi.doubleQuotedIdentifiers": "true",
@@ -25,7 +25,7 @@ SETTINGS = {
 
 
 def main(master: str, task_file: str) -> int:
-    """Ask all questions; the status is 0 when all answers are the same."""
+    """Run all queries. The status is 0 if all results are equal."""
     task = json.loads(Path(task_file).read_text())
     begun = time.perf_counter()
     builder = SparkSession.builder.master(master).appName("coind")
@@ -46,7 +46,7 @@ def main(master: str, task_file: str) -> int:
 
 
 def make_view(spark: Any, view: dict[str, Any]) -> None:
-    """Make the view of a kind or a table: of its files, or of no rows."""
+    """Create the view of a kind or a table, from its files or without rows."""
     if not view["paths"]:
         spark.sql(f'CREATE OR REPLACE TEMPORARY VIEW "{view["name"]}" AS {view["empty"]}')
         return
@@ -56,7 +56,7 @@ def make_view(spark: Any, view: dict[str, Any]) -> None:
 
 
 def is_same(spark: Any, question: dict[str, Any]) -> bool:
-    """Ask a question, and tell whether the rows are DuckDB's."""
+    """Run a query and return whether its rows equal DuckDB's."""
     begun = time.perf_counter()
     try:
         rows = [plain(tuple(row)) for row in spark.sql(question["sql"]).collect()]

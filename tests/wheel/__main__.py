@@ -1,9 +1,9 @@
-"""The command line of the wheel's long run: `bin/test wheel [--python PATH]... [--lowest]`.
+"""The command line of the wheel's long test: `bin/test wheel [--python PATH]... [--lowest]`.
 
-It compares the wheel with the checkout (checks.py); builds the sdist and, from that alone, the wheel; installs the wheel for every Python
-that is found, in an environment of its own; and does there what a user does, in an empty folder and with a clean environment. For the
-first Python, the extra `data` is added by `coind install`. It needs an index of packages. `--lowest` takes the lowest versions that
-pyproject.toml allows, by uv. A table at the end says what was seen; the status is 1 when a step has failed.
+It compares the wheel with the checkout (checks.py), builds the sdist, and builds the wheel from the sdist alone. For every Python it finds,
+it installs the wheel into a separate environment and runs a user's steps there, in an empty folder with a clean environment. For the first
+Python, `coind install` adds the extra `data`. This needs a package index. `--lowest` uses uv to install the lowest versions that
+pyproject.toml allows. At the end it prints a table of results. The status is 1 if a step failed.
 """
 
 import argparse
@@ -36,7 +36,7 @@ Row = tuple[str, str, str, str]
 
 
 def main() -> int:
-    """Build everything, and take the journey with each Python; returns the status of the process."""
+    """Build everything and run the steps with each Python. Return the exit status."""
     parser = argparse.ArgumentParser(prog="bin/test wheel", description="Installs the wheel for each Python, and uses it there.")
     parser.add_argument("--python", action="append", default=[], metavar="PATH", help="a Python; can be repeated (all that are found)")
     parser.add_argument("--lowest", action="store_true", help="install the lowest versions that are allowed; needs uv")
@@ -55,7 +55,7 @@ def main() -> int:
 
 
 def compare(rows: list[Row]) -> None:
-    """Compare what the wheel and this checkout make."""
+    """Compare what the wheel and this checkout create."""
     begun = time.monotonic()
     try:
         run([sys.executable, "-m", "pytest", "tests/wheel/checks.py"], ROOT)
@@ -66,7 +66,7 @@ def compare(rows: list[Row]) -> None:
 
 
 def found() -> list[Path]:
-    """One Python of each version that is supported: on the PATH, or of pyenv."""
+    """Return one Python of each supported version, from the PATH or from pyenv."""
     named = [path for version in VERSIONS if (path := shutil.which(f"python{version}"))]
     candidates = [*named, *(path for version in VERSIONS for path in glob.glob(os.path.expanduser(PYENV.format(version))))]
     pythons: dict[str, Path] = {}
@@ -80,7 +80,7 @@ def found() -> list[Path]:
 
 
 def build(folder: Path, rows: list[Row]) -> Path:
-    """Build the sdist, the wheel from what is in it, and the wheel from this checkout, which must be the same; returns the wheel."""
+    """Build the sdist, the wheel from the sdist, and the wheel from this checkout. Both wheels must be identical. Return the wheel."""
     begun = time.monotonic()
     run([sys.executable, "-m", "build", "--no-isolation", "--sdist", "--outdir", folder, ROOT], folder)
     [sdist] = folder.glob("*.tar.gz")
@@ -100,7 +100,7 @@ def build(folder: Path, rows: list[Row]) -> Path:
 
 
 def travel(python: Path, wheel: Path, folder: Path, rows: list[Row], *, lowest: bool, adds: bool) -> None:
-    """Install the wheel for a Python, and take every step there; `adds` the extra."""
+    """Install the wheel for a Python and run every step. If `adds`, install the extra `data` and run its steps."""
     begun = time.monotonic()
     folder.mkdir()
     environment = clean_environment(folder) | {"TMPDIR": str(folder)}
@@ -122,7 +122,7 @@ def travel(python: Path, wheel: Path, folder: Path, rows: list[Row], *, lowest: 
         note(rows, label, step, begun, seen)
 
 
-# What the versions of a run are known by.
+# The versions that identify a run.
 SEEN = """
 from importlib.metadata import distributions, version
 
@@ -131,7 +131,7 @@ print(len(list(distributions())), "packages, trio", version("trio"))
 
 
 def install(python: Path, wheel: Path, folder: Path, *, lowest: bool) -> Path:
-    """Make an environment with the wheel and pytest; returns its Python."""
+    """Create an environment with the wheel and pytest. Return its Python."""
     run([python, "-m", "venv", folder / "venv"], folder)
     program = folder / "venv" / "bin" / "python"
     if lowest:
@@ -144,9 +144,9 @@ def install(python: Path, wheel: Path, folder: Path, *, lowest: bool) -> Path:
 
 
 def lowest_of(program: Path, wheel: Path, extra: str) -> list[object]:
-    """The command by which uv installs the wheel and the lowest versions of what it names, with an extra.
+    """Return the uv command that installs the wheel with an extra and the lowest versions of the direct requirements.
 
-    Only what is on its command line is direct for uv; the lowest versions of everything would be those that nobody has seen working.
+    uv treats only requirements on its command line as direct. The lowest versions of indirect requirements are untested combinations.
     """
     with zipfile.ZipFile(wheel) as archive:
         [name] = [each for each in archive.namelist() if each.endswith(".dist-info/METADATA")]
@@ -157,7 +157,7 @@ def lowest_of(program: Path, wheel: Path, extra: str) -> list[object]:
 
 
 def add(journey: InstallScenario, program: Path, wheel: Path, *, lowest: bool) -> str:
-    """Add the extra, by the command of the package or by uv; returns what has come."""
+    """Add the extra with the package's own command or with uv. Return the installed versions."""
     if lowest:
         run(lowest_of(program, wheel, EXTRA), journey.folder)
     said = journey.coind("install", EXTRA)
@@ -169,8 +169,8 @@ def add(journey: InstallScenario, program: Path, wheel: Path, *, lowest: bool) -
 
 
 def run(command: list[object], folder: Path) -> None:
-    """Run a command to its end. Raises InstallError with what it has printed."""
-    # The settings of pip say where packages come from here; they aren't what a user's environment is checked for.
+    """Run a command until it ends. Raises InstallError with its output if it fails."""
+    # pip's settings select the package index here; they are not part of the clean environment under test.
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COIND", "VIRTUAL_ENV"))}
     done = subprocess.run(list(map(str, command)), cwd=folder, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -178,7 +178,7 @@ def run(command: list[object], folder: Path) -> None:
 
 
 def note(rows: list[Row], python: str, step: str, begun: float, seen: str) -> None:
-    """Add a line to the table, and print it: a run takes minutes."""
+    """Append a row to the table and print it immediately, since a run takes minutes."""
     rows.append((python, step, f"{time.monotonic() - begun:.1f}", seen))
     print(" ".join(rows[-1]), file=sys.stderr, flush=True)
 

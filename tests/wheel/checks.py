@@ -1,4 +1,4 @@
-"""The wheel beside the checkout: each makes the same and goes on from what the other has made, and a user has its types.
+"""Compares the wheel with the checkout: both create the same files and continue from each other's data, and a user gets the types.
 
 `bin/test wheel` runs it.
 """
@@ -14,7 +14,7 @@ from tests.conftest import ROOT
 from tests.helpers.install_scenario import CASE, CHAIN, InstallScenario, call
 from tests.helpers.wheels import Installed, clean_environment
 
-# The launcher of this checkout for tests, which sets nothing up.
+# A launcher of this checkout without the setup step.
 LAUNCHER = """#!/bin/sh
 PYTHONPATH="{root}" exec "{python}" -P -m node "$@"
 """
@@ -32,7 +32,7 @@ chain.mine("three")
 
 @pytest.fixture
 def launcher(tmp_path: Path) -> Path:
-    """The command of this checkout."""
+    """The `coind` command of this checkout."""
     path = tmp_path / "launcher"
     path.write_text(LAUNCHER.format(root=ROOT, python=ROOT / ".venv" / "bin" / "python"))
     path.chmod(0o755)
@@ -51,7 +51,7 @@ def test_what_the_wheel_and_the_checkout_make_is_the_same(journey: InstallScenar
         ours, theirs = (files(journey.folder / f"{name}-{kind}") for name in ("wheel", "checkout"))
         assert ours == theirs
         assert ours
-    # Each goes on from what the other has made.
+    # Each continues from the other's data.
     ends = [
         run("replay", str(CASE), "--chain", CHAIN, "--workers", "0", "--from", str(sorted((journey.folder / states).glob("*"))[0]))
         for run, states in ((journey.coind, "checkout-states"), (checkout, "wheel-states"))
@@ -62,7 +62,7 @@ def test_what_the_wheel_and_the_checkout_make_is_the_same(journey: InstallScenar
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    """The content of the files below a folder, by their paths."""
+    """Return the content of the files below a folder by path."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
@@ -76,7 +76,7 @@ def test_a_checkout_goes_on_from_the_data_of_the_wheel(journey: InstallScenario,
         assert "100001.000 COIN" in journey.coind("show", "account", "bob", "--url", url)
         assert call(url, "rpc.discover", {}) == described
     with other.running() as (url, _):
-        # A dump holds the clock of its node, so that only one which was loaded comes out again as it was.
+        # A dump contains the clock of its node, so only a dump that was loaded is dumped again unchanged.
         call(url, "dev_api.load", {"path": str(journey.folder / "of-wheel")})
         call(url, "dev_api.dump", {"path": str(journey.folder / "of-checkout")})
     assert (journey.folder / "of-wheel").read_bytes() == (journey.folder / "of-checkout").read_bytes()

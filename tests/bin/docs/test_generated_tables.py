@@ -1,4 +1,4 @@
-"""The tables that are made from declarations: pages have the newest, each has its place, and nothing that is declared is missing."""
+"""The tables generated from declarations: the pages are up to date, each table has a page, and no declaration is missing."""
 
 import re
 from pathlib import Path

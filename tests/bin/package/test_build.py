@@ -1,4 +1,4 @@
-"""How names are rewritten on the way into the wheel, and which of them are refused."""
+"""Rewriting of module names for the wheel, and names that can't be rewritten."""
 
 from importlib import import_module
 from typing import Any

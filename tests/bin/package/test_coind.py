@@ -1,4 +1,4 @@
-"""The wheel: what is in it, and programs of somebody whose own modules have the names of the node's. The rest is for `bin/test wheel`."""
+"""The content of the wheel, and users' programs whose modules have the same names as the node's. `bin/test wheel` tests the rest."""
 
 import ast
 import re
@@ -17,7 +17,7 @@ from tests.helpers.wheels import Installed
 
 
 def names(wheel: Path) -> Iterator[tuple[str, str]]:
-    """Yield the names of the files in a wheel, and their texts."""
+    """Yield the names and texts of the files in a wheel."""
     with zipfile.ZipFile(wheel) as archive:
         for name in archive.namelist():
             yield name, archive.read(name).decode("utf-8", "replace")
@@ -63,5 +63,5 @@ def test_a_program_of_a_user(journey: InstallScenario, step: str) -> None:
 
 
 def test_somebody_has_the_extra_data(journey: InstallScenario) -> None:
-    """What it is for is done by the pages that `tests/docs` follows, and by `bin/test wheel`."""
+    """The pages that `tests/docs` follows, and `bin/test wheel`, test the extra's functions."""
     assert journey.coind("install", "data") == "data is installed\n"

@@ -1,4 +1,4 @@
-"""What beem does on a node: `python -m tests.clients.beem.session URL CHAIN`, on the chain dev or steem-testnet."""
+"""A session of beem on the chain dev or steem-testnet: `python -m tests.clients.beem.session URL CHAIN`."""
 
 import sys
 from typing import Any
@@ -23,7 +23,7 @@ INIT_WIF = "5JNHfZYKGaomSFvd4NUdQ9qMcEAC43kujbfjueTHpVapX1Kzq2n"
 ROLES = ("owner", "active", "posting")
 PASSWORD = "dev"
 
-# beem takes the symbols of every test chain for TESTS and TBD unless it is told.
+# By default beem uses the symbols TESTS and TBD for every test chain.
 DEV = {
     "chain_id": "72a2b8e4c8af1c8e571f90b7ee885840b00fb10acfc8c024cd2b538d4dc4fbbc",
     "min_version": "0.0.0",
@@ -39,21 +39,21 @@ SYMBOLS = {"dev": ("COIN", "SBD"), "steem-testnet": ("TESTS", "TBD")}
 
 
 def key(name: str, role: str) -> PasswordKey:
-    """The key of an account that follows from its name and the password."""
+    """Return an account's key derived from its name and the password."""
     return PasswordKey(name, PASSWORD, role=role, prefix="TST")
 
 
 def connect(url: str, chain: str, keys: list[str]) -> Steem:
-    """A client with these private keys; the shared one, since some calls of beem lose theirs and then ask public nodes."""
+    """Return a client with these private keys. It becomes beem's shared instance, since some beem calls otherwise use public nodes."""
     steem = Steem(node=url, keys=keys, nobroadcast=False, num_retries=2, **CHAINS[chain])
     set_shared_blockchain_instance(steem)
     return steem
 
 
 def create_accounts(url: str, coin: str, debt: str) -> None:
-    """Let initminer create alice and bob, and give them what they need."""
+    """Create alice and bob, with initminer as creator, and send them funds."""
     steem = connect(url, "steem-testnet", [INIT_WIF])
-    # What is broadcast before expires with the first block, since it goes by the time of the genesis.
+    # A transaction broadcast before the first block would expire with it, since its expiration is based on the genesis time.
     wait_for_blocks(Blockchain(blockchain_instance=steem, mode="head").get_current_block_num)
     creator = Account("initminer", blockchain_instance=steem)
     for name in ("alice", "bob"):
@@ -83,7 +83,7 @@ def create_accounts(url: str, coin: str, debt: str) -> None:
 
 
 def session(url: str, chain: str) -> None:
-    """All steps, in order."""
+    """Run all steps in order."""
     coin, debt = SYMBOLS[chain]
     if chain == "steem-testnet":
         with step("create accounts"):
@@ -126,7 +126,7 @@ def session(url: str, chain: str) -> None:
 
 
 def refusals(steem: Steem, alice: Account, coin: str) -> None:
-    """beem knows what is wrong by the texts of the node."""
+    """beem recognises errors by the node's texts."""
     with step("refusal: an account that isn't there"):
         refused(lambda: Account("nobody-here", blockchain_instance=steem), AccountDoesNotExistsException, "nobody-here")
     with step("refusal: more than there is"):
@@ -142,7 +142,7 @@ def refusals(steem: Steem, alice: Account, coin: str) -> None:
 
 
 def limits(steem: Steem, coin: str, debt: str) -> None:
-    """What beem packs in another way than the chain, so that its signature is one of something else (docs/clients.md)."""
+    """Operations that beem encodes differently from the chain, so that its signature doesn't match (docs/clients.md)."""
     with step("limit: control characters"):
         alice = Account("alice", blockchain_instance=steem)
         refused(lambda: alice.transfer("bob", "1.000", coin, memo="bell \x07"), MissingRequiredActiveAuthority, "")
@@ -159,7 +159,7 @@ def limits(steem: Steem, coin: str, debt: str) -> None:
 
 
 def read_back(steem: Steem, alice: Account, sent: dict[str, Any]) -> None:
-    """What the steps before have left on the chain."""
+    """Read the results of the earlier steps from the chain."""
     with step("ids are those of the node"):
         for trx in sent.values():
             found = Blockchain(blockchain_instance=steem).get_transaction(trx["trx_id"])

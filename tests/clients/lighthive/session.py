@@ -1,4 +1,4 @@
-"""What lighthive does on a node: `python -m tests.clients.lighthive.session URL CHAIN`, on the chain dev."""
+"""A session of lighthive on the chain dev: `python -m tests.clients.lighthive.session URL CHAIN`."""
 
 import sys
 from typing import Any
@@ -11,18 +11,18 @@ from lighthive.helpers.event_listener import EventListener
 from tests.clients.steps import equal, refused, step, wait_for_blocks, wait_until
 
 CHAIN = {"chain_id": "72a2b8e4c8af1c8e571f90b7ee885840b00fb10acfc8c024cd2b538d4dc4fbbc"}
-# What `bin/coind keys alice` prints.
+# The keys that `bin/coind keys alice` prints.
 ACTIVE, POSTING = "5JCXCZAvvU391AEVoDMFTgwShH7UWx284upYkYLfxDeieQ3UemK", "5KKtM8YTwpwkTTCFs4e4eeez1skSFmGVnhb2FGKaKru8FbCc7kG"
 SENT = ("transfer", "comment", "vote", "custom_json", "transfer_to_vesting")
 
 
 def connect(url: str, key: str, chain: Any = CHAIN) -> Client:
-    """A client with one private key: lighthive signs with every key that it has, and one too many is refused."""
+    """Return a client with one private key. lighthive signs with all its keys, and nodes refuse unnecessary signatures."""
     return Client(nodes=[url], keys=[key], chain=chain)
 
 
 def session(url: str, chain: str) -> None:
-    """All steps, in order."""
+    """Run all steps in order."""
     equal(chain, "dev")
     active, posting = connect(url, ACTIVE), connect(url, POSTING)
 
@@ -63,12 +63,12 @@ def session(url: str, chain: str) -> None:
 
 
 def operation(name: str, **fields: Any) -> Operation:
-    """An operation with its fields."""
+    """Return an operation with these fields."""
     return Operation(name, fields)
 
 
 def refusals(url: str, active: Client) -> None:
-    """What the node refuses comes as lighthive's error, with the text of the node."""
+    """A refusal of the node becomes lighthive's error with the node's text."""
     much = operation("transfer", to="bob", amount="99999999.000 COIN", memo="", **{"from": "alice"})
     with step("refusal: more than there is"):
         refused(lambda: active.broadcast(much), RPCNodeException, "does not have sufficient funds")
@@ -88,7 +88,7 @@ def refusals(url: str, active: Client) -> None:
 
 
 def read_back(active: Client) -> None:
-    """What the steps before have left on the chain."""
+    """Read the results of the earlier steps from the chain."""
     alice = active.account("alice")
     with step("read history"):
         made = [entry[1]["op"]["type"] for entry in alice.history(only_operation_data=False)]
