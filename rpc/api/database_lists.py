@@ -149,11 +149,6 @@ def exactly(order: str, types: str, *members: Any, condition: str = "") -> Any:
     return Annotated[start, ExactLength(f"{order} start requires {len(members)} values. ({types}", condition)]
 
 
-def same_row(_state: State, row: Any) -> Any:
-    """Return the row itself, for rows that need no view."""
-    return row
-
-
 def read_argument(name: str, annotation: Any, wire: Wire, given: Any) -> Any:
     """Parse an argument whose type depends on another argument."""
     try:
@@ -162,7 +157,7 @@ def read_argument(name: str, annotation: Any, wire: Wire, given: Any) -> Any:
         raise BadArgument(error, name) from None
 
 
-def declare_list(name: str, about: str, *, key: str, record: type, view: View = same_row, **orders: By) -> None:
+def declare_list(name: str, about: str, *, key: str, record: type, view: View = lambda state, row: row, **orders: By) -> None:
     """Declare a list method by its docstring, the key of its reply, the record of its members, and its orders.
 
     `view` converts the state and a row to the value that the record is read from. The first order is the default.

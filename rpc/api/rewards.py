@@ -1,6 +1,5 @@
 """rewards_api: simulation of payouts by another reward curve, for experiments only. Source: rpc-api.md §3.13."""
 
-from collections.abc import Iterator
 from typing import Annotated
 
 from rpc.declare.method import method
@@ -12,7 +11,6 @@ from state.protocol.codec.kinds import Curve, UInt128
 from state.protocol.errors import existing, require
 from state.protocol.values.integers import INT64_MAX
 from state.tables import State
-from state.tables.content import Comment
 
 FUND = "post"
 CLAIMS_MAX = 2**127
@@ -28,7 +26,7 @@ def simulate_curve_payouts(state: State, show: RecordEncoder, /, curve: Curve, v
 
 def simulate(state: State, curve: int, constant: int) -> SimulationRecord:
     """Divide the fund by `curve`. Its recent claims are scaled like the claims of the pending comments."""
-    comments = list(pending_comments(state))
+    comments = [comment for comment in state.comments.by_due_payout if comment.net_rshares > 0]
     if not comments:
         return SimulationRecord(0, ())
     fund = existing(state.reward_funds.by_name.get(FUND), "Invalid reward fund name", condition="fund != nullptr")
@@ -43,8 +41,3 @@ def simulate(state: State, curve: int, constant: int) -> SimulationRecord:
     require(max(amounts) <= INT64_MAX, condition="payout_u256 <= u256( uint64_t( std::numeric_limits<int64_t>::max() ) )")
     payouts = [PayoutRecord(comment.author, comment.permlink, amount) for comment, amount in zip(comments, amounts, strict=True)]
     return SimulationRecord(claims - sum(simulated), tuple(payouts))
-
-
-def pending_comments(state: State) -> Iterator[Comment]:
-    """Yield the comments with a pending payout, by time of payout."""
-    return (comment for comment in state.comments.by_due_payout if comment.net_rshares > 0)

@@ -258,7 +258,8 @@ def is_query(cls: Any) -> bool:
 
 def _argument(annotation: Any, bare: Any, marks: tuple[Any, ...], wire: Wire, form: Form) -> Argument[Any]:
     if bare in CONVERTERS:
-        return _converted(bare, wire, form)
+        converter = CONVERTERS[bare]
+        return Argument(lambda value: converter(value, wire, form), lambda: converter({}, wire, form), dict)
     if bare in UNREAD:
         return Argument(as_it_is, lambda: None, lambda: None)
     origin = get_origin(bare)
@@ -278,11 +279,6 @@ def _argument(annotation: Any, bare: Any, marks: tuple[Any, ...], wire: Wire, fo
     if origin is tuple:
         return _tuple(get_args(bare), marks, wire, form)
     raise TypeError(f"no way to read {annotation} from JSON is known")
-
-
-def _converted(of: Any, wire: Wire, form: Form) -> Argument[Any]:
-    converter = CONVERTERS[of]
-    return Argument(lambda value: converter(value, wire, form), lambda: converter({}, wire, form), dict)
 
 
 def _declared(kind: Any, wire: Wire, form: Form) -> Argument[Any]:

@@ -149,14 +149,9 @@ def jsonable(value: object, wire: Wire) -> Any:
         return {str(key): jsonable(item, wire) for key, item in value.items()}
     if isinstance(value, ChainError):
         return value.message(wire.spec.spell)
-    if isinstance(value, Struct) and _is_declared(type(value)):
+    if isinstance(value, Struct) and (type(value) in BUILT_IN or wire_fields(type(value))):
         return wire.codecs.dump(value)
     return str(value)
-
-
-def _is_declared(cls: type) -> bool:
-    """Whether the codec supports a type."""
-    return cls in BUILT_IN or bool(wire_fields(cls))
 
 
 def _context(error: ChainError, clock: Clock) -> dict[str, Any]:

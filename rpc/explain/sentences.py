@@ -23,18 +23,13 @@ from state.protocol.values.text import time_text
 Further = Callable[[RefusalCase, Any], dict[str, Any]]
 
 
-def nothing_further(case: RefusalCase, operation: Any) -> dict[str, Any]:
-    """Return no further values."""
-    return {}
-
-
 class Sentence(Struct, frozen=True):
     """Declared explanation: the rule's name, the reason, the advice, and a function that computes further values for both."""
 
     rule: str
     why: str
     what_to_do: str
-    further: Further = nothing_further
+    further: Further = lambda case, operation: {}
 
 
 def explain_by(sentence: Sentence, case: RefusalCase) -> Explanation:

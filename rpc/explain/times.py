@@ -20,7 +20,8 @@ def wrong_time(case: RefusalCase) -> Explanation:
     """Explain an expiration that has passed or is too far ahead."""
     assert case.trx is not None
     given = int(case.trx.expiration)
-    now = time_of_refusal(case)
+    found = case.error.values.get("now")
+    now = found if isinstance(found, int) else case.state.head_time
     too_far = "max_til_exp" in case.error.values
     values: dict[str, Any] = {
         "expiration": time_text(given),
@@ -49,12 +50,6 @@ def wrong_time(case: RefusalCase) -> Explanation:
         why += f" The chain's time is not the clock's: the clock of the node shows {time_text(case.now)}."
     values["cause"] = "local_time" if offset else None
     return case.explained("expiration_too_far" if too_far else "expired", why, to_do, **values)
-
-
-def time_of_refusal(case: RefusalCase) -> int:
-    """Return the time that the expiration was compared with."""
-    now = case.error.values.get("now")
-    return now if isinstance(now, int) else case.state.head_time
 
 
 def local_offset(seconds: int) -> int:

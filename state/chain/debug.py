@@ -59,7 +59,7 @@ def generate_blocks_until(chain: Chain, key: str, time: int, sparsely: bool = Tr
     if state.head_time >= time or not key:
         return
     if not sparsely:
-        yield from generate_blocks(chain, key, blocks_until(state, time))
+        yield from generate_blocks(chain, key, 1 + max(0, -((slot_time(state, 1) - time) // COIN_BLOCK_INTERVAL)))
         return
     yield from generate_blocks(chain, key, 1)
     slots = slot_at_time(state, time)
@@ -76,12 +76,6 @@ def schedule_hardfork(chain: Chain, number: int) -> None:
 def set_signing_key(chain: Chain, name: str, signing_key: bytes, skip_flags: int) -> None:
     """Set a witness's signing key by an edit of the head block."""
     chain.edit(SetSigningKey(name, signing_key), skip_flags | TRUSTED)
-
-
-def blocks_until(state: State, time: int) -> int:
-    """Return the number of blocks, without missed slots, until the head reaches a time."""
-    first = slot_time(state, 1)
-    return 1 + max(0, -((first - time) // COIN_BLOCK_INTERVAL))
 
 
 def require_bounded(count: int) -> None:

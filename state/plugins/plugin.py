@@ -13,20 +13,6 @@ Data = TypeVar("Data")
 Event = TypeVar("Event")
 
 
-def no_parts(state: State, kept: Any) -> dict[str, SnapshotPart]:
-    """Return no snapshot parts."""
-    return {}
-
-
-def no_reads(state: State, kept: Any) -> Sequence[Callable[[], object]]:
-    """Return no warm-up reads, for a plugin whose data is always ready."""
-    return ()
-
-
-def nothing_to_do(kept: Any) -> None:
-    """Leave restored data as it is."""
-
-
 class Plugin(Struct, Generic[Data], frozen=True):
     """A plugin, generic in the type of its data: `FOLLOW: Plugin[FollowIndex]`.
 
@@ -50,10 +36,10 @@ class Plugin(Struct, Generic[Data], frozen=True):
     install: Callable[[State], Data]
     serves: tuple[str, ...] = ()
     uses: tuple["Plugin[Any]", ...] = ()
-    parts: Callable[[State, Data], dict[str, SnapshotPart]] = no_parts
+    parts: Callable[[State, Data], dict[str, SnapshotPart]] = lambda state, kept: {}
     unsaved: tuple[str, ...] = ()
-    on_restored: Callable[[Data], None] = nothing_to_do
-    warm_up_reads: Callable[[State, Data], Sequence[Callable[[], object]]] = no_reads
+    on_restored: Callable[[Data], None] = lambda kept: None
+    warm_up_reads: Callable[[State, Data], Sequence[Callable[[], object]]] = lambda state, kept: ()
 
     def sections(self, state: State) -> dict[str, SnapshotPart]:
         """Return the snapshot parts of the plugin's data, by full name."""

@@ -44,17 +44,13 @@ def require_pow(worker: bytes, work_input: bytes, signature: bytes, work: bytes)
         recover(signature, work_input, Canonical.non_canonical) == worker,
         condition="public_key_type(fc::ecc::public_key( signature, input, fc::ecc::non_canonical ) ) == worker",
     )
-    require(work == pow_work(signature), condition="work == fc::sha256::hash(recover)")
+    recovered = recover(signature, sha256(signature).digest(), Canonical.non_canonical)
+    require(work == sha256(recovered).digest(), condition="work == fc::sha256::hash(recover)")
 
 
 def pow_input(block_id: bytes, nonce: int) -> bytes:
     """Return the digest that the worker of a `pow` signs."""
     return sha256(nonce.to_bytes(8, "little") + sha256(block_id).digest()[8:]).digest()
-
-
-def pow_work(signature: bytes) -> bytes:
-    """Return the work of a `pow`: the hash of the key recovered from the signature with its own hash as the digest."""
-    return sha256(recover(signature, sha256(signature).digest(), Canonical.non_canonical)).digest()
 
 
 # ------------------------------------------------------------------ pow2

@@ -67,10 +67,6 @@ def _power_downs(state: State, name: str) -> list[Any]:
     return [account] if account is not None and account.next_vesting_withdrawal < TIME_MAX else []
 
 
-def _unpaid(state: State, name: str) -> Iterable[Any]:
-    return islice(state.comments.by_author_last_update.equal(name), POSTS_SEEN_MAX)
-
-
 def _row(table: str) -> Callable[[State, str], Iterable[Any]]:
     """Return a function that reads the single row of an account in a table, if there is one."""
     return lambda state, name: [row] if (row := getattr(state, table).by_account.get(name)) is not None else []
@@ -79,7 +75,7 @@ def _row(table: str) -> Callable[[State, str], Iterable[Any]]:
 KINDS: dict[str, DueSource] = {
     "payout": DueSource(
         lambda state, start: state.comments.by_cashout_time.starting(start),
-        _unpaid,
+        lambda state, name: islice(state.comments.by_author_last_update.equal(name), POSTS_SEEN_MAX),
         lambda row: int(row.cashout_time),
         lambda row: DueItem(row.author, permlink=row.permlink),
     ),

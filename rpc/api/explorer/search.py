@@ -64,8 +64,9 @@ def find(chain: Chain, /, text: Annotated[Text, Example("alice")]) -> list[Hit]:
 def hits(chain: Chain, text: str) -> Iterator[Hit]:
     """Yield search results for a text, best first."""
     state = chain.state
-    if NUMBER.fullmatch(text):
-        yield from block_with(chain, int(re.sub(r"\D", "", text)[:20]))
+    number = int(re.sub(r"\D", "", text)[:20]) if NUMBER.fullmatch(text) else 0
+    if 0 < number <= state.props.head_block_number:
+        yield {"kind": "block", "is_exact": True, "block_num": number}
     if ID.fullmatch(text.lower()):
         yield from by_id(chain, bytes.fromhex(text))
     yield from token_called(state, text)
@@ -76,12 +77,6 @@ def hits(chain: Chain, text: str) -> Iterator[Hit]:
     elif author:
         yield from called(state, author)
         yield from beginning_with(state, author)
-
-
-def block_with(chain: Chain, number: int) -> Iterator[Hit]:
-    """Yield the block of the main branch with this number."""
-    if 0 < number <= chain.state.props.head_block_number:
-        yield {"kind": "block", "is_exact": True, "block_num": number}
 
 
 def by_id(chain: Chain, wanted: bytes) -> Iterator[Hit]:

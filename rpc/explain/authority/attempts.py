@@ -37,7 +37,7 @@ def attempts(case: RefusalCase, trx: SignedTransaction) -> Iterator[Attempt]:
     packed = (
         () if len(trx.operations) > PACKED_AGAIN_MAX else (of_other_symbols(case, trx), of_alterations(case, trx), of_packings(case, trx))
     )
-    for attempt in joined(of_other_chains(case, trx), *packed):
+    for attempt in joined((other_chain(case, known, trx.body) for known in case.known_chains()), *packed):
         if attempt.digest not in seen:
             seen.add(attempt.digest)
             yield attempt
@@ -49,12 +49,6 @@ def digest(chain_id: bytes, body: bytes) -> bytes:
 
 
 # ------------------------------------------------------------------ other chains and symbols
-
-
-def of_other_chains(case: RefusalCase, trx: SignedTransaction) -> Iterator[Attempt]:
-    """Yield the transaction signed for each other chain."""
-    for known in case.known_chains():
-        yield other_chain(case, known, trx.body)
 
 
 def of_other_symbols(case: RefusalCase, trx: SignedTransaction) -> Iterator[Attempt]:

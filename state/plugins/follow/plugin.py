@@ -152,17 +152,11 @@ def counted_followers(state: State, kept: FollowIndex, account: str, units: int)
 
     The first post of a transaction is allowed its work at any number of followers, since a client couldn't split it.
     """
-    followers = blog_followers(kept, account)
+    followers = [row.follower for row in map(kept.follows.find, kept.relations.get(account)) if row.what & BLOG]
     state.work.allow(-(-len(followers) // FOLLOWERS_AT_ONCE) * units, FEEDS)
     for place in range(0, len(followers), FOLLOWERS_AT_ONCE):
         state.work.spend(units, FEEDS)
         yield from followers[place : place + FOLLOWERS_AT_ONCE]
-
-
-def blog_followers(kept: FollowIndex, account: str) -> list[str]:
-    """Return the followers of an account's blog, by first relation. The order has no effect, since each has a separate feed."""
-    rows = map(kept.follows.find, kept.relations.get(account))
-    return [row.follower for row in rows if row.what & BLOG]
 
 
 def forget_deleted(state: State, kept: FollowIndex, operation: DeleteComment) -> None:

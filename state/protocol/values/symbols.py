@@ -33,7 +33,10 @@ class Symbols:
     def __init__(self, coin: str, debt: str, vests: str, *, canonical: bool = False) -> None:
         self._canonical = canonical
         self.letters = {assets.COIN: coin, assets.SBD: debt, assets.VESTS: vests}
-        self.packed = {symbol: packed_symbol(symbol, letters) for symbol, letters in self.letters.items()}
+        self.packed = {
+            symbol: bytes((assets.decimals(symbol),)) + letters.encode().ljust(SYMBOL_BYTES - 1, b"\0")
+            for symbol, letters in self.letters.items()
+        }
         self.by_bytes = {packed: symbol for symbol, packed in self.packed.items()}
         self._by_letters = {letters: symbol for symbol, letters in self.letters.items()}
         self._first_halves = {self.packed[symbol][:SMT_BYTES]: name for symbol, name in SYMBOL_NAMES.items()}
@@ -111,11 +114,6 @@ class Symbols:
         if symbol is None or len(fraction) != assets.decimals(symbol) or len(whole) > PLAIN_DIGITS_MAX:
             return None
         return Asset(int(whole + fraction), symbol) if whole.isdigit() and fraction.isdigit() and number.isascii() else None
-
-
-def packed_symbol(symbol: int, letters: str) -> bytes:
-    """Encode a fixed symbol."""
-    return bytes((assets.decimals(symbol),)) + letters.encode().ljust(SYMBOL_BYTES - 1, b"\0")
 
 
 def amount_of(text: str) -> int:

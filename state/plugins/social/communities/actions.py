@@ -125,7 +125,8 @@ def require_post_action(kept: Social, actor: str, role: int, payload: Payload, p
             require(role >= MOD, "only mods can mute posts")
         case "unmutePost":
             require(post.is_muted, "post is already not muted")
-            require(not is_parent_muted(kept, post), "parent post is muted")
+            parent = kept.posts.get(post.parent)
+            require(parent is None or not parent.is_muted, "parent post is muted")
             require(role >= MOD, "only mods can unmute posts")
         case "pinPost":
             require(not post.is_pinned, "post is already pinned")
@@ -136,12 +137,6 @@ def require_post_action(kept: Social, actor: str, role: int, payload: Payload, p
         case "flagPost":
             require(role > MUTED, "muted users cannot flag posts")
             require(not is_sent(kept, Type.flag_post, post, actor), "user already flagged this post")
-
-
-def is_parent_muted(kept: Social, post: SocialPost) -> bool:
-    """Whether the parent of a reply is muted."""
-    parent = kept.posts.get(post.parent)
-    return parent is not None and parent.is_muted
 
 
 def require_settable(kept: Social, actor: str, role: int, payload: Payload) -> None:

@@ -281,15 +281,10 @@ def feed(state: State, kept: Social, account: str) -> Iterator[ListedPost]:
 
 def feed_entry(kept: Social, comment: Comment, followed: set[str], since: int) -> ListedPost:
     """Return a post with the earliest time at which one of the followed accounts wrote or reblogged it, and their reblogs."""
-    rows = [row for row in kept.reblogs.by_post.equal(post_row(kept, comment).id) if row.account in followed]
+    rows = [row for row in kept.reblogs.by_post.equal(kept.posts.by_comment.find(comment.id).id) if row.account in followed]
     reblogs = [row for row in rows if row.created >= max(since, comment.created)]
     times = [row.created for row in reblogs] + ([comment.created] if comment.author in followed and comment.created >= since else [])
     return ListedPost(comment, min(times), tuple([row.account for row in reblogs if row.account != comment.author]))
-
-
-def post_row(kept: Social, comment: Comment) -> SocialPost:
-    """Return the row of a comment in the index."""
-    return kept.posts.by_comment.find(comment.id)
 
 
 # ------------------------------------------------------------------ discussions
