@@ -1,17 +1,16 @@
 """The internal market of COIN and SBD: past trades, the order book, prices. Source: rpc-api.md §3.2.8, §3.10, §5.1, §6.3."""
 
-from collections.abc import Iterator
 from typing import Annotated, TypedDict
 
+from rpc.api.orders import book_order
 from rpc.declare.arguments import MaxValue, Timestamp, UInt32
 from rpc.declare.method import method
 from rpc.declare.record_encoder import Json, RecordEncoder, ShowsRecord
-from rpc.records.market import BucketRecord, PricedOrderRecord, PricedOrderView, TickerRecord, TokenBucketRecord, TradeRecord, VolumeRecord
+from rpc.records.market import BucketRecord, PricedOrderRecord, TickerRecord, TokenBucketRecord, TradeRecord, VolumeRecord
+from rpc.records.orders import ratio
 from state.plugins import market_history
 from state.plugins.market_history import MARKET_HISTORY
-from state.protocol.values.asset import COIN, Asset, convert
 from state.tables import State
-from state.tables.market import LimitOrder
 
 OFF = ("_market_history_api", "market_history_api_plugin not enabled.")
 
@@ -65,7 +64,7 @@ def get_ticker(state: State, show: RecordEncoder, /) -> TickerJson:
     if opened:
         change = (latest - opened) / opened * 100
     bids, asks = market_history.order_book(state, 1)
-    best_ask, best_bid = (next((real_price(order) for order in side), 0.0) for side in (asks, bids))
+    best_ask, best_bid = (next((book_order(order).real_price for order in side), 0.0) for side in (asks, bids))
     return show(TickerRecord, TickerRecord(latest, best_ask, best_bid, change, *market_history.volume(state)))
 
 
@@ -74,7 +73,7 @@ def get_ticker(state: State, show: RecordEncoder, /) -> TickerJson:
 def get_order_book(state: State, show: RecordEncoder, /, limit: BookLimit = 500) -> OrderBook:
     """Return open orders, at most `limit` on each side, best first. Orders of COIN for tokens follow the asks."""
     bids, asks = market_history.order_book(state, limit)
-    return {"bids": show.each(PricedOrderRecord, priced(bids)), "asks": show.each(PricedOrderRecord, priced(asks))}
+    return {"bids": show.each(PricedOrderRecord, map(book_order, bids)), "asks": show.each(PricedOrderRecord, map(book_order, asks))}
 
 
 @method("market_history_api.get_trade_history", key="trades", plugin=MARKET_HISTORY)
@@ -89,24 +88,3 @@ def get_trade_history(state: State, show: RecordEncoder, /, start: Timestamp, en
 def get_recent_trades(state: State, show: RecordEncoder, /, limit: TradesLimit = 1000) -> list[TradeJson]:
     """List the last `limit` trades, newest first."""
     return show.each(TradeRecord, market_history.recent_trades(state, limit))
-
-
-def priced(orders: list[LimitOrder]) -> Iterator[PricedOrderView]:
-    """Yield the remaining amounts of each order on both sides, and its price."""
-    for order in orders:
-        price = order.sell_price
-        left = Asset(order.for_sale, price.base.symbol)
-        worth = convert(left, price)
-        coin, other = (left, worth) if left.symbol == COIN else (worth, left)
-        yield PricedOrderView(price, coin.amount, other.amount, order.created, real_price(order))
-
-
-def real_price(order: LimitOrder) -> float:
-    """Return an order's price in the other symbol per COIN."""
-    base, quote = order.sell_price.base, order.sell_price.quote
-    return ratio(quote.amount, base.amount) if base.symbol == COIN else ratio(base.amount, quote.amount)
-
-
-def ratio(amount: int, per: int) -> float:
-    """Return a quotient in double precision, as the reference does, or 0 for a division by 0."""
-    return float(amount) / float(per) if per else 0.0

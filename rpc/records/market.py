@@ -5,7 +5,6 @@ from typing import Annotated
 from msgspec import Struct
 
 from rpc.declare.record_fields import Big, CoinAmount, DebtAmount, FieldPath, RealNumber
-from rpc.records.orders import BookOrderView
 from state.protocol.codec.kinds import Symbol, Time, UInt32
 from state.protocol.values.asset import Asset, Price
 
@@ -54,14 +53,8 @@ class TickerRecord(Struct):
     sbd_volume: DebtAmount
 
 
-class PricedOrderView(BookOrderView):
-    """Source of `PricedOrderRecord`: an open order with its price as a number."""
-
-    real_price: float
-
-
 class PricedOrderRecord(Struct):
-    """An open order in the book of market_history_api and condenser_api (R-book-order), read from a `PricedOrderView`."""
+    """An open order in the book of market_history_api and condenser_api (R-book-order), read from a `BookOrderView`."""
 
     order_price: Annotated[Price, FieldPath("price", Price)]
     real_price: RealNumber

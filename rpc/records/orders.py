@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from rpc.declare.record_fields import Big, ConstantField, FieldPath
 from state.protocol.codec.kinds import AccountName, Time, UInt32
-from state.protocol.values.asset import Price
+from state.protocol.values.asset import COIN, Price
 
 NO_REAL_PRICE = "0.00000000000000000"
 
@@ -38,6 +38,12 @@ class BookOrderView(Struct):
     sbd: int
     created: int
 
+    @property
+    def real_price(self) -> float:
+        """The price in the other symbol per COIN."""
+        base, quote = self.price.base, self.price.quote
+        return ratio(quote.amount, base.amount) if base.symbol == COIN else ratio(base.amount, quote.amount)
+
 
 class BookOrderRecord(Struct):
     """An open order in database_api (R-book-order), read from a `BookOrderView`. The reference doesn't compute its real price."""
@@ -47,3 +53,8 @@ class BookOrderRecord(Struct):
     coin: Big
     sbd: Big
     created: Time
+
+
+def ratio(amount: int, per: int) -> float:
+    """Return a quotient in double precision, as the reference does, or 0 for a division by 0."""
+    return float(amount) / float(per) if per else 0.0
