@@ -2,7 +2,7 @@
 
 from typing import TypedDict
 
-from rpc.api.dev.head import HeadInfo, head_of
+from rpc.api.dev.control import HeadInfo, head_of
 from rpc.declare.arguments import UInt32
 from rpc.declare.method import method
 from rpc.devchain import DevChain

@@ -1,0 +1,278 @@
+"""Control of a test chain: its head and settings, blocks and time, dev snapshots and dumps, impersonation."""
+
+from collections.abc import Generator
+from typing import Annotated, TypedDict
+
+from rpc.declare.arguments import AccountName, Bool, Example, Int64, Text, Timestamp, UInt32, UInt64
+from rpc.declare.method import method
+from rpc.devchain import DevChain
+from rpc.processor import Processor
+from state.chain.chain import Chain
+from state.chain.digest import state_digest
+from state.protocol.values.text import time_text
+
+
+class HeadInfo(TypedDict):
+    """The head block, and the time of the chain's clock, which is the real time plus its offset."""
+
+    head_block_number: UInt32
+    head_block_id: str
+    head_block_time: str
+    last_irreversible_block_num: UInt32
+    time: str
+
+
+def head_of(chain: Chain, devchain: DevChain) -> HeadInfo:
+    """Return the head of a chain."""
+    props = chain.state.props
+    return {
+        "head_block_number": props.head_block_number,
+        "head_block_id": props.head_block_id.hex(),
+        "head_block_time": time_text(props.time),
+        "last_irreversible_block_num": props.last_irreversible_block_num,
+        "time": time_text(devchain.time),
+    }
+
+
+# ------------------------------------------------------------------ blocks and time
+
+
+class BlockMode(TypedDict):
+    """The mode of block production, in the format of the option `--blocks`."""
+
+    block_mode: str
+
+
+@method("dev_api.mine", loopback_only=True)
+async def mine(chain: Chain, devchain: DevChain, processor: Processor, /, count: UInt32 = 1) -> HeadInfo:
+    """Produce blocks, the first with the pending transactions, and return the new head.
+
+    The first block is in the slot of the chain's time, or in the next slot if that is later, but early enough that no pending transaction
+    expires. The others are in the following slots, and the chain's time advances with them. Other requests are answered in between.
+    """
+    await processor.run_steps(devchain.mine(count))
+    return head_of(chain, devchain)
+
+
+@method("dev_api.set_block_mode", loopback_only=True)
+async def set_block_mode(devchain: DevChain, processor: Processor, /, mode: Annotated[Text, Example("instant")]) -> BlockMode:
+    """Set the mode of block production.
+
+    Modes: `interval` (a block in each slot of 3 s), `interval:SECONDS` (a block every SECONDS of real time), `instant` (a block after
+    each accepted transaction, before its reply), `manual` (only on request), `mixed:SECONDS` (like `instant`, and at most SECONDS after
+    the last block).
+    """
+    await processor.in_turn(lambda: devchain.set_block_mode(mode))
+    return {"block_mode": devchain.block_mode}
+
+
+class NextBlock(TypedDict):
+    """The time set for the next block."""
+
+    next_block_time: str
+
+
+@method("dev_api.advance_time", loopback_only=True)
+async def advance_time(chain: Chain, devchain: DevChain, processor: Processor, /, seconds: UInt32, leap: Text = "") -> HeadInfo:
+    """Advance the chain's time by `seconds`, produce a block at the new time, and return the new head.
+
+    If `leap` is `missed`, the slots in between have no block, except one for pending transactions. If it is `produced`, each slot has a
+    block. The default is the node's option `--leap`. A producing node continues from the new time. Missed slots cost nothing. A node
+    produces up to 4,000 blocks per second, and answers other requests in between: a day takes at least seven seconds, 40 days five minutes.
+    """
+    await processor.run_steps(devchain.advance(seconds, leap))
+    return head_of(chain, devchain)
+
+
+@method("dev_api.set_next_block_time", loopback_only=True)
+async def set_next_block_time(devchain: DevChain, processor: Processor, /, time: Timestamp) -> NextBlock:
+    """Set the time of the next block, rounded up to a slot and not before the next slot. Return the rounded time.
+
+    If a pending transaction would expire before, a block with the pending transactions is produced first.
+    """
+    return {"next_block_time": time_text(await processor.in_turn(lambda: devchain.set_next_block_time(time)))}
+
+
+# ------------------------------------------------------------------ dev snapshots and dumps
+
+
+class SnapshotId(TypedDict):
+    """Id of a dev snapshot."""
+
+    id: UInt32
+
+
+@method("dev_api.snapshot", loopback_only=True)
+async def snapshot(devchain: DevChain, processor: Processor, /) -> SnapshotId:
+    """Take a dev snapshot of the chain in memory, with pending transactions and clock, and return its id. There can be at most 256."""
+    return {"id": await processor.in_steps(devchain.snapshot_in_steps)}
+
+
+@method("dev_api.revert", loopback_only=True)
+async def revert(chain: Chain, devchain: DevChain, processor: Processor, /, id: UInt32) -> HeadInfo:
+    """Revert to a dev snapshot, and return its head. The snapshot stays, and later ones are dropped.
+
+    This restores the clock's offset from the machine's, the block mode, the time of the next block and the impersonated accounts. Calls
+    that wait for a transaction that no longer exists are refused.
+    """
+    await processor.in_turn(lambda: devchain.revert(id))
+    return head_of(chain, devchain)
+
+
+@method("dev_api.reset", loopback_only=True)
+async def reset(chain: Chain, devchain: DevChain, processor: Processor, /) -> HeadInfo:
+    """Restart the chain as at the node's first start, at the current time or the time of `--time`, and return its head.
+
+    All data of the chain is deleted, including the files of `--data` and all dev snapshots.
+    """
+    await processor.in_turn(devchain.reset)
+    return head_of(chain, devchain)
+
+
+@method("dev_api.pop_blocks", loopback_only=True)
+async def pop_blocks(chain: Chain, devchain: DevChain, processor: Processor, /, count: UInt32 = 1) -> HeadInfo:
+    """Undo the last `count` blocks, and return the new head.
+
+    As after a fork, their transactions become pending again; `drop_pending` drops them. If fewer than `count` blocks are reversible, the
+    call is refused, and nothing changes.
+    """
+    await processor.in_turn(lambda: chain.pop_blocks(count))
+    return head_of(chain, devchain)
+
+
+class Dump(HeadInfo):
+    """A dump: the head of its chain, and the size of the file in bytes."""
+
+    path: str
+    size: UInt64
+
+
+@method("dev_api.dump", loopback_only=True)
+async def dump(chain: Chain, devchain: DevChain, processor: Processor, /, path: Annotated[Text, Example("chain.dump")]) -> Dump:
+    """Write the chain to a file on the node's machine: blocks, state, pending transactions and clock, without dev snapshots.
+
+    An existing dump is replaced. Any other existing file is refused.
+    """
+    size = await processor.in_turn(lambda: devchain.dump(path))
+    return {**head_of(chain, devchain), "path": path, "size": size}
+
+
+@method("dev_api.load", loopback_only=True)
+async def load(chain: Chain, devchain: DevChain, processor: Processor, /, path: Annotated[Text, Example("chain.dump")]) -> HeadInfo:
+    """Replace the chain by a dump of the same chain, and return its head. If the file can't be used, nothing changes.
+
+    The clock has the offset of the dumped chain from the machine's clock. A node with `--data` refuses this: stop it and use
+    `coind snapshot load`.
+    """
+    await processor.in_turn(lambda: devchain.load(path))
+    return head_of(chain, devchain)
+
+
+# ------------------------------------------------------------------ transactions
+
+
+class Impersonated(TypedDict):
+    """Accounts whose transactions need no signatures, all accounts if `everyone` is true."""
+
+    accounts: list[str]
+    everyone: bool
+
+
+class Dropped(TypedDict):
+    """The number of dropped transactions."""
+
+    dropped: UInt32
+
+
+def impersonated_of(chain: Chain) -> Impersonated:
+    """Return the accounts whose transactions need no signatures."""
+    impersonated = chain.state.impersonated
+    return {"accounts": sorted(impersonated.accounts), "everyone": impersonated.is_everyone}
+
+
+@method("dev_api.impersonate", loopback_only=True)
+async def impersonate(
+    chain: Chain, processor: Processor, /, accounts: list[AccountName] | None = None, everyone: Bool = False
+) -> Impersonated:
+    """Accept unsigned transactions of `accounts`, or of every account. This replaces the previous set; an empty set ends impersonation.
+
+    Transactions that were accepted this way stay valid.
+    """
+    await processor.in_turn(lambda: chain.impersonate(accounts or (), everyone))
+    return impersonated_of(chain)
+
+
+@method("dev_api.drop_pending", loopback_only=True)
+async def drop_pending(devchain: DevChain, processor: Processor, /) -> Dropped:
+    """Drop all pending transactions, including those of popped blocks. Calls that wait for one of them are refused."""
+    return {"dropped": await processor.in_turn(devchain.drop_pending)}
+
+
+# ------------------------------------------------------------------ the chain and its settings
+
+
+class Info(HeadInfo):
+    """The head and the time of the chain, and all settings of dev_api."""
+
+    chain: str
+    chain_id: str
+    version: str
+    seconds_ahead: Int64
+    block_mode: str
+    leap: str
+    witnesses: UInt32
+    pending: UInt32
+    snapshots: list[UInt32]
+    impersonated: Impersonated
+
+
+@method("dev_api.get_info", loopback_only=True)
+def get_info(chain: Chain, devchain: DevChain, /) -> Info:
+    """Return the head and the settings of the chain.
+
+    They are the offset of its clock from the machine's (negative: behind), the block mode, the leap mode, the number of witnesses in a
+    round, the number of pending transactions, the ids of dev snapshots, and the impersonated accounts.
+    """
+    spec = chain.state.spec
+    return {
+        **head_of(chain, devchain),
+        "chain": spec.name,
+        "chain_id": spec.chain_id.hex(),
+        "version": devchain.version,
+        "seconds_ahead": devchain.seconds_ahead,
+        "block_mode": devchain.block_mode,
+        "leap": devchain.leap,
+        "witnesses": chain.state.schedule.num_scheduled_witnesses,
+        "pending": len(chain.pending),
+        "snapshots": devchain.snapshots,
+        "impersonated": impersonated_of(chain),
+    }
+
+
+class StateDigest(TypedDict):
+    """The head, the number of pending transactions, and the digest of the state with their effects."""
+
+    head_block_number: UInt32
+    head_block_id: Text
+    pending: UInt32
+    digest: Text
+
+
+@method("dev_api.get_state_digest", loopback_only=True, of_process=True)
+async def get_state_digest(chain: Chain, processor: Processor, /) -> StateDigest:
+    """Return a hash over all tables of the chain. It is equal on nodes with the same head and no pending transactions.
+
+    It takes a second for some 100,000 rows. No other request is answered in that time.
+    """
+
+    def steps() -> Generator[None, None, StateDigest]:
+        yield
+        props = chain.state.props
+        return {
+            "head_block_number": props.head_block_number,
+            "head_block_id": props.head_block_id.hex(),
+            "pending": len(chain.pending),
+            "digest": state_digest(chain.state),
+        }
+
+    return await processor.in_steps(steps)
