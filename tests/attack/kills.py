@@ -55,7 +55,6 @@ class Acknowledged(Struct):
 
 
 def run(count: int, seed: int) -> dict[str, int]:
-    """Kill nodes `count` times."""
     kinds = [kind for kind in KINDS if kind != "snapshot" or supported(SNAPSHOT_OPTION)]
     place = Path(tempfile.mkdtemp(prefix="coind-kills-"))
     parts = [count // WORKERS + (worker < count % WORKERS) for worker in range(WORKERS)]

@@ -163,7 +163,6 @@ class Watcher:
 
 
 def milliseconds(seconds: float) -> int:
-    """Convert seconds to whole milliseconds."""
     return round(seconds * 1000)
 
 
@@ -218,7 +217,6 @@ def wrong(body: str, hunk: int) -> str:
 
 
 def send_comment(client: Client, wire: Wire, permlink: str, body: str) -> None:
-    """Broadcast a post by alice."""
     head = client.call("condenser_api.get_dynamic_global_properties", [])["result"]
     fields = {"parent_author": "", "parent_permlink": "x", "author": "alice", "permlink": permlink, "title": "", "json_metadata": ""}
     shown = {

@@ -40,12 +40,10 @@ class Node:
 
     @property
     def pid(self) -> int:
-        """The node's process id."""
         return self.process.pid
 
     @property
     def is_running(self) -> bool:
-        """Whether the process is alive."""
         return self.process.poll() is None
 
     def wait(self) -> "Node":
@@ -66,7 +64,6 @@ class Node:
         return self.errors.read_text("utf-8", "replace")[-2000:]
 
     def kill(self) -> None:
-        """Kill the process."""
         if self.is_running:
             self.process.kill()
         self.process.wait()
@@ -118,12 +115,10 @@ class Client:
         return json.loads(self.ask("POST", "/", body)[1])
 
     def health(self) -> dict[str, Any]:
-        """Return the decoded /health response."""
         shown: dict[str, Any] = json.loads(self.ask("GET", "/health")[1])
         return shown
 
     def close(self) -> None:
-        """Close the connection."""
         self._connection.close()
 
 

@@ -94,7 +94,6 @@ class Node:
         self.processor = Processor(self.chain, log=self.folder.log)
 
     def push(self, block: SignedBlock) -> None:
-        """Push a block."""
         self.known.add(block.id)
         self.chain.push_block(block, TRUST_OWN)
 

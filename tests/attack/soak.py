@@ -100,7 +100,6 @@ class Users:
         time.sleep(PAUSE_SECONDS)
 
     def ask_wrong(self, client: Client) -> None:
-        """Send an invalid request."""
         client.ask("POST", "/", damaged(self._random, self._random.choice(self._requests)))
         self.counts["damaged requests"] += 1
         time.sleep(PAUSE_SECONDS)

@@ -1,5 +1,5 @@
-"""Attacks that waste work: eight remote clients, each with its own address, send requests that are expensive and refused, or only just
-accepted. And attacks that waste memory: 200 clients send batches with large replies, or unfinished bodies.
+"""Attacks that waste work or memory. To waste work, eight remote clients with different addresses send requests that are expensive and
+refused, or only just accepted. To waste memory, 200 clients send batches with large replies, or unfinished bodies.
 
 Meanwhile an ordinary client's transfers must get into blocks, /health must answer, and the node must log which clients it limits.
 """
@@ -137,7 +137,6 @@ def integers() -> Json:
 
 
 def request(method: str, params: Json) -> Json:
-    """Return a JSON-RPC request."""
     return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
 
 
@@ -249,7 +248,6 @@ def attacked(node: Node, name: str, seconds: float) -> dict[str, int]:
 
 
 def ask_health(node: Node, seen: Seen, end: float) -> None:
-    """Request /health repeatedly."""
     while time.monotonic() < end:
         client, start = Client(node), time.monotonic()
         try:

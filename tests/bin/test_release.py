@@ -26,7 +26,6 @@ def git(root: Path, *arguments: str) -> None:
 
 
 def commit(root: Path) -> None:
-    """Commit all changes."""
     git(root, "add", "--all")
     git(root, "commit", "--quiet", "--allow-empty", "--message", "x")
 

@@ -96,7 +96,6 @@ def outcome(cost: Cost) -> str:
 
 
 async def until(seconds: float, rounds: Callable[[], Awaitable[None]]) -> None:
-    """Repeat `rounds` for `seconds`."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         await rounds()

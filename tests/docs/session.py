@@ -234,7 +234,6 @@ class Reader:
             self._run_program(step)
 
     def end(self) -> None:
-        """End all running processes."""
         for terminal in self._terminals:
             terminal.end()
         self._shell.end()

@@ -77,7 +77,6 @@ class Running:
 
     @property
     def url(self) -> str:
-        """The node's address."""
         return self.banner["address"]
 
     def call(self, method: str, params: Any) -> Any:
@@ -100,7 +99,6 @@ class Running:
             return error.code, json.load(error)
 
     def generate(self, count: int) -> None:
-        """Make blocks immediately."""
         told = self.call("debug_node_api.debug_generate_blocks", {"debug_key": DEV.witness_keys[0], "count": count})
         assert told["result"] == {"blocks": count}
 

@@ -84,7 +84,6 @@ def broadcast(running: Running, trx: Any) -> Any:
 
 
 def balance(running: Running, name: str = "alice") -> str:
-    """Return an account's balance."""
     return str(running.call("condenser_api.get_accounts", [[name]])["result"][0]["balance"])
 
 

@@ -30,7 +30,6 @@ def running() -> Iterator[Running]:
 
 
 def port(running: Running) -> int:
-    """The node's port."""
     return int(running.url.rpartition(":")[2])
 
 

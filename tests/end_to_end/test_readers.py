@@ -52,7 +52,6 @@ class Client:
         self.call("dev_api.broadcast_operations", {"operations": [transfer]})
 
     def balance(self) -> str:
-        """Return bob's balance."""
         found: str = self.call("condenser_api.get_accounts", [["bob"]])[0]["balance"]
         return found
 

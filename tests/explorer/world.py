@@ -58,11 +58,9 @@ class Node:
         return sent
 
     def mine(self, count: int = 1) -> None:
-        """Make blocks."""
         self.call("dev_api.mine", {"count": count})
 
     def advance(self, seconds: int) -> None:
-        """Move time forward."""
         self.call("dev_api.advance_time", {"seconds": seconds})
 
     def time_after(self, seconds: int) -> str:

@@ -94,7 +94,6 @@ class StubProcessor:
         return sum(1 for _ in steps)
 
     async def in_turn(self, work: Callable[[], Result]) -> Result:
-        """Call `work` immediately."""
         return work()
 
     async def in_steps(self, work: Callable[[], Generator[None, None, Result]]) -> Result:

@@ -34,7 +34,6 @@ class Target(Struct, frozen=True):
     call: bytes = CALL
 
     def connect(self) -> socket.socket:
-        """Open a new connection."""
         return socket.create_connection((self.host, self.port), SECONDS_MAX, (self.source, 0))
 
 
@@ -63,7 +62,6 @@ def ws_frame(payload: bytes, kind: int = 1, *, is_last: bool = True) -> bytes:
 
 
 def h2_frame(kind: int, stream: int = 0, payload: bytes = b"", flags: int = 0) -> bytes:
-    """Return an HTTP/2 frame."""
     return struct.pack(">I", len(payload))[1:] + bytes([kind, flags]) + struct.pack(">I", stream) + payload
 
 

@@ -260,7 +260,6 @@ class NodeServer:
         news.set()
 
     def end_streams(self) -> None:
-        """Close all connections."""
         for writer in list(self._writers):
             writer.close()
 

@@ -106,7 +106,6 @@ def set_median(state: State, **changes: Any) -> None:
 
 
 def move_to(state: State, time: int) -> None:
-    """Set the head block's time."""
     state.set_props(time=time)
 
 

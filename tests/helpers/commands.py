@@ -19,7 +19,6 @@ class CommandResult:
 
     @property
     def lines(self) -> list[str]:
-        """The lines of stdout."""
         return self.out.splitlines()
 
     @property

@@ -70,7 +70,6 @@ async def replica_of(url: str, spec: ChainSpec = DEV) -> AsyncIterator[Replica]:
 
 
 async def until(is_true: Callable[[], bool]) -> None:
-    """Wait until `is_true` returns True."""
     with trio.fail_after(20):
         while not is_true():
             await trio.sleep(0.005)

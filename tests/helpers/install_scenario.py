@@ -288,7 +288,6 @@ def read(url: str, *, accept: str = "*/*") -> str:
 
 
 def health(url: str) -> Any:
-    """Return the node's /health response."""
     return json.loads(read(url + "/health"))
 
 

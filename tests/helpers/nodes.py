@@ -114,7 +114,6 @@ def case_wire() -> Wire:
 
 
 def json_lines(wire: Wire, blocks: Iterator[SignedBlock] | list[SignedBlock], legacy: bool = False) -> bytes:
-    """Encode blocks as JSON lines."""
     return b"".join(json.dumps(wire.block_to_json(block, legacy)).encode() + b"\n" for block in blocks)
 
 

@@ -55,7 +55,6 @@ class PushClients:
         self.port = 0
 
     def make(self, count: int = 1) -> list[SignedBlock]:
-        """Make blocks."""
         return [make_block(self.chain) for _ in range(count)]
 
     def switch(self, behind: int) -> list[SignedBlock]:
@@ -125,7 +124,6 @@ class Client:
         self.text = ""
 
     async def send(self, method: str, params: Any, *, request_id: int = 1) -> None:
-        """Send a request."""
         request = {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
         await self.stream.send_all(self.protocol.send(TextMessage(json.dumps(request))))
 

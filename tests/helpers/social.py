@@ -57,10 +57,8 @@ def tell_follow(api: ApiChain, actor: str, *operation: object) -> None:
 
 
 def follow(api: ApiChain, follower: str, following: str, *what: str) -> None:
-    """Follow or ignore an account."""
     tell_follow(api, follower, "follow", {"follower": follower, "following": following, "what": what})
 
 
 def reblog(api: ApiChain, account: str, author: str, permlink: str) -> None:
-    """Reblog a post."""
     tell_follow(api, account, "reblog", {"account": account, "author": author, "permlink": permlink})

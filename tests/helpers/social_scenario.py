@@ -90,11 +90,9 @@ class SocialScenario:
     # -------------------------------------------------------------- facts and events
 
     def at(self, time: str) -> None:
-        """Set the head block's time."""
         self.state.set_props(time=seconds(time))
 
     def account(self, name: str, rank: int | None = None, reputation: int = 0, vote_weight: float = 0, metadata: str = "") -> Account:
-        """Create an account."""
         state = self.state
         shares = round(vote_weight * 10**6)
         row = state.accounts.by_name.get(name)
@@ -139,7 +137,6 @@ class SocialScenario:
             parent = comments.by_permlink.get(parent.parent_author, parent.parent_permlink)
 
     def delete(self, author: str, permlink: str) -> None:
-        """Delete a comment."""
         comments = self.state.comments
         row = comments.by_permlink.find(author, permlink)
         self.count(comments.by_permlink.get(row.parent_author, row.parent_permlink), -1)
@@ -159,7 +156,6 @@ class SocialScenario:
         social_posts.on_vote(state, self.social, Vote(voter=voter, author=author, permlink=permlink))
 
     def pay(self, author: str, permlink: str, total: int, curators: int) -> None:
-        """Pay out a comment."""
         state = self.state
         row = state.comments.by_permlink.find(author, permlink)
         paid = {"net_rshares": 0, "cashout_time": TIME_MAX, "last_payout": state.head_time}
@@ -178,7 +174,6 @@ class SocialScenario:
         self.custom(id=custom_id, json=json.dumps(value), required_posting_auths=(actor,))
 
     def transfer(self, sender: str, to: str, amount: Asset, memo: str) -> None:
-        """Make a transfer."""
         social_posts.promote(self.state, self.social, Transfer(from_=sender, to=to, amount=amount, memo=memo))
 
     def step(self, step: dict[str, Any]) -> None:

@@ -24,7 +24,6 @@ class StubServer(HTTPServer):
 
     @property
     def url(self) -> str:
-        """The server's address."""
         return f"http://127.0.0.1:{self.server_port}"
 
     def reply(self, request: dict[str, Any]) -> dict[str, Any]:

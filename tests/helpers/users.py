@@ -11,7 +11,6 @@ ASYNC, SYNC = "broadcast_transaction", "broadcast_transaction_synchronous"
 
 
 def request(method: str, params: Any, request_id: int = 1) -> dict[str, Any]:
-    """Return a JSON-RPC request."""
     return {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
 
 
@@ -67,7 +66,6 @@ async def mine(owner: InProcessNode, trx_id: str) -> None:
 
 
 async def balance(way: Transport) -> int:
-    """Return bob's balance in thousandths."""
     [bob] = await result(way, "condenser_api.get_accounts", [["bob"]])
     return thousandths(bob["balance"])
 

@@ -111,7 +111,6 @@ class Socket:
         return message
 
     async def notice(self) -> Any:
-        """Return the next notice."""
         return self.notices.pop(0) if self.notices else (await self._client.receive())["params"]
 
 
@@ -120,21 +119,18 @@ Open = Callable[[int], AbstractAsyncContextManager[Transport]]
 
 @asynccontextmanager
 async def http1(port: int) -> AsyncIterator[Http1]:
-    """Connect over HTTP/1.1."""
     async with await trio.open_tcp_stream("127.0.0.1", port) as stream:
         yield Http1(stream)
 
 
 @asynccontextmanager
 async def http2(port: int) -> AsyncIterator[Http2]:
-    """Connect over HTTP/2."""
     async with await trio.open_tcp_stream("127.0.0.1", port) as stream:
         yield Http2(stream)
 
 
 @asynccontextmanager
 async def socket(port: int) -> AsyncIterator[Socket]:
-    """Connect over WebSocket."""
     async with websocket(port) as client:
         yield Socket(client)
 
@@ -164,7 +160,6 @@ class InProcessNode:
 
     @property
     def url(self) -> str:
-        """The node's address."""
         return f"http://127.0.0.1:{self.port}"
 
     async def run(self) -> None:

@@ -53,7 +53,6 @@ class Process:
             self.process = subprocess.Popen(self._command, stdout=log, stderr=log, cwd=self._folder, env=environment)
 
     def kill(self) -> None:
-        """Kill the process."""
         self.process.kill()
         self.process.wait()
 
@@ -80,7 +79,6 @@ class Member:
 
     @property
     def url(self) -> str:
-        """The node's address."""
         return f"http://127.0.0.1:{self.port}"
 
     def start(self) -> None:
@@ -89,7 +87,6 @@ class Member:
         self.node.wait()
 
     def kill(self) -> None:
-        """Kill the node."""
         self.node.kill()
 
     def again(self) -> None:
@@ -260,7 +257,6 @@ class World:
         return [replica.seen[key] - begun[key] for replica in self.replicas for key in ids if key in replica.seen]
 
     def end(self) -> None:
-        """End all processes."""
         for member in (*self.replicas, self.producer):
             member.is_over = True
             member.kill()

@@ -70,7 +70,6 @@ def verify_everything(folder: Path, blocks: Path, chain: str, ranges: int) -> in
 
 
 def number_of_blocks(blocks: Path, chain: str) -> int:
-    """Return the number of blocks."""
     source = open_source(blocks, NodeContext(Settings(spec=load_spec(chain), plugins=())).chain.state.wire)
     try:
         return source.last or sum(1 for _ in source)
@@ -84,7 +83,6 @@ def command_of(*words: object) -> list[str]:
 
 
 def replay(blocks: Path, chain: str, *words: object) -> Ran:
-    """Run `coind replay`."""
     begun = time.monotonic()
     command = command_of("replay", blocks, "--chain", chain, *words)
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}

@@ -109,7 +109,6 @@ class Signals:
         yield received
 
     def send(self, number: int) -> None:
-        """Send a signal."""
         assert self._to_node is not None
         self._to_node.send_nowait(number)
 

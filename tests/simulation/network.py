@@ -184,7 +184,6 @@ class Exchange:
 
 
 def encoded_call(method: str, params: Any, number: int = 1) -> dict[str, Any]:
-    """Return a JSON-RPC call."""
     return {"jsonrpc": "2.0", "method": method, "params": params, "id": number}
 
 

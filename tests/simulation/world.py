@@ -215,7 +215,6 @@ class World:
             self.life.acknowledge(trx_id, number)
 
     def spawn(self, work: Callable[..., Any], *args: Any) -> None:
-        """Start a background task."""
         assert self._nursery is not None
         self._nursery.start_soon(work, *args)
 

@@ -184,7 +184,6 @@ def note(rows: list[Row], python: str, step: str, begun: float, seen: str) -> No
 
 
 def show(rows: list[Row]) -> None:
-    """Print the table."""
     print("| Python | step | seconds | seen |\n|---|---|---:|---|")
     for row in rows:
         print(f"| {' | '.join(cell.splitlines()[0] if cell else '' for cell in row)} |")

@@ -43,11 +43,9 @@ class Project:
         path.chmod(0o755)
 
     def settings(self, text: str) -> None:
-        """Write the pytest settings."""
         (self.folder / "pytest.ini").write_text(f"[pytest]\n{text}\n")
 
     def write(self, text: str, name: str = "test_it.py") -> None:
-        """Write a test module."""
         (self.folder / "tests" / name).write_text(text)
 
     def run(
