@@ -10,7 +10,7 @@ from state.plugins.registry import PLUGINS
 HALF = Question("", "", [], rows=100, reference=41)
 
 
-def test_the_chain_without_a_file_fills_every_reply() -> None:
+def test_generated_chain_fills_every_reply() -> None:
     chain = made_up()
     service = new_service(chain, Processor(chain), DevChain(chain, ChainClock()), tuple(PLUGINS))
     asked = list(questions(chain))
@@ -19,12 +19,12 @@ def test_the_chain_without_a_file_fills_every_reply() -> None:
         assert rows_of(answered(service, question.body)) >= question.rows, question.what
 
 
-def test_a_reply_that_is_not_whole_has_no_figure_beside_it() -> None:
+def test_incomplete_reply_has_no_figure() -> None:
     assert beside(HALF, 99, is_compared=True) == beside(HALF, 99, is_compared=False) == "ONLY 99 OF 100 ROWS"
     assert beside(HALF, 100, is_compared=True) == "reference    41"
     assert beside(HALF, 100, is_compared=False) == ""
 
 
-def test_rows_of_replies() -> None:
+def test_reply_rows_are_counted() -> None:
     for result, rows in (("[]", 0), ("[1,2]", 2), ("{}", 1), ('{"a":1}', 1), ('{"accounts":[]}', 0), ('{"block":{"a":[],"b":[1]}}', 1)):
         assert rows_of(b'{"result":%s}' % result.encode()) == rows

@@ -28,7 +28,7 @@ def _small_slices(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("_small_slices")
 @pytest.mark.parametrize("is_ahead", [False, True], ids=["called first", "read ahead"])
-async def test_calls_in_slices_are_answered_as_at_once(is_ahead: bool) -> None:
+async def test_incremental_calls_return_the_same_result(is_ahead: bool) -> None:
     sliced, whole = filled(POSTS), filled(POSTS)
     if is_ahead:
         await warm_up(sliced.site.state)
@@ -51,7 +51,7 @@ async def test_calls_in_slices_are_answered_as_at_once(is_ahead: bool) -> None:
         table.check()
 
 
-def test_a_figure_of_a_call_and_of_a_large_body(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_figures_of_a_call_and_a_large_body(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(waits, "LONGEST_MILLISECONDS_MAX", 1e9)
     node = filled(POSTS)
     assert waits.calls(node, "bridge.get_payout_stats")

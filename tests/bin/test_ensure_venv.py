@@ -69,12 +69,12 @@ def start(launcher: Path, *arguments: str, folder: Path) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
-def test_a_checkout_that_is_ready_starts_at_once(checkout: Path, tmp_path: Path) -> None:
+def test_ready_checkout_starts_without_setup(checkout: Path, tmp_path: Path) -> None:
     status, output = start(checkout / "bin/coind", "run", "--data", "a b", folder=tmp_path)
     assert (status, output) == (0, f"{checkout}|{tmp_path}|-P|-m|node|run|--data|a b|")
 
 
-def test_compiled_modules_are_kept_whatever_the_machine_says(checkout: Path, tmp_path: Path) -> None:
+def test_launcher_unsets_pythondontwritebytecode(checkout: Path, tmp_path: Path) -> None:
     script(checkout / ".venv/bin/python", 'printf "%s" "${PYTHONDONTWRITEBYTECODE-unset}"')
     launcher = checkout / "bin" / "coind"
     environment = {"PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"}
@@ -82,7 +82,7 @@ def test_compiled_modules_are_kept_whatever_the_machine_says(checkout: Path, tmp
     assert done.stdout == "unset"
 
 
-def test_a_link_starts_what_it_points_to(checkout: Path, tmp_path: Path) -> None:
+def test_symbolic_link_starts_its_target(checkout: Path, tmp_path: Path) -> None:
     (tmp_path / "first").symlink_to(checkout / "bin/coind")
     (tmp_path / "second").symlink_to("first")
     assert start(tmp_path / "second", "version", folder=tmp_path) == (0, f"{checkout}|{tmp_path}|-P|-m|node|version|")
@@ -92,7 +92,7 @@ CHANGED = ["bin/lock/run.txt", ".venv/bin/python", ".venv/lib/coind/run.txt", ".
 
 
 @pytest.mark.parametrize("missing", CHANGED)
-def test_whatever_changed_is_set_up_first(checkout: Path, tmp_path: Path, missing: str) -> None:
+def test_change_triggers_setup(checkout: Path, tmp_path: Path, missing: str) -> None:
     changed = checkout / missing
     if missing.endswith(("txt", "made-for")):
         changed.write_text("other\n")
@@ -103,7 +103,7 @@ def test_whatever_changed_is_set_up_first(checkout: Path, tmp_path: Path, missin
 
 
 @pytest.mark.parametrize("name", LONG)
-def test_long_commands_are_started_with_what_they_need(checkout: Path, tmp_path: Path, name: str) -> None:
+def test_long_tests_start_with_their_profile(checkout: Path, tmp_path: Path, name: str) -> None:
     needed = name if name in ("fuzz", "ray") else "test"
     assert start(checkout / "bin/test", name, "--count", "1", folder=tmp_path) == (SETUP_STATUS, f"-I {checkout}/bin/setup.py {needed}\n")
     shutil.copy(checkout / f"bin/lock/{needed}.txt", checkout / ".venv/lib/coind")
@@ -129,14 +129,14 @@ def requirements() -> list[Requirement]:
     return [Requirement(text) for each in (project["dependencies"], *project["optional-dependencies"].values()) for text in each]
 
 
-def test_the_wheel_has_ranges_with_both_ends_and_this_checkout_is_inside_of_them() -> None:
+def test_wheel_version_ranges_include_locked_versions() -> None:
     versions = locked("fuzz") | locked("ray")
     for need in requirements():
         assert {each.operator for each in need.specifier} == {">=", "<"}, need
         assert need.specifier.contains(versions[canonicalize_name(need.name)]), need
 
 
-def test_the_wheel_names_everything_that_it_imports() -> None:
+def test_wheel_requires_every_imported_package() -> None:
     """A package that is only installed as a dependency of another can disappear with an update of that other one."""
     known = {canonicalize_name(need.name) for need in requirements()}
     packages = packages_distributions()
@@ -144,14 +144,14 @@ def test_the_wheel_names_everything_that_it_imports() -> None:
     assert {top for top in tops if not {canonicalize_name(name) for name in packages.get(top, [top])} & known} == set()
 
 
-def test_each_package_is_locked_in_one_version() -> None:
+def test_each_package_has_one_locked_version() -> None:
     found = [set(locked(profile).items()) for profile in PROFILES]
     every = set().union(*found)
     assert len(dict(every)) == len(every)
     assert set(locked("run").items()) < set(locked("test").items()) < set(locked("fuzz").items())
 
 
-def test_lock_files_hold_what_pyproject_names() -> None:
+def test_lock_files_contain_pyproject_requirements() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     groups = {"run": project["project"]["dependencies"], **project["project"]["optional-dependencies"], **project["dependency-groups"]}
     assert set(groups) == set(PROFILES)
@@ -159,18 +159,18 @@ def test_lock_files_hold_what_pyproject_names() -> None:
         assert {canonicalize_name(Requirement(text).name) for text in named} <= set(locked(profile))
 
 
-def test_the_extras_have_the_same_names_everywhere() -> None:
+def test_extras_have_the_same_names_everywhere() -> None:
     assert set(get_args(Extra)) == set(MODULES) == set(EXTRAS)
 
 
 @pytest.mark.parametrize("extra", EXTRAS)
-def test_an_extra_is_installed_when_it_is_asked_for(checkout: Path, tmp_path: Path, extra: str) -> None:
+def test_requested_extra_is_installed(checkout: Path, tmp_path: Path, extra: str) -> None:
     assert start(checkout / "bin/coind", "install", extra, folder=tmp_path) == (SETUP_STATUS, f"-I {checkout}/bin/setup.py {extra}\n")
     shutil.copy(checkout / f"bin/lock/{extra}.txt", checkout / ".venv/lib/coind")
     assert start(checkout / "bin/coind", "install", extra, folder=tmp_path)[0] == 0
 
 
-def test_everything_that_is_pulled_in_is_locked() -> None:
+def test_indirect_dependencies_are_locked() -> None:
     """pip doesn't install packages that a lock file lacks."""
     needed = [(name, Requirement(text)) for name in sorted(set(locked("test")) & installed()) for text in requires(name) or []]
     wanted = [(name, need) for name, need in needed if need.marker is None or need.marker.evaluate({"extra": ""})]
@@ -190,7 +190,7 @@ def foreign() -> set[tuple[str, str]]:
     return {(source.path, top) for source in sources() for _, name in imports(source) if (top := name.partition(".")[0]) not in own}
 
 
-def test_everything_that_is_imported_is_locked() -> None:
+def test_imported_packages_are_locked() -> None:
     known = set(locked("fuzz") | locked("ray"))
     packages = packages_distributions()
     found = [(path, top) for path, top in sorted(foreign()) if not path.startswith((CLIENTS, EXPLORER, NATS, NOTEBOOK, SITE, SPARK))]
@@ -206,13 +206,13 @@ def test_everything_that_is_imported_is_locked() -> None:
         (SPARK, {"pyspark", "py4j", "chdb"}),
     ],
 )
-def test_everything_that_sessions_need_is_pinned_beside_them(folder: str, names: set[str]) -> None:
+def test_session_dependencies_are_pinned(folder: str, names: set[str]) -> None:
     lines = [line for pins in sorted((ROOT / folder).glob("*.txt")) for line in pins.read_text().splitlines()]
     assert [line for line in lines if not re.fullmatch(r"[\w.-]+==[\w.]+", line)] == []
     assert names <= {canonicalize_name(Requirement(line).name) for line in lines}
 
 
-def test_everything_that_clients_need_is_pinned_beside_them() -> None:
+def test_client_dependencies_are_pinned() -> None:
     for pins in (ROOT / CLIENTS).glob("*/requirements.txt"):
         lines = [line for line in pins.read_text().splitlines() if not line.startswith("#")]
         assert [line for line in lines if not re.fullmatch(r"[\w.-]+==[\w.]+", line)] == []

@@ -31,7 +31,7 @@ def commit(root: Path) -> None:
 
 
 @pytest.mark.parametrize("has_tag", [False, True])
-def test_a_good_tag_passes(checkout: Path, has_tag: bool) -> None:
+def test_valid_tag_passes(checkout: Path, has_tag: bool) -> None:
     if has_tag:
         git(checkout, "tag", "v1.2.0")
     notes = checkout.parent / f"{checkout.name}-notes"
@@ -48,7 +48,7 @@ def test_a_good_tag_passes(checkout: Path, has_tag: bool) -> None:
         ("v1.2", "1.2", ['nothing under "## 1.2"']),
     ],
 )
-def test_another_version_is_refused(checkout: Path, tag: str, version: str, expected: list[str]) -> None:
+def test_other_version_is_refused(checkout: Path, tag: str, version: str, expected: list[str]) -> None:
     found = list(problems(tag, checkout, version))
     assert len(found) == len(expected)
     for problem, text in zip(found, expected, strict=True):
@@ -56,7 +56,7 @@ def test_another_version_is_refused(checkout: Path, tag: str, version: str, expe
     assert main([tag], checkout, version) == 1
 
 
-def test_what_is_not_in_the_tag_is_named(checkout: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_items_missing_from_the_tag_are_reported(checkout: Path, capsys: pytest.CaptureFixture[str]) -> None:
     git(checkout, "tag", "v1.2.0")
     (checkout / "CHANGELOG.md").write_text(CHANGELOG.replace("## Unreleased\n", "## Unreleased\n- Newer.\n"))
     (found, uncommitted) = problems("v1.2.0", checkout, "1.2.0")
@@ -68,7 +68,7 @@ def test_what_is_not_in_the_tag_is_named(checkout: Path, capsys: pytest.CaptureF
     assert "v1.2.0" in capsys.readouterr().err
 
 
-def test_the_changelog_has_sections() -> None:
+def test_changelog_section_of_a_version() -> None:
     text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert section(text, "0.1.0")
     assert section(text, "0.1") == ""

@@ -21,5 +21,5 @@ def hidden_names(source: Source) -> Iterator[str]:
             yield from (f"{source.path}:{node.lineno}: {name} is a field of {owner.name} as well" for name in sorted(used & names))
 
 
-def test_no_field_hides_what_an_annotation_names() -> None:
+def test_no_field_hides_a_name_in_an_annotation() -> None:
     assert [problem for source in sources() for problem in hidden_names(source)] == []

@@ -60,7 +60,7 @@ def texts() -> list[Path]:
     return sorted(path for path in kept if path != Path(__file__))
 
 
-def test_every_citation_is_found() -> None:
+def test_every_cited_section_exists() -> None:
     problems = []
     for path in texts():
         own_page = path.name if path.parent == PAGES else ""

@@ -84,7 +84,7 @@ SAME_VESTS = (SMT - {"claim_reward_balance2"}) | names("""
         pytest.param(MONEY | PASSED_OVER, OTHER_HISTORY, ALL, id="pages.MONEY or PASSED_OVER"),
     ],
 )
-def test_no_operation_is_forgotten(table: object, left_out: frozenset[str], operations: frozenset[str]) -> None:
+def test_every_operation_is_in_each_table(table: object, left_out: frozenset[str], operations: frozenset[str]) -> None:
     assert isinstance(table, set | frozenset | dict)
     known = frozenset(table)
     assert operations - known - left_out == set(), "neither in the table nor in the list of this test"
@@ -92,13 +92,13 @@ def test_no_operation_is_forgotten(table: object, left_out: frozenset[str], oper
     assert (known | left_out) - operations == set(), "no such operations"
 
 
-def test_declared_fields_are_there() -> None:
+def test_declared_fields_exist() -> None:
     for cls in OPERATIONS.values():
         for field in (cls.SIGNER, cls.PROTECTED):
             assert not field or field in cls.__struct_fields__, f"{cls.__name__} has no field {field}"
 
 
-def test_a_signer_is_a_name() -> None:
+def test_signer_field_holds_account_names() -> None:
     """The kind of a field determines who must sign. A field without account names is refused in its declaration."""
 
     class Numbered(Operation, frozen=True):
@@ -109,7 +109,7 @@ def test_a_signer_is_a_name() -> None:
     assert FREE_TAG not in OPERATIONS
 
 
-def test_several_names_sign_together() -> None:
+def test_field_with_several_signers() -> None:
     class Joint(Operation, frozen=True):
         signers: Annotated[tuple[str, ...], Many(Bounded(16))] = ()
 

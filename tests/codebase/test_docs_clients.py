@@ -29,25 +29,25 @@ def texts() -> list[str]:
     ]
 
 
-def test_chain_ids_are_those_of_the_chains() -> None:
+def test_chain_ids_match_the_chains() -> None:
     known = {spec.chain_id.hex() for spec in CHAINS.values()}
     found = {text for page in texts() for text in re.findall(r"\b[0-9a-f]{64}\b", page)}
     assert found == known
 
 
-def test_private_keys_are_those_of_the_chains() -> None:
+def test_private_keys_match_the_chains() -> None:
     found = {text for page in texts() for text in re.findall(r"\b5[1-9A-HJ-NP-Za-km-z]{50}\b", page)}
     assert found == KNOWN_KEYS
 
 
 @pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
-def test_versions_are_those_of_the_pins(client: Client) -> None:
+def test_versions_match_the_pinned_ones(client: Client) -> None:
     (version,) = re.findall(rf"\| \[{re.escape(client.name)}\]\(#{re.escape(client.name)}\) \(\w+\) \| ([\d.]+) \|", PAGE)
     pins = client.folder / ("package.json" if client.is_javascript else "requirements.txt")
     assert re.search(rf"\b{version}\b", pins.read_text(encoding="utf-8"))
 
 
-def test_the_suite_that_the_page_shows_is_one_that_runs() -> None:
+def test_suite_on_the_page_matches_the_real_one() -> None:
     page = (ROOT / "docs" / "test-suites.md").read_text(encoding="utf-8")
     (shown,) = re.findall(r"^```js wallet.test.js\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     assert shown in (ROOT / "tests" / "clients" / "dsteem" / "suite.js").read_text(encoding="utf-8")

@@ -42,7 +42,7 @@ def test_every_method_has_a_test() -> None:
     assert [name for name in METHODS if name.partition(".")[2] not in words] == []
 
 
-def test_other_rules_have_another_number() -> None:
+def test_changed_rules_have_a_new_number() -> None:
     """If this fails, blocks have another effect or tables another format: increase `RULES`, and enter the number and the hash in KNOWN."""
     found = hashlib.sha256()
     for case, blocks in PLAYED.items():

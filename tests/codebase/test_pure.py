@@ -131,7 +131,7 @@ def floats(source: Source) -> Iterator[str]:
             yield f"{source.path}:{line}: {name}"
 
 
-def test_rules_only_compute() -> None:
+def test_rules_have_no_side_effects() -> None:
     checks = (impure_imports, impure_code)
     assert [problem for source in sources("state") for check in checks for problem in check(source)] == []
 
@@ -141,11 +141,11 @@ def test_rules_have_no_floats() -> None:
     assert [problem for source in exact for problem in floats(source)] == []
 
 
-def test_no_clock_is_read_in_the_libraries_of_rules() -> None:
+def test_libraries_of_rules_read_no_clock() -> None:
     assert [clock for name, path in loaded_libraries("state").items() for clock in clocks_in_library(name, path)] == []
 
 
-def test_clocks_outside_of_rules_are_known() -> None:
+def test_clocks_outside_of_rules_are_listed() -> None:
     unknown = [source for source in sources("rpc") if not source.path.startswith(tuple(CLOCKS_IN_RPC))]
     assert [clock for source in unknown for clock in clocks(source)] == []
     readers = {name.split(".")[0] for name, path in loaded_libraries("rpc").items() if clocks_in_library(name, path)}

@@ -43,7 +43,7 @@ def test_modules_and_functions_fit() -> None:
     assert [problem for source in sources() for problem in long_parts(source)] == []
 
 
-def test_the_product_uses_its_code() -> None:
+def test_product_uses_its_code() -> None:
     vulture = Vulture(ignore_names=KEPT, ignore_decorators=["@*"])
     vulture.scavenge([str(ROOT / folder) for folder in USERS])
     assert [item.get_report() for item in vulture.get_unused_code() if item.typ not in DATA] == []

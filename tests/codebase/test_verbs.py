@@ -22,7 +22,7 @@ VERBS = {name.removeprefix("dev_api.") for name, method in METHODS.items() if me
         ("node/client/dev_api.py", r'self\.call\("dev_api\.(\w+)"', CHAINS_WITHOUT),
     ],
 )
-def test_every_method_of_dev_api_has_its_verb(path: str, called: str, without: dict[str, str]) -> None:
+def test_every_dev_api_method_has_a_verb(path: str, called: str, without: dict[str, str]) -> None:
     text = (ROOT / path).read_text(encoding="utf-8")
     found = {name for match in re.finditer(called, text) for name in match.groups() if name}
     assert found == VERBS - without.keys()

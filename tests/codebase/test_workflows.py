@@ -65,18 +65,18 @@ def long_runs() -> set[str]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_command_is_there(name: str) -> None:
+def test_every_command_exists(name: str) -> None:
     assert [problem for command in commands(name) if (problem := wrong(command))] == []
 
 
-def test_the_nightly_run_leaves_no_long_run_out() -> None:
+def test_nightly_workflow_includes_every_long_test() -> None:
     nightly = {command.split()[1] for command in commands("nightly") if command.startswith("bin/test")}
     in_ci = {command.split()[1] for command in commands("ci") if command.startswith("bin/test")}
     assert nightly | in_ci == long_runs()
     assert nightly & in_ci == set(), "what every push runs needs no night"
 
 
-def test_the_pythons_are_those_that_the_project_names() -> None:
+def test_python_versions_match_pyproject() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     versions = workflow("ci")["jobs"]["tests"]["strategy"]["matrix"]["python"]
     assert versions == [f"3.{text.removeprefix(CLASSIFIER)}" for text in project.get("classifiers", ()) if text.startswith(CLASSIFIER)]
@@ -86,14 +86,14 @@ def test_the_pythons_are_those_that_the_project_names() -> None:
     assert used <= set(versions)
 
 
-def test_every_python_can_be_the_launcher_s() -> None:
+def test_launcher_accepts_every_python_version() -> None:
     ready = (ROOT / "bin" / "ensure_venv.sh").read_text(encoding="utf-8")
     for version in workflow("ci")["jobs"]["tests"]["strategy"]["matrix"]["python"]:
         assert f" python{version} " in ready
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_rights_are_few_and_every_job_ends(name: str) -> None:
+def test_permissions_are_minimal_and_jobs_time_out(name: str) -> None:
     content = workflow(name)
     assert content["permissions"] == {"contents": "read"}
     assert content["concurrency"]["group"]

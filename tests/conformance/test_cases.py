@@ -23,7 +23,7 @@ DECIDED = (
 
 
 @pytest.mark.parametrize("case", case_names())
-def test_everything_is_answered_as_recorded(case: str) -> None:
+def test_recorded_events_have_the_same_outcome(case: str) -> None:
     played = Play(CASES / case, ("",))
     played.run()
     assert [line for line in played.wrong if not any(part in line for part in DECIDED)] == []
@@ -41,7 +41,7 @@ def whole_digest(player: Player) -> tuple[str, dict[str, int]]:
 
 
 @pytest.mark.parametrize("case", case_names())
-def test_a_block_undone_and_applied_again_gives_the_same_state(case: str) -> None:
+def test_reapplied_block_gives_the_same_state(case: str) -> None:
     player = Player(CASES / case)
     chain = player.chain
     is_short = len(player.places) < SHORT

@@ -99,16 +99,16 @@ def is_covered(site: RefusalSite) -> bool:
 # ------------------------------------------------------------------ the rules
 
 
-def test_every_refusal_is_made_to_happen() -> None:
+def test_every_refusal_occurs() -> None:
     missing = {site.name for site in sites() if site.name not in UNREACHABLE and not is_covered(site)}
     assert sorted(missing) == []
 
 
-def test_what_cannot_happen_is_still_there() -> None:
+def test_unreachable_refusals_exist() -> None:
     assert UNREACHABLE.keys() - {site.name for site in sites()} == set()
 
 
-def test_what_can_happen_is_not_excused() -> None:
+def test_covered_refusals_are_not_listed_as_unreachable() -> None:
     assert [site.name for site in sites() if site.name in UNREACHABLE and is_covered(site)] == []
 
 
@@ -145,7 +145,7 @@ OTHER = "by ${who}"
         (CALLERS, {"first one", "second one", "by …", "owner of …", "active of …", "third one", "fourth one"}),
     ],
 )
-def test_the_texts_of_refusals_are_found(text: str, said: set[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_texts_of_refusals_are_found(text: str, said: set[str], monkeypatch: pytest.MonkeyPatch) -> None:
     source = Source("state/chain/x.py", text)
     monkeypatch.setattr(refusal_sites, "rules", lambda: (source,))
     refusal_sites.calls.cache_clear()
@@ -153,7 +153,7 @@ def test_the_texts_of_refusals_are_found(text: str, said: set[str], monkeypatch:
     refusal_sites.calls.cache_clear()
 
 
-def test_what_covers_a_refusal() -> None:
+def test_is_recorded_and_is_asserted() -> None:
     said = f"Cannot pay {GAP} to {GAP} today."
     assert is_recorded(said, ("Assert Exception:x: Cannot pay 1.000 to bob today.rethrow",))
     assert not is_recorded(said, ("Cannot pay 1.000 to bob.",))

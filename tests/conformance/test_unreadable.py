@@ -62,7 +62,7 @@ def test_recorded_refusals(case: str) -> None:
             assert data["stack"][0]["format"].startswith(SPEC.spell(error.format))
 
 
-def test_recorded_refusals_of_the_condenser() -> None:
+def test_recorded_refusals_of_condenser_json() -> None:
     queries = [query for case in case_names() for query in read_json_lines(CASES / case / "queries.jsonl.gz")]
     for query in queries:
         if query["method"] == "condenser_api.broadcast_transaction":
@@ -89,14 +89,14 @@ def test_recorded_refusals_of_the_condenser() -> None:
         (2**64 - 1, "Assert Exception:w < count() && w >= 0: "),
     ],
 )
-def test_types_that_no_operation_has(name: Any, text: str) -> None:
+def test_unknown_operation_types(name: Any, text: str) -> None:
     error = read({"operations": [{"type": name, "value": {}}]})
     assert error is not None
     assert error.message(SPEC.spell) == text
 
 
 @pytest.mark.parametrize("number", [False, True, 0, 1])
-def test_an_operation_by_its_number(number: Any) -> None:
+def test_operation_by_number(number: Any) -> None:
     trx = WIRE.transaction_from_json({"operations": [{"type": number, "value": {}}]})
     assert [operation.TAG for operation in trx.operations] == [number]
 
@@ -111,14 +111,14 @@ def test_an_operation_by_its_number(number: Any) -> None:
         (None, "Bad Cast:Invalid cast from null_type to Array"),
     ],
 )
-def test_numbers_of_proposals_are_checked_one_after_the_other(ids: Any, text: str) -> None:
+def test_proposal_numbers_are_checked_in_order(ids: Any, text: str) -> None:
     error = read({"operations": [{"type": "update_proposal_votes_operation", "value": {"proposal_ids": ids}}]})
     assert error is not None
     assert error.message(SPEC.spell) == text
 
 
 @pytest.mark.parametrize("legacy", [False, True])
-def test_blocks_whose_transactions_are_no_array(legacy: bool) -> None:
+def test_block_transactions_must_be_an_array(legacy: bool) -> None:
     for given, kind in (("x", "string"), (None, "null"), ({}, "object"), (True, "bool")):
         with pytest.raises(BadCast, match=f"Invalid cast from {kind}_type to Array"):
             WIRE.block_from_json({"transactions": given}, legacy)

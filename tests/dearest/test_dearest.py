@@ -57,7 +57,7 @@ async def test_calls_of_every_method_are_answered(world: World) -> None:
     assert {"condenser_api", "database_api", "tags_api", "bridge", "explorer_api"} <= answered
 
 
-async def test_blocks_of_what_is_due(world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+async def test_blocks_with_due_rows(world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(blocks, "ROWS", 20)
     head = world.state.props.head_block_id
     async with served(world):
@@ -87,7 +87,7 @@ async def test_a_stretch_ends_at_a_checkpoint() -> None:
     assert cost.longest > cost.total / 2
 
 
-def test_the_dearest_are_kept_and_written(tmp_path: Path) -> None:
+def test_most_expensive_inputs_are_kept_and_written(tmp_path: Path) -> None:
     search: Search[str] = Search(1, tmp_path)
     for i, milliseconds in enumerate((5.0, 150.0, 70.0, 160.0, 400.0, 1.0, 2.0)):
         search.keep(Found("vote", str(i), b"%d" % i, Cost(milliseconds, milliseconds, 1000), milliseconds))
@@ -97,7 +97,7 @@ def test_the_dearest_are_kept_and_written(tmp_path: Path) -> None:
     assert sorted(path.read_bytes() for path in tmp_path.iterdir()) == [b"1", b"4"]
 
 
-def test_recipes_change_and_stay_recipes(world: World) -> None:
+def test_changed_recipes_stay_valid(world: World) -> None:
     values = Values(world, Random(3))
     recipe = Recipe((values.part(CLASSES[0]),), SIZE)
     seen = set()

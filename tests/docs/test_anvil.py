@@ -35,21 +35,21 @@ def help_of(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("name", OUR_METHODS)
-def test_our_methods_are_there(name: str) -> None:
+def test_our_methods_exist(name: str) -> None:
     assert name in METHODS
 
 
-def test_every_method_of_dev_api_is_named() -> None:
+def test_every_dev_api_method_is_listed() -> None:
     assert sorted(name for name in METHODS if name.startswith("dev_api.") and f"`{name}`" not in PAGE) == []
 
 
 @pytest.mark.parametrize("text", OUR_OPTIONS)
-def test_our_options_are_there(text: str, help_of: Callable[..., str]) -> None:
+def test_our_options_exist(text: str, help_of: Callable[..., str]) -> None:
     assert re.search(rf"(?<![\w-]){text.split()[0]}(?![\w-])", help_of("run"))
 
 
 @pytest.mark.parametrize("text", OUR_COMMANDS)
-def test_our_commands_are_there(text: str, help_of: Callable[..., str]) -> None:
+def test_our_commands_exist(text: str, help_of: Callable[..., str]) -> None:
     words = text.split()[1:]
     options = [word for word in words if word.startswith("--")]
     command = [word for word in words if re.match(r"^[a-z][a-z-]*$", word)]

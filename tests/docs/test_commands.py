@@ -54,7 +54,7 @@ def exists(line: str) -> bool:
         ("--version", True),
     ],
 )
-def test_the_check_itself(line: str, is_there: bool) -> None:
+def test_exists_detects_wrong_commands(line: str, is_there: bool) -> None:
     assert exists(line) is is_there
 
 
@@ -64,7 +64,7 @@ def test_methods_exist(path: Path) -> None:
     assert sorted(named - {*METHODS, NOTICE}) == []
 
 
-def test_the_wheel_is_named_by_the_version() -> None:
+def test_wheel_file_name_has_the_version() -> None:
     # The release instructions refer to the next version.
     named = {
         version

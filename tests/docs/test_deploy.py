@@ -38,7 +38,7 @@ def commands() -> Iterator[tuple[Path, str, dict[str, Any]]]:
                 yield path, name, service
 
 
-def test_every_variable_is_one_of_an_option() -> None:
+def test_every_variable_belongs_to_an_option() -> None:
     texts = {path.name: path.read_text("utf-8") for path in (ROOT / "Dockerfile", *DEPLOY.iterdir(), ROOT / "docs" / "deploy.md")}
     known = {variable_of((name,), each) for name in UNNAMED for each in options_of(app[name].assemble_argument_collection()).values()}
     assert {(name, variable) for name, text in texts.items() for variable in VARIABLE.findall(text)} >= {("Dockerfile", "COIND_HTTP")}
@@ -46,7 +46,7 @@ def test_every_variable_is_one_of_an_option() -> None:
 
 
 @pytest.mark.parametrize(("path", "name", "service"), list(commands()), ids=lambda each: getattr(each, "name", str(each)[:20]))
-def test_a_service_of_compose_starts_a_command_that_there_is(path: Path, name: str, service: dict[str, Any]) -> None:
+def test_compose_services_start_existing_commands(path: Path, name: str, service: dict[str, Any]) -> None:
     _, apps, rest = app.parse_commands(shlex.split(service["command"]))
     known = {each for argument in apps[-1].assemble_argument_collection() for each in argument.names}
     assert [word for word in rest if word.startswith("--") and word not in known] == []
@@ -57,7 +57,7 @@ def test_a_service_of_compose_starts_a_command_that_there_is(path: Path, name: s
 
 
 @pytest.mark.parametrize("path", COMPOSES, ids=lambda path: path.name)
-def test_volumes_files_and_contexts_of_compose_exist(path: Path) -> None:
+def test_compose_volumes_files_and_contexts_exist(path: Path) -> None:
     named = set(yaml.safe_load(path.read_text("utf-8")).get("volumes", {}))
     for service in services(path).values():
         for volume in service.get("volumes", ()):
@@ -68,14 +68,14 @@ def test_volumes_files_and_contexts_of_compose_exist(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", PROXIES, ids=lambda path: path.name)
-def test_a_proxy_says_that_it_is_one(path: Path) -> None:
+def test_proxy_sends_a_forwarding_header(path: Path) -> None:
     """Without a forwarding header, remote clients would have the rights of local programs."""
     text = path.read_text("utf-8")
     assert "option forwardfor" in text or text.count("proxy_set_header X-Forwarded-For") == text.count("proxy_pass ")
 
 
 @pytest.mark.parametrize("path", PROXIES, ids=lambda path: path.name)
-def test_a_proxy_keeps_the_metrics_to_itself(path: Path) -> None:
+def test_proxy_blocks_metrics(path: Path) -> None:
     """The path can be encoded, as /%6Detrics: nginx decodes it."""
     text = path.read_text("utf-8")
     is_haproxy = path.suffix == ".cfg"
@@ -85,7 +85,7 @@ def test_a_proxy_keeps_the_metrics_to_itself(path: Path) -> None:
     assert text.count(rule) == text.count(way_in) == 1
 
 
-def test_the_image_has_a_user_and_no_debug_methods() -> None:
+def test_image_has_a_user_and_no_debug_methods() -> None:
     steps = re.findall(r"^(?!#)([A-Z]+) ((?:.*\\\n)*.*)$", DOCKERFILE, re.MULTILINE)
     assert [text for name, text in steps if name == "USER"] == ["10001:10001"]
     last = dict(steps)
@@ -96,13 +96,13 @@ def test_the_image_has_a_user_and_no_debug_methods() -> None:
     assert "COIND_ALLOW_DEBUG" not in DOCKERFILE
 
 
-def test_the_image_is_built_from_what_the_wheel_needs() -> None:
+def test_image_is_built_from_the_files_of_the_wheel() -> None:
     taken = {line[1:] for line in (ROOT / ".dockerignore").read_text("utf-8").splitlines() if line.startswith("!")}
     assert taken == {"bin/lock", "bin/package", "genesis", "node", "rpc", "state", "pyproject.toml", "README.md", "LICENSE"}
     assert [name for name in taken if not (ROOT / name).exists()] == []
 
 
-def test_the_unit_is_bound_and_restarts_only_where_that_may_help() -> None:
+def test_unit_has_limits_and_restarts_only_when_useful() -> None:
     settings: dict[str, list[str]] = {}
     for name, value in re.findall(r"^(\w+)=(.*)$", UNIT, re.MULTILINE):
         settings.setdefault(name, []).append(value)
@@ -118,7 +118,7 @@ def test_the_unit_is_bound_and_restarts_only_where_that_may_help() -> None:
     assert rest == ["--log-json"]
 
 
-def test_alerts_ask_for_metrics_that_there_are() -> None:
+def test_alerts_use_existing_metrics() -> None:
     groups = yaml.safe_load((DEPLOY / "alerts.yaml").read_text("utf-8"))["groups"]
     rules = [rule for group in groups for rule in group["rules"]]
     source = "".join((ROOT / "node" / place / "metrics.py").read_text("utf-8") for place in ("monitoring", "replicas/relay"))

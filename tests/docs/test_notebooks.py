@@ -12,7 +12,7 @@ from tests.notebook.cells import NOTEBOOKS, SIZE_MAX, code_cells, is_picture, ru
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
 @pytest.mark.filterwarnings("ignore")
-def test_a_notebook_shows_what_comes_out(notebook: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_notebook_outputs_match_the_stored_ones(notebook: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(notebook.parent)
     monkeypatch.setenv("MPLBACKEND", "Agg")
     can_draw = importlib.util.find_spec("matplotlib") is not None
@@ -26,10 +26,10 @@ def test_a_notebook_shows_what_comes_out(notebook: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_is_small_and_complete(notebook: Path) -> None:
+def test_notebook_is_small_and_complete(notebook: Path) -> None:
     assert notebook.stat().st_size <= SIZE_MAX
     assert all(cell["execution_count"] for cell in code_cells(notebook))
 
 
-def test_there_is_a_notebook() -> None:
+def test_notebook_exists() -> None:
     assert [path.relative_to(ROOT).as_posix() for path in NOTEBOOKS] == ["docs/notebooks/rewards.ipynb"]

@@ -17,7 +17,7 @@ PAGES = (
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_a_page_can_be_followed(page: str, tmp_path: Path, warm: Warm) -> None:
+def test_page_can_be_followed(page: str, tmp_path: Path, warm: Warm) -> None:
     steps = read_page(ROOT / "docs" / f"{page}.md")
     with reader(tmp_path / "coind", warm) as following:
         for step in steps:
@@ -32,7 +32,7 @@ OF_README = (
 )
 
 
-def test_the_readme_can_be_followed(tmp_path: Path, warm: Warm) -> None:
+def test_readme_can_be_followed(tmp_path: Path, warm: Warm) -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     for given, followed in OF_README:
         text, count = re.subn(given, followed, text)
@@ -47,7 +47,7 @@ LINKED = sorted(path.relative_to(ROOT).as_posix() for path in (*ROOT.glob("*.md"
 
 
 @pytest.mark.parametrize("page", LINKED)
-def test_links_lead_somewhere(page: str) -> None:
+def test_links_have_targets(page: str) -> None:
     path = ROOT / page
     text = re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
     links = re.findall(r"\]\(([^)#:\s]*)(?:#([^)]*))?\)", text)

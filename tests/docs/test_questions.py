@@ -3,6 +3,6 @@
 from tests.docs.questions import PAGE, made
 
 
-def test_the_page_is_what_the_questions_and_their_answers_make() -> None:
+def test_page_is_up_to_date() -> None:
     page = PAGE.read_text(encoding="utf-8")
     assert made(page) == page, "make it anew: .venv/bin/python -m tests.docs.questions"

@@ -23,12 +23,12 @@ from tests.helpers.warm import Warm
         ("", "a", False),
     ],
 )
-def test_what_one_sees(seen: str, printed: str, right: bool) -> None:
+def test_agrees(seen: str, printed: str, right: bool) -> None:
     assert agrees(seen, printed) is right
 
 
 @pytest.mark.parametrize("text", ["sh\necho a\necho b   # -> c", "sh\nfalse\ntrue", "py\nraise SystemExit(1)"])
-def test_what_a_page_says_wrongly_is_found(text: str, tmp_path: Path, warm: Warm) -> None:
+def test_errors_of_a_page_are_detected(text: str, tmp_path: Path, warm: Warm) -> None:
     (tmp_path / "page.md").write_text(f"```{text}\n```\n", encoding="utf-8")
     [step] = read_page(tmp_path / "page.md")
     with reader(tmp_path / "coind", warm) as following, pytest.raises(PageError):

@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.conftest import ROOT
 
 
-def test_the_alias_works_in_a_folder_with_a_blank_in_its_name(tmp_path: Path) -> None:
+def test_alias_works_in_a_folder_with_a_space(tmp_path: Path) -> None:
     [alias] = re.findall("`(alias .*)`", (ROOT / "README.md").read_text())
     command = tmp_path / "a checkout" / "bin" / "coind"
     command.parent.mkdir(parents=True)

@@ -28,18 +28,18 @@ def navigation() -> Iterator[str]:
     return names(config["project"]["nav"])
 
 
-def test_every_page_is_in_the_navigation_and_nothing_else() -> None:
+def test_navigation_lists_every_page() -> None:
     assert sorted(navigation()) == sorted(name for _, name in page_names(ROOT))
 
 
-def test_another_folder_stays(tmp_path: Path) -> None:
+def test_other_folder_is_kept(tmp_path: Path) -> None:
     (tmp_path / "mine").touch()
     with fails(SiteError):
         build(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
 
 
-def test_the_site_of_somebody_else_and_a_file_stay(tmp_path: Path) -> None:
+def test_foreign_site_and_file_are_kept(tmp_path: Path) -> None:
     other, file = tmp_path / "other", tmp_path / "file"
     other.mkdir()
     (other / "sitemap.xml").touch()
@@ -61,13 +61,13 @@ def test_the_site_of_somebody_else_and_a_file_stay(tmp_path: Path) -> None:
         "[a](big.sql)",
     ],
 )
-def test_a_link_that_a_site_cant_have_is_named(tmp_path: Path, text: str) -> None:
+def test_impossible_link_is_reported(tmp_path: Path, text: str) -> None:
     lay_out(tmp_path, {"docs/a.md": text, "docs/big.sql": "x" * (staging.SHOWN_SIZE_MAX + 1)})
     with fails(SiteError):
         stage(tmp_path, tmp_path / "staged")
 
 
-def test_links_are_mended(tmp_path: Path) -> None:
+def test_links_are_rewritten(tmp_path: Path) -> None:
     page = "[a](../../CHANGELOG.md#b) [c](../x.sql) [d](https://e.f) [g](#h) ![i](../j.png)\n```py o.py\n[k](l)\n```\n"
     lay_out(tmp_path, {"docs/m/n.md": page, "docs/x.sql": "SELECT 1", "docs/j.png": ""})
     stage(tmp_path, tmp_path / "staged")
@@ -95,5 +95,5 @@ def lay_out(root: Path, files: dict[str, str]) -> None:
         ("a\n\n- b\n\nc\n", "a\n\n- b\n\nc\n"),
     ],
 )
-def test_blocks_stand_apart(text: str, made: str) -> None:
+def test_blank_lines_separate_blocks(text: str, made: str) -> None:
     assert spaced(text) == made

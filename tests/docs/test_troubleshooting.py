@@ -40,14 +40,14 @@ def sources() -> str:
     return re.sub(r'"\n\s*f?"', "", text)
 
 
-def test_each_message_stands_in_the_sources() -> None:
+def test_each_message_exists_in_the_source() -> None:
     text = sources()
     pieces = {(message, piece) for message in MESSAGES for piece in message.split("...") if len(piece.strip()) >= PIECE_MIN}
     assert [message for message, piece in sorted(pieces) if piece.strip() not in text] == []
 
 
 @pytest.mark.parametrize(("command", "message"), WRONG.items())
-def test_a_mistake_leads_to_its_message(
+def test_mistake_causes_its_message(
     command: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "file"

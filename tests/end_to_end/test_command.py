@@ -134,7 +134,7 @@ def node(*arguments: str | Path, by: Callable[..., list[str]] = forked) -> Itera
 # ------------------------------------------------------------------ words
 
 
-def test_keys_are_those_of_the_chain_dev() -> None:
+def test_keys_of_dev() -> None:
     done = coind("keys", "alice")
     assert done.returncode == 0
     assert "the chain dev (TST)" in done.stdout
@@ -144,7 +144,7 @@ def test_keys_are_those_of_the_chain_dev() -> None:
     assert one.splitlines()[1] not in done.stdout
 
 
-def test_version_tells_the_chains() -> None:
+def test_version_lists_chains() -> None:
     done = coind("version")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines()[0] == "coind 0.1.0"
@@ -165,7 +165,7 @@ def test_version_tells_the_chains() -> None:
         ["keys", "Not-A-Name"],
     ],
 )
-def test_mistakes_are_told(arguments: list[str]) -> None:
+def test_mistakes_are_reported(arguments: list[str]) -> None:
     done = coind(*arguments)
     assert done.returncode == 1
     same_as_golden(done.stdout + done.stderr)
@@ -173,7 +173,7 @@ def test_mistakes_are_told(arguments: list[str]) -> None:
 
 
 @pytest.mark.parametrize(("arguments", "said"), [(["run", "--what"], "--what"), (["replay"], "FILE"), (["nothing"], "nothing")])
-def test_what_is_no_command_is_told(arguments: list[str], said: str) -> None:
+def test_unknown_command_is_reported(arguments: list[str], said: str) -> None:
     done = coind(*arguments)
     assert done.returncode == 2
     last = done.stderr.splitlines()[-1]
@@ -183,7 +183,7 @@ def test_what_is_no_command_is_told(arguments: list[str], said: str) -> None:
     assert not done.stdout
 
 
-def test_a_file_in_place_of_the_folder_is_a_mistake(tmp_path: Path) -> None:
+def test_file_as_data_folder_is_reported(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()
     for data in (file, file / "below"):
@@ -192,11 +192,11 @@ def test_a_file_in_place_of_the_folder_is_a_mistake(tmp_path: Path) -> None:
         same_as_golden(done.stderr)
 
 
-def test_the_help_shows_no_empty_defaults() -> None:
+def test_help_has_no_empty_defaults() -> None:
     assert "()" not in coind("run", "--help").stdout + coind("snapshot", "save", "--help").stdout
 
 
-def test_an_address_in_use_is_told() -> None:
+def test_address_in_use_is_reported() -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
@@ -206,7 +206,7 @@ def test_an_address_in_use_is_told() -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_a_refused_block_is_told(tmp_path: Path) -> None:
+def test_refused_block_is_reported(tmp_path: Path) -> None:
     (tmp_path / "log").write_bytes(case_log("tx_validity").read_bytes()[:-9])
     done = coind("replay", tmp_path / "log", "--chain", "steem-testnet")
     assert done.returncode == Status.DAMAGED
@@ -214,7 +214,7 @@ def test_a_refused_block_is_told(tmp_path: Path) -> None:
     assert done.stdout.startswith("head block 107 ")
 
 
-def test_a_reader_who_has_seen_enough_is_no_fault() -> None:
+def test_closed_output_pipe_is_not_an_error() -> None:
     reading, writing = os.pipe()
     os.close(reading)
     ended = subprocess.run(command("keys", "alice"), stdout=writing, stderr=subprocess.PIPE, env=environment(), check=False)
@@ -222,7 +222,7 @@ def test_a_reader_who_has_seen_enough_is_no_fault() -> None:
     assert (ended.returncode, ended.stderr) == (141, b"")
 
 
-def test_plugins_are_those_of_the_spec_and_what_is_asked_for() -> None:
+def test_plugins_of_spec_and_options() -> None:
     assert set(PLUGINS) <= set(KNOWN)
     assert set(chosen_plugins(DEV)) == set(DEV.plugins)
     assert "rewards_api" in chosen_plugins(DEV, ["rewards_api"])
@@ -241,7 +241,7 @@ def ask_without_reading(client: socket.socket) -> None:
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_it_with_connections_open(how: signal.Signals) -> None:
+def test_signal_ends_node_with_open_connections(how: signal.Signals) -> None:
     with node(by=command) as running:
         host, port = running.url.removeprefix("http://").split(":")
         idle, half, deaf = [socket.create_connection((host, int(port))) for _ in range(3)]
@@ -257,7 +257,7 @@ def test_a_signal_ends_it_with_connections_open(how: signal.Signals) -> None:
     assert "Traceback" not in errors
 
 
-def test_it_starts_with_blocks_and_produces_one_every_three_seconds() -> None:
+def test_node_produces_a_block_every_three_seconds() -> None:
     with node() as running:
         assert running.banner["blocks"] == "produced every 3 s"
         assert running.banner["account alice"].endswith("active key 5JCXCZAvvU391AEVoDMFTgwShH7UWx284upYkYLfxDeieQ3UemK")
@@ -267,7 +267,7 @@ def test_it_starts_with_blocks_and_produces_one_every_three_seconds() -> None:
         assert later_head(running, later_head(running, first)) - first <= (time.monotonic() - begun) / 3 + 2
 
 
-def test_the_first_broadcast_of_the_docs_waits_for_a_block() -> None:
+def test_first_broadcast_of_docs() -> None:
     with node("--no-produce") as running:
         key = running.banner["account alice"].rpartition(" ")[2]
         words = [sys.executable, str(ROOT / "docs/first_broadcast.py"), "alice", key, "bob", "1.000 COIN", running.url]
@@ -279,7 +279,7 @@ def test_the_first_broadcast_of_the_docs_waits_for_a_block() -> None:
         assert running.call(request["method"], request["params"])["result"] == {}
 
 
-def test_where_others_can_ask_nobody_makes_blocks_by_hand() -> None:
+def test_public_address_disables_debug_methods() -> None:
     running = Running("run", "--http", "0.0.0.0:0", "--no-produce")
     try:
         assert running.head()[0] == 0
@@ -292,7 +292,7 @@ def test_where_others_can_ask_nobody_makes_blocks_by_hand() -> None:
             running.process.kill()
 
 
-def test_where_others_can_ask_debug_methods_can_be_allowed() -> None:
+def test_debug_methods_can_be_allowed_on_public_address() -> None:
     running = Running("run", "--http", "0.0.0.0:0", "--no-produce", "--allow-debug")
     try:
         told = running.call("debug_node_api.debug_generate_blocks", {"debug_key": DEV.witness_keys[0], "count": 1})
@@ -304,13 +304,13 @@ def test_where_others_can_ask_debug_methods_can_be_allowed() -> None:
 
 
 @pytest.mark.parametrize("origin", ["x", "http://x/y", "http://é"])
-def test_what_is_no_origin_is_said(origin: str) -> None:
+def test_invalid_origin_is_reported(origin: str) -> None:
     told = coind("run", "--cors", origin)
     assert told.returncode == 1
     same_as_golden(told.stderr)
 
 
-def test_the_limit_of_open_files_is_raised_as_far_as_it_goes() -> None:
+def test_open_file_limit_is_raised_to_the_maximum() -> None:
     code = (
         "import resource\n"
         "from node.runtime.file_limit import room_for_connections\n"
@@ -322,7 +322,7 @@ def test_the_limit_of_open_files_is_raised_as_far_as_it_goes() -> None:
     assert told.splitlines() == ["4096 (4160, 5000)", "936 (1000, 1000)", "1 (60, 60)"]
 
 
-def test_it_serves_every_method_that_is_described() -> None:
+def test_every_described_method_is_served() -> None:
     with node() as running:
         served = running.call("jsonrpc.get_methods", {})["result"]
     assert served == sorted(served)
@@ -332,7 +332,7 @@ def test_it_serves_every_method_that_is_described() -> None:
 # ------------------------------------------------------------------ a data folder
 
 
-def test_blocks_outlive_a_kill(tmp_path: Path) -> None:
+def test_blocks_survive_a_kill(tmp_path: Path) -> None:
     data = tmp_path / "data"
     with node("--data", data, "--no-produce", by=command) as first:
         first.generate(50)
@@ -351,7 +351,7 @@ def test_blocks_outlive_a_kill(tmp_path: Path) -> None:
         assert "cut off" not in third.end(signal.SIGINT)[2]
 
 
-def test_a_folder_takes_one_node_and_one_chain(tmp_path: Path) -> None:
+def test_folder_accepts_one_node_and_one_chain(tmp_path: Path) -> None:
     with node("--data", tmp_path, "--no-produce"):
         other = coind("run", "--data", tmp_path, "--http", "127.0.0.1:0")
         assert other.returncode == 1
@@ -361,14 +361,14 @@ def test_a_folder_takes_one_node_and_one_chain(tmp_path: Path) -> None:
     same_as_golden(other.stderr)
 
 
-def test_a_log_of_the_reference_can_be_put_there(tmp_path: Path) -> None:
+def test_reference_log_is_accepted(tmp_path: Path) -> None:
     (tmp_path / "block_log").write_bytes(case_log("block_feed").read_bytes())
     with node("--data", tmp_path, "--chain", "steem-testnet", "--no-produce") as running:
         assert running.head() == (97, "00000061c9d386898663690a11d5acbd33d09ee4")
     assert (tmp_path / "chain.json").exists()
 
 
-def test_a_bad_log_that_was_put_there_is_refused(tmp_path: Path) -> None:
+def test_damaged_reference_log_is_refused(tmp_path: Path) -> None:
     data = bytearray(case_log("block_feed").read_bytes())
     data[500] ^= 1
     (tmp_path / "block_log").write_bytes(data)
@@ -378,7 +378,7 @@ def test_a_bad_log_that_was_put_there_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "chain.json").exists()
 
 
-def test_a_replay_can_go_on_to_answer() -> None:
+def test_replay_can_serve_afterwards() -> None:
     running = Running("replay", case_log("block_feed"), "--chain", "steem-testnet", "--until", "50", "--serve", "127.0.0.1:0")
     try:
         assert running.head()[0] == 50
@@ -400,7 +400,7 @@ class Terminal(io.StringIO):
 
 
 @pytest.mark.parametrize("coin", [1, 2])
-def test_keys_stay_whole_on_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch, coin: int) -> None:
+def test_narrow_terminal_does_not_wrap_keys(monkeypatch: pytest.MonkeyPatch, coin: int) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     first, *others = DEV.genesis.accounts
     accounts = (first, *[msgspec.structs.replace(account, coin=first.coin * coin) for account in others])

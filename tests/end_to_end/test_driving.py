@@ -91,7 +91,7 @@ def balance(running: Running, name: str = "alice") -> str:
 
 
 @pytest.mark.parametrize("chain", ["dev", "steem-testnet", "dev-tests"])
-def test_the_first_answer_comes_from_a_chain_that_can_be_used(chain: str) -> None:
+def test_first_reply_comes_from_a_usable_chain(chain: str) -> None:
     with node("--chain", chain) as running:
         props = running.call("database_api.get_dynamic_global_properties", {})["result"]
         assert props["head_block_number"] >= 25
@@ -103,14 +103,14 @@ def test_the_first_answer_comes_from_a_chain_that_can_be_used(chain: str) -> Non
         assert int(witness["max_rc"]) > 0
 
 
-def test_what_is_sent_at_once_stays() -> None:
+def test_early_broadcast_stays() -> None:
     with node() as running:
         assert broadcast(running, transfer(running))["result"] == {}
         do(running, "mine", count=2)
         assert balance(running) == "99999.000 COIN"
 
 
-def test_without_producing_it_begins_at_its_genesis() -> None:
+def test_no_produce_starts_at_genesis() -> None:
     with node("--no-produce") as running:
         assert do(running, "get_info")["head_block_number"] == 0
         assert do(running, "mine")["head_block_number"] == 1
@@ -120,7 +120,7 @@ def test_without_producing_it_begins_at_its_genesis() -> None:
 # ------------------------------------------------------------------ blocks and time
 
 
-def test_blocks_are_made_only_when_asked(running: Running) -> None:
+def test_blocks_are_made_only_on_request(running: Running) -> None:
     head = do(running, "get_info")["head_block_number"]
     assert broadcast(running, transfer(running))["result"] == {}
     time.sleep(3.5)
@@ -131,7 +131,7 @@ def test_blocks_are_made_only_when_asked(running: Running) -> None:
     assert len(block["transactions"]) == 1
 
 
-def test_a_transaction_gets_its_block_at_once(running: Running) -> None:
+def test_transaction_gets_its_block_immediately(running: Running) -> None:
     do(running, "set_block_mode", mode="instant")
     head = do(running, "get_info")["head_block_number"]
     for number in range(3):
@@ -140,7 +140,7 @@ def test_a_transaction_gets_its_block_at_once(running: Running) -> None:
     assert balance(running) == "99997.000 COIN"
 
 
-def test_a_leap_of_forty_days_takes_no_time(running: Running) -> None:
+def test_forty_day_leap_is_fast(running: Running) -> None:
     before = do(running, "get_info")
     start = processor_seconds(running)
     head = do(running, "advance_time", seconds=MONTH)
@@ -151,7 +151,7 @@ def test_a_leap_of_forty_days_takes_no_time(running: Running) -> None:
     later_head(running, head["head_block_number"])
 
 
-def test_others_are_answered_during_a_leap_that_produces(running: Running) -> None:
+def test_other_clients_are_answered_during_a_leap(running: Running) -> None:
     heads: list[int] = []
     # Making 2,000 blocks takes a second or more. Meanwhile other clients get replies with one of the intermediate heads.
     leap = Thread(target=do, args=(running, "advance_time"), kwargs={"seconds": 6_000, "leap": "produced"})
@@ -163,7 +163,7 @@ def test_others_are_answered_during_a_leap_that_produces(running: Running) -> No
     assert heads == sorted(heads)
 
 
-def test_the_time_of_the_next_block(running: Running) -> None:
+def test_next_block_time(running: Running) -> None:
     when = do(running, "get_info")["head_block_time"][:10] + "T23:59:57"
     later = do(running, "advance_time", seconds=86_400)["head_block_time"][:10] + "T23:59:57"
     assert refused(running, "set_next_block_time", time=when)
@@ -174,7 +174,7 @@ def test_the_time_of_the_next_block(running: Running) -> None:
 # ------------------------------------------------------------------ moments
 
 
-def test_a_revert_takes_no_time_and_can_be_done_again(running: Running) -> None:
+def test_revert_is_fast_and_repeatable(running: Running) -> None:
     kept = do(running, "snapshot")["id"]
     before = do(running, "get_info")
     for _ in range(3):
@@ -189,7 +189,7 @@ def test_a_revert_takes_no_time_and_can_be_done_again(running: Running) -> None:
     same_as_golden(refused(running, "revert", id=77))
 
 
-def test_who_waits_for_what_a_revert_takes_away_is_refused(running: Running) -> None:
+def test_waiting_call_is_refused_after_a_revert(running: Running) -> None:
     kept = do(running, "snapshot")["id"]
     replies: list[Any] = []
     trx = transfer(running)
@@ -202,7 +202,7 @@ def test_who_waits_for_what_a_revert_takes_away_is_refused(running: Running) -> 
     same_as_golden(replies[0]["error"]["message"])
 
 
-def test_popping_and_dropping(running: Running) -> None:
+def test_pop_blocks_and_drop_transactions(running: Running) -> None:
     broadcast(running, transfer(running))
     head = do(running, "mine")["head_block_number"]
     assert do(running, "pop_blocks")["head_block_number"] == head - 1
@@ -235,7 +235,7 @@ def test_impersonation(running: Running) -> None:
     assert balance(running) == "99999.000 COIN"
 
 
-def test_a_dump_and_back(running: Running, tmp_path: Path) -> None:
+def test_dump_and_load(running: Running, tmp_path: Path) -> None:
     do(running, "advance_time", seconds=3600)
     broadcast(running, transfer(running))
     told = do(running, "dump", path=str(tmp_path / "one"))
@@ -249,7 +249,7 @@ def test_a_dump_and_back(running: Running, tmp_path: Path) -> None:
 # ------------------------------------------------------------------ a data folder
 
 
-def test_edits_and_reverts_outlive_a_kill(tmp_path: Path) -> None:
+def test_edits_and_reverts_survive_a_kill(tmp_path: Path) -> None:
     with node("--data", tmp_path, by=command) as running:
         do(running, "set_block_mode", mode="manual")
         do(running, "set_balance", account="alice", balance="5.000 COIN")
@@ -281,7 +281,7 @@ def test_edits_and_reverts_outlive_a_kill(tmp_path: Path) -> None:
         assert balance(fresh) == "100000.000 COIN"
 
 
-def test_it_is_only_there_on_chains_made_for_tests() -> None:
+def test_dev_api_exists_only_on_test_chains() -> None:
     with node("--chain", "steem-mainnet") as running:
         reply = running.call("dev_api.mine", {})
         assert "Could not find API dev_api" in reply["error"]["message"]

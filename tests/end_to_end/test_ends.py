@@ -37,7 +37,7 @@ def generated(running: Running, count: int) -> bool:
     return "result" in answer
 
 
-def test_a_full_disk_ends_it_with_everything_that_was_answered_for(tmp_path: Path) -> None:
+def test_full_disk_keeps_acknowledged_blocks(tmp_path: Path) -> None:
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
 
@@ -58,13 +58,13 @@ def test_a_full_disk_ends_it_with_everything_that_was_answered_for(tmp_path: Pat
 
 
 @pytest.mark.parametrize(("place", "status"), [("/proc/nothing", Status.DISK), ("/dev/null/data", Status.REFUSED)])
-def test_a_folder_that_cannot_be_made_is_said(place: str, status: Status) -> None:
+def test_uncreatable_folder_is_reported(place: str, status: Status) -> None:
     done = coind("run", "--http", "127.0.0.1:0", "--data", place)
     assert done.returncode == status
     same_as_golden(last_line(done.stderr))
 
 
-def test_a_second_signal_does_not_wait(tmp_path: Path) -> None:
+def test_second_signal_ends_immediately(tmp_path: Path) -> None:
     with node("--no-produce", "--data", tmp_path, by=command) as running:
         running.generate(5)
         host, port = running.url.removeprefix("http://").split(":")
@@ -81,7 +81,7 @@ def test_a_second_signal_does_not_wait(tmp_path: Path) -> None:
         assert again.head()[0] == 5
 
 
-def test_a_replay_that_is_stopped_says_that_it_is_not_done() -> None:
+def test_stopped_replay_reports_that_it_is_incomplete() -> None:
     process = subprocess.Popen(
         command("replay", case_log("walk_random"), "--chain", "steem-testnet"),
         stdout=subprocess.PIPE,
@@ -97,7 +97,7 @@ def test_a_replay_that_is_stopped_says_that_it_is_not_done() -> None:
     assert "Traceback" not in errors
 
 
-def test_a_bug_is_logged_and_the_last_line_says_what_to_do(tmp_path: Path) -> None:
+def test_bug_is_logged_with_advice(tmp_path: Path) -> None:
     code = (
         "import sys\n"
         "from node.devchain.producer import Producer\n"
@@ -119,7 +119,7 @@ def test_a_bug_is_logged_and_the_last_line_says_what_to_do(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("descriptors", [(1,), (0, 1, 2)])
-def test_closed_streams_are_no_end_and_take_nothing(tmp_path: Path, descriptors: tuple[int, ...]) -> None:
+def test_closed_streams_are_harmless(tmp_path: Path, descriptors: tuple[int, ...]) -> None:
     with socket.socket() as chosen:
         chosen.bind(("127.0.0.1", 0))
         port = chosen.getsockname()[1]
@@ -167,7 +167,7 @@ def until(holds: Callable[[], bool]) -> None:
 
 
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
-def test_a_node_runs_on_when_its_words_cannot_be_written(stream: str) -> None:
+def test_node_continues_when_output_fails(stream: str) -> None:
     with open("/dev/full", "w") as full, socket.socket() as chosen:
         chosen.bind(("127.0.0.1", 0))
         port = chosen.getsockname()[1]
@@ -183,7 +183,7 @@ def test_a_node_runs_on_when_its_words_cannot_be_written(stream: str) -> None:
             process.wait()
 
 
-def test_output_that_cannot_be_written_is_said() -> None:
+def test_failed_output_is_reported() -> None:
     with open("/dev/full", "w") as full:
         done = subprocess.run(command("version"), stdout=full, stderr=subprocess.PIPE, text=True, env=environment(), check=False)
     assert (done.returncode, done.stderr) == (Status.DISK, "coind: the output can't be written: No space left on device\n")
@@ -196,7 +196,7 @@ def test_output_that_cannot_be_written_is_said() -> None:
         (OSError(errno.ENXIO, "No such device or address", "chain/edits"), "chain/edits"),
     ],
 )
-def test_an_error_of_the_disk_is_no_bug_wherever_it_comes_from(error: OSError, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_disk_error_is_not_a_bug(error: OSError, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
     lines: list[str] = []
     monkeypatch.setattr(program, "last_line", lines.append)
     monkeypatch.setattr(program, "leave_quietly", lambda: None)
@@ -205,7 +205,7 @@ def test_an_error_of_the_disk_is_no_bug_wherever_it_comes_from(error: OSError, s
     assert [said in line for line in lines] == [True, True]
 
 
-def test_the_pages_are_there_and_a_leap_is_no_trouble(tmp_path: Path) -> None:
+def test_pages_are_served_and_a_leap_logs_no_warning(tmp_path: Path) -> None:
     with node("--data", tmp_path) as running:
         with urlopen(running.url + "/metrics", timeout=5) as reply:
             assert reply.headers["content-type"].startswith("text/plain; version=0.0.4")
@@ -220,7 +220,7 @@ def test_the_pages_are_there_and_a_leap_is_no_trouble(tmp_path: Path) -> None:
         assert running.head()[0] > head
 
 
-def test_a_lost_folder_ends_it_and_says_where_the_blocks_are(tmp_path: Path) -> None:
+def test_lost_folder_ends_node_and_logs_block_location(tmp_path: Path) -> None:
     data = tmp_path / "data"
     running = Running("run", "--http", "127.0.0.1:0", "--no-produce", "--data", data)
     try:

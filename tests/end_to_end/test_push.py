@@ -41,7 +41,7 @@ def transfer(running: Running, memo_amount: str = "0.001 COIN") -> Any:
     return json.loads(done.stdout)
 
 
-async def test_the_stream_of_the_page(running: Running) -> None:
+async def test_stream_example(running: Running) -> None:
     (command,) = re.findall(r"^(curl .*stream/blocks.*)$", PAGE, re.MULTILINE)
     query = re.findall(r"blocks(\?[^']*)'", command)[0]
     async with lines(port(running), query) as stream:
@@ -51,7 +51,7 @@ async def test_the_stream_of_the_page(running: Running) -> None:
         assert (await stream.next())["block_num"] == 31
 
 
-def test_the_client_of_the_page(running: Running) -> None:
+def test_client_example(running: Running) -> None:
     (command,) = re.findall(r"^python (docs/notices.py .*) &$", PAGE, re.MULTILINE)
     words = [sys.executable, *command.split(), "--url", running.url.replace("http", "ws")]
     with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, text=True) as client:
@@ -65,7 +65,7 @@ def test_the_client_of_the_page(running: Running) -> None:
         assert client.wait(20) == 0
 
 
-async def test_a_session_with_everything(running: Running) -> None:
+async def test_session_with_every_subscription(running: Running) -> None:
     async with websocket(port(running)) as client:
         for kind in ("blocks", "transactions", "refusals", "irreversible_blocks"):
             assert "result" in await client.call("dev_api.subscribe", {"kind": kind})
@@ -88,7 +88,7 @@ async def test_a_session_with_everything(running: Running) -> None:
         assert {"previous", "witness", "timestamp", "witness_signature"} <= set(seen["header"])
 
 
-async def test_a_slow_reader_is_let_go_and_holds_nobody_up(running: Running) -> None:
+async def test_slow_reader_is_dropped_without_delaying_others(running: Running) -> None:
     """The default limits apply, so the test takes about ten thousand blocks."""
     slowest = 0.0
     async with websocket(port(running)) as slow, websocket(port(running)) as quick:

@@ -93,7 +93,7 @@ def same(clients: list[Client]) -> None:
     until(lambda: len({json.dumps(client.call("dev_api.get_state_digest")) for client in clients}) == 1)
 
 
-def test_what_is_written_is_read_on_the_same_connection(clients: list[Client]) -> None:
+def test_write_is_visible_on_the_same_connection(clients: list[Client]) -> None:
     for place, client in enumerate(clients * 3):
         before = client.balance()
         client.send(memo=str(place))
@@ -101,7 +101,7 @@ def test_what_is_written_is_read_on_the_same_connection(clients: list[Client]) -
         same(clients)
 
 
-def test_whatever_is_done_reaches_all(clients: list[Client]) -> None:
+def test_changes_reach_all_processes(clients: list[Client]) -> None:
     one, two, three = clients
     moment = two.call("dev_api.snapshot")["id"]
     one.send(memo="a")
@@ -131,7 +131,7 @@ def test_batches_are_answered_in_order(clients: list[Client]) -> None:
         assert heads == [heads[0], heads[0], heads[0] + 1, heads[0] + 1]
 
 
-def test_rights_are_those_of_the_connection(running: Running, clients: list[Client]) -> None:
+def test_rights_depend_on_the_connection(running: Running, clients: list[Client]) -> None:
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "dev_api.mine", "params": {}})
     for headers in ({"origin": "http://elsewhere.example"}, {"host": "elsewhere.example"}, {"x-forwarded-for": "10.0.0.1"}):
         errors = [Client(running, headers).post(body)["error"] for _ in range(3)]
@@ -142,7 +142,7 @@ def test_rights_are_those_of_the_connection(running: Running, clients: list[Clie
         assert errors[0] == errors[1] == errors[2]
 
 
-def test_a_client_is_limited_at_the_owner_by_its_own_address(running: Running) -> None:
+def test_owner_limits_clients_by_address(running: Running) -> None:
     """The owner applies the limit to the client's own address, for connections to any process. The unsigned large transactions exceed the
     allowance of refused work.
     """
@@ -157,7 +157,7 @@ def test_a_client_is_limited_at_the_owner_by_its_own_address(running: Running) -
     Client(running).send(memo="of somebody else")
 
 
-def test_each_process_shows_the_work_that_it_refuses(running: Running, clients: list[Client]) -> None:
+def test_each_process_reports_refused_work(running: Running, clients: list[Client]) -> None:
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "condenser_api.get_accounts", "params": [["alice"] * VALUES_MAX]})
     family = re.compile(r"^coind_process_refused_work_units_total{.*} (\S+)$", re.MULTILINE)
     # Each call comes from another address, since a single client would soon be refused without further work.
@@ -172,7 +172,7 @@ def test_each_process_shows_the_work_that_it_refuses(running: Running, clients: 
     until(is_shown)
 
 
-def test_a_reader_that_is_killed_comes_back(running: Running, clients: list[Client]) -> None:
+def test_killed_reader_is_restarted(running: Running, clients: list[Client]) -> None:
     first = health(running)[0]
     os.kill(first["pid"], signal.SIGKILL)
 
@@ -205,7 +205,7 @@ async def test_notices_come_from_each_process(running: Running) -> None:
         assert told == [{"blocks", "refusals"}] * 3
 
 
-def test_a_branch_that_is_broadcast_block_by_block_is_switched_to_everywhere(running: Running, clients: list[Client]) -> None:
+def test_broadcast_branch_switches_all_processes(running: Running, clients: list[Client]) -> None:
     one, two, three = clients
     common = one.call("dev_api.mine")["head_block_number"]
     one.call("dev_api.mine", {"count": 3})
@@ -221,7 +221,7 @@ def test_a_branch_that_is_broadcast_block_by_block_is_switched_to_everywhere(run
     same(clients)
 
 
-async def test_while_the_owner_is_slow_readers_answer_what_they_can(running: Running, clients: list[Client]) -> None:
+async def test_readers_answer_while_the_owner_is_stopped(running: Running, clients: list[Client]) -> None:
     port = int(running.url.rpartition(":")[2])
     operation = ["transfer", {"from": "alice", "to": "bob", "amount": "0.001 COIN", "memo": "slow"}]
     async with AsyncExitStack() as stack:

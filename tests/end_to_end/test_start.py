@@ -40,7 +40,7 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(ROOT)}
 
 
-def test_nothing_is_loaded_before_the_first_answer_that_it_does_not_need() -> None:
+def test_first_reply_needs_no_late_module() -> None:
     # The request comes from a thread of the same process, whose modules are loaded in any case.
     done = subprocess.run(
         [sys.executable, "-P", "-c", FIRST_ANSWER.format(port=free_port())],
@@ -56,7 +56,7 @@ def test_nothing_is_loaded_before_the_first_answer_that_it_does_not_need() -> No
     assert [name for name in loaded if any(name == late or name.startswith(late + ".") for late in LATER)] == []
 
 
-def test_a_ready_file_says_where_a_quiet_node_answers_and_goes_with_it(tmp_path: Path) -> None:
+def test_ready_file_of_a_quiet_node(tmp_path: Path) -> None:
     ready, options = tmp_path / "ready.json", tmp_path / "options.toml"
     options.write_text(f'ready-file = "{ready}"\nport = {free_port()}\nquiet = true\n')
     words = [sys.executable, "-P", "-m", "node", "run", "--config", str(options), "--port", "0"]
@@ -74,7 +74,7 @@ def test_a_ready_file_says_where_a_quiet_node_answers_and_goes_with_it(tmp_path:
     assert not ready.exists()
 
 
-def test_on_a_terminal_people_read_what_happens() -> None:
+def test_terminal_output_is_readable() -> None:
     reading, writing = pty.openpty()
     words = [sys.executable, "-P", "-m", "node", "run", "--port", "0"]
     environ = {**environment(), "TERM": "xterm", "NO_COLOR": "1"}
@@ -97,6 +97,6 @@ def test_on_a_terminal_people_read_what_happens() -> None:
     assert '"event"' not in text
 
 
-def test_the_version_is_an_option_too() -> None:
+def test_version_option() -> None:
     done = subprocess.run([sys.executable, "-P", "-m", "node", "--version"], capture_output=True, text=True, check=True, env=environment())
     assert re.fullmatch(r"coind \d+\.\d+\.\d+\n", done.stdout)

@@ -43,7 +43,7 @@ def good(done: CommandResult) -> CommandResult:
 # ------------------------------------------------------------------ tx
 
 
-def test_a_transfer_is_waited_for(run: Command, running: Running) -> None:
+def test_transfer_waits_for_its_block(run: Command, running: Running) -> None:
     told = json.loads(good(run("tx", "transfer", "alice", "bob", "1 COIN", "--memo", "thanks", "--wait", "--json")).out)
     block = running.call("condenser_api.get_block", [told["block_num"]])["result"]
     assert block["transaction_ids"][told["trx_num"]] == told["id"]
@@ -53,7 +53,7 @@ def test_a_transfer_is_waited_for(run: Command, running: Running) -> None:
     assert shown.pairs["block"] == f"{told['block_num']}, transaction {told['trx_num']} of it"
 
 
-def test_a_block_that_is_made_at_once_is_named(run: Command, running: Running) -> None:
+def test_immediate_block_is_printed(run: Command, running: Running) -> None:
     running.call("dev_api.set_block_mode", ["instant"])
     try:
         told = good(run("tx", "transfer", "alice", "bob", "1 COIN"))
@@ -64,11 +64,11 @@ def test_a_block_that_is_made_at_once_is_named(run: Command, running: Running) -
         running.call("dev_api.set_block_mode", ["interval"])
 
 
-def test_who_is_no_account_needs_no_key(run: Command) -> None:
+def test_unknown_account_needs_no_key(run: Command) -> None:
     same_as_golden(run("tx", "vote", "nobodyy", "b", "c", "1").err)
 
 
-def test_words_without_quotes_are_named(run: Command) -> None:
+def test_unquoted_words_are_reported(run: Command) -> None:
     done = run("tx", "transfer", "alice", "bob", "1.000", "COIN")
     assert done.status == 2
     assert "'COIN'" in done.err
@@ -92,7 +92,7 @@ def test_roles_are_chosen_from_the_operation(run: Command) -> None:
         assert found["missing"] == ""
 
 
-def test_a_dry_run_shows_everything_and_sends_nothing(run: Command, running: Running) -> None:
+def test_dry_run_prints_but_does_not_send(run: Command, running: Running) -> None:
     before = running.call("condenser_api.get_accounts", [["carol"]])["result"]
     shown = good(run("tx", "transfer", "carol", "bob", "1 COIN", "--dry-run"))
     pairs = shown.pairs
@@ -106,7 +106,7 @@ def test_a_dry_run_shows_everything_and_sends_nothing(run: Command, running: Run
     same_as_golden(refused.err)
 
 
-def test_what_is_signed_can_be_sent_later(run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_signed_transaction_can_be_sent_later(run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     signed = good(run("tx", "transfer", "alice", "bob", "1 COIN", "--sign-only")).out
     assert len(json.loads(signed)["signatures"]) == 1
     monkeypatch.setattr(sys, "stdin", io.StringIO(signed))
@@ -118,7 +118,7 @@ def test_what_is_signed_can_be_sent_later(run: Command, tmp_path: Path, monkeypa
     assert "Duplicate transaction check failed" in refused.err
 
 
-def test_several_operations_go_together(run: Command, tmp_path: Path) -> None:
+def test_several_operations_in_one_transaction(run: Command, tmp_path: Path) -> None:
     file = tmp_path / "operations.json"
     body = {"from": "alice", "to": "bob", "amount": "0.002 COIN", "memo": ""}
     other = {"from": "bob", "to": "carol", "amount": {"amount": "3", "precision": 3, "nai": "@@000000021"}, "memo": ""}
@@ -140,7 +140,7 @@ def test_several_operations_go_together(run: Command, tmp_path: Path) -> None:
         '[["vote", {"voter": "alice"}], ["transfer", {"from": "alice"}]]',
     ],
 )
-def test_a_file_that_is_wrong_is_named(run: Command, tmp_path: Path, given: str) -> None:
+def test_wrong_file_is_reported(run: Command, tmp_path: Path, given: str) -> None:
     file = tmp_path / "wrong.json"
     file.write_text(given)
     done = run("tx", "send", str(file))
@@ -148,13 +148,13 @@ def test_a_file_that_is_wrong_is_named(run: Command, tmp_path: Path, given: str)
     same_as_golden(done.err)
 
 
-def test_tokens_go_in_the_form_that_has_them(run: Command) -> None:
+def test_token_operations_use_appbase_json(run: Command) -> None:
     done = run("tx", "smt-create", "alice", "@@100000006.3", "1.000 COIN")
     assert done.status == 1
     same_as_golden(done.err)
 
 
-def test_accounts_of_other_keys(run: Command, running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_accounts_with_other_keys(run: Command, running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     secrets = {role: derive_secret("walter", role, "secret") for role in ("owner", "active", "posting", "memo")}
     keys = {role: public_key_text(public_key(secret), "TST") for role, secret in secrets.items()}
     good(run("tx", "account-create", "0 COIN", "alice", "walter", *keys.values()))
@@ -203,7 +203,7 @@ def test_a_missing_key_is_asked_for_on_a_terminal(run: Command, monkeypatch: pyt
     assert "unknown key" in told.err
 
 
-def test_several_signatures_are_as_few_as_needed(run: Command) -> None:
+def test_minimal_signatures(run: Command) -> None:
     shared = {"weight_threshold": 2, "account_auths": [["bob", 1], ["carol", 1], ["dave", 1]], "key_auths": []}
     good(run("tx", "account-update", "frank", "--active", json.dumps(shared)))
     found = json.loads(run("tx", "transfer", "frank", "bob", "1 COIN", "--dry-run", "--json").out)
@@ -211,7 +211,7 @@ def test_several_signatures_are_as_few_as_needed(run: Command) -> None:
     good(run("tx", "transfer", "frank", "bob", "1 COIN"))
 
 
-def test_the_first_witness_is_known(run: Command) -> None:
+def test_key_of_first_witness_is_known(run: Command) -> None:
     assert good(run("tx", "feed-publish", "initminer", "0.3 SBD/1 COIN")).pairs["accepted"] == "feed_publish"
     key = public_key_text(public_key(derive_secret("initminer", "x", "")), "TST")
     done = run("tx", "witness-set-properties", "initminer", json.dumps({"key": key, "url": "https://x"}), "--dry-run")
@@ -220,7 +220,7 @@ def test_the_first_witness_is_known(run: Command) -> None:
         assert "PROPS" in run("tx", "witness-set-properties", "initminer", props, "--dry-run").err
 
 
-def test_mistakes_are_refused_before_anything_is_sent(run: Command) -> None:
+def test_mistakes_are_refused_before_sending(run: Command) -> None:
     for words, said in (
         (("transfer", "alice", "bob", "5"), "AMOUNT '5': expected an amount"),
         (("transfer", "nobody-here", "bob", "5 COIN"), "there is no account nobody-here on this chain"),
@@ -282,7 +282,7 @@ def lived(running: Running) -> Running:
         (("blocks", "--count", "3"), ["block  time  "]),
     ],
 )
-def test_each_command_shows(lived: Running, run: Command, words: tuple[str, ...], lines: list[str]) -> None:
+def test_output_of_each_command(lived: Running, run: Command, words: tuple[str, ...], lines: list[str]) -> None:
     done = good(run("show", *words))
     for line in lines:
         assert any(shown.startswith(line) for shown in done.lines), (line, done.out)
@@ -308,19 +308,19 @@ def test_each_command_shows(lived: Running, run: Command, words: tuple[str, ...]
         ("key", "TST1"),
     ],
 )
-def test_what_is_not_there_is_named(run: Command, words: tuple[str, ...]) -> None:
+def test_missing_objects_are_reported(run: Command, words: tuple[str, ...]) -> None:
     done = run("show", *words)
     assert done.status == 1
     same_as_golden(done.err)
 
 
-def test_nobody_answers(capsys: pytest.CaptureFixture[str]) -> None:
+def test_unreachable_node_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     done = coind(capsys, "show", "chain", "--url", "127.0.0.1:9")
     assert done.status == 1
     same_as_golden(done.err)
 
 
-def test_a_start_does_not_load_the_wallet() -> None:
+def test_start_does_not_import_the_wallet() -> None:
     program = (
         "import sys\n"
         "from node.cli.app import app\n"

@@ -9,7 +9,7 @@ from tests.fuzz.target import Keeper, Target, kept_inputs, kind_of, name_of
 
 
 @pytest.mark.parametrize("target", TARGETS.values(), ids=list(TARGETS))
-def test_what_was_found_is_taken(target: Target) -> None:
+def test_seeds_and_findings_pass(target: Target) -> None:
     run = target.make()
     kept = list(kept_inputs(target))
     assert len(kept) >= 3
@@ -21,7 +21,7 @@ def test_what_was_found_is_taken(target: Target) -> None:
             raise AssertionError(f"{path}: {kind_of(error)}") from error
 
 
-def test_a_finding_is_kept_once_and_shortest(tmp_path: Path) -> None:
+def test_shortest_input_of_a_finding_is_kept(tmp_path: Path) -> None:
     def run(data: bytes) -> None:
         assert len(data) < 4, "too long"
         if data == b"x":

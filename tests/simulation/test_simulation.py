@@ -20,7 +20,7 @@ TRACE = "from tests.simulation.seeds import run_seed; result = run_seed((7, ''),
 
 
 @pytest.mark.parametrize("scene", [name for name in SCENES if name != "quiet"])
-def test_the_node_keeps_its_promises_in_every_scene(scene: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_node_keeps_its_guarantees_in_every_scene(scene: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scenes, "LONG_MINUTES", (15, 15))  # up to ten hours in `bin/test simulate`
     result = run_seed((SEED, scene), MINUTES)
     assert not result.failure
@@ -29,13 +29,13 @@ def test_the_node_keeps_its_promises_in_every_scene(scene: str, monkeypatch: pyt
     assert result.figures.restarts_compared >= 1
 
 
-def test_branches_are_switched_to() -> None:
+def test_node_switches_branches() -> None:
     results = [run_seed((seed, "fork"), 2.0) for seed in range(2)]
     assert not any(result.failure for result in results)
     assert sum(result.figures.switches for result in results) >= 4
 
 
-def test_one_seed_gives_one_sequence_of_events_whatever_the_process() -> None:
+def test_seed_determines_events_in_every_process() -> None:
     traces = set()
     for hash_seed in ("1", "2"):
         environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
@@ -45,14 +45,14 @@ def test_one_seed_gives_one_sequence_of_events_whatever_the_process() -> None:
     assert len(traces.pop().split()) == 1  # a trace, and no failure
 
 
-def test_another_seed_gives_other_events() -> None:
+def test_other_seed_gives_other_events() -> None:
     assert run_seed((1, "busy"), 0.5).trace != run_seed((2, "busy"), 0.5).trace
 
 
 # ------------------------------------------------------------------ what it would see
 
 
-def test_a_block_that_is_not_written_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unwritten_block_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
     switch = BlockLog.switch
 
     def forgetful(log: BlockLog, popped: tuple[object, ...], applied: tuple[object, ...]) -> None:
@@ -63,18 +63,18 @@ def test_a_block_that_is_not_written_is_missed(monkeypatch: pytest.MonkeyPatch) 
     assert "blocks before, 12 after the restart" in run_seed((SEED, "busy"), MINUTES).failure
 
 
-def test_a_sync_that_is_left_out_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_omitted_sync_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(BlockLog, "sync", lambda log: len(log))
     assert any("were promised" in run_seed((seed, "cut"), 3.0).failure for seed in range(4))
 
 
-def test_a_pending_transaction_that_gets_lost_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lost_pending_transaction_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
     apply_again = PendingPool.apply_again
     monkeypatch.setattr(PendingPool, "apply_again", lambda pool, undone, skip: apply_again(pool, undone[1:], skip))
     assert any("is neither in a block nor pending" in run_seed((seed, "bad_fork"), 3.0).failure for seed in range(4))
 
 
-def test_a_replay_that_comes_to_another_state_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_replay_with_another_state_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
     generate = Chain.generate_block
 
     def drifting(chain: Chain, *args: object, **options: object) -> object:

@@ -65,7 +65,7 @@ def pages(site: Path) -> dict[str, Page]:
     return {path.relative_to(site).as_posix(): Page(path) for path in sorted(site.rglob("*.html"))}
 
 
-def test_every_link_and_anchor_leads_somewhere(pages: dict[str, Page], site: Path) -> None:
+def test_links_and_anchors_have_targets(pages: dict[str, Page], site: Path) -> None:
     wrong = []
     for name, page in pages.items():
         for link in page.links:
@@ -80,7 +80,7 @@ def test_every_link_and_anchor_leads_somewhere(pages: dict[str, Page], site: Pat
     assert wrong == []
 
 
-def test_nothing_is_loaded_from_elsewhere_and_all_of_it_is_there(pages: dict[str, Page], site: Path) -> None:
+def test_resources_are_local_and_complete(pages: dict[str, Page], site: Path) -> None:
     loaded = {(name, link) for name, page in pages.items() for link in page.loaded if not link.startswith("data:")}
     assert [each for each in sorted(loaded) if ":" in each[1] or each[1].startswith("//")] == []
     assert [each for each in sorted(loaded) if not (site / each[0]).parent.joinpath(each[1].partition("?")[0]).exists()] == []
@@ -88,16 +88,16 @@ def test_nothing_is_loaded_from_elsewhere_and_all_of_it_is_there(pages: dict[str
     assert re.findall(r"(?:@import|url\()\W*(?:https?:)?//[^)]*", styles) == []
 
 
-def test_every_page_has_one_heading_and_no_markdown_is_left(pages: dict[str, Page]) -> None:
+def test_pages_have_one_heading_and_no_markdown(pages: dict[str, Page]) -> None:
     assert [name for name, page in pages.items() if page.headings != 1] == []
     found = {name: LEFT_OVER.findall("".join(page.texts)) for name, page in pages.items()}
     assert {name: texts for name, texts in found.items() if texts} == {}
 
 
-def test_it_is_small(site: Path) -> None:
+def test_site_is_small(site: Path) -> None:
     assert sum(path.stat().st_size for path in site.rglob("*") if path.is_file()) <= SITE_SIZE_MAX
 
 
-def test_a_link_to_a_folder_stays_when_the_site_is_built_there(site: Path) -> None:
+def test_build_keeps_a_symbolic_link(site: Path) -> None:
     assert (site.parent / "link").is_symlink()
     assert (site / MARK).is_file()

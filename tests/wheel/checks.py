@@ -39,7 +39,7 @@ def launcher(tmp_path: Path) -> Path:
     return path
 
 
-def test_what_the_wheel_and_the_checkout_make_is_the_same(journey: InstallScenario, launcher: Path) -> None:
+def test_wheel_and_checkout_create_the_same_files(journey: InstallScenario, launcher: Path) -> None:
     def checkout(*words: str) -> str:
         return subprocess.run([launcher, *words], cwd=journey.folder, capture_output=True, text=True, check=True).stdout
 
@@ -66,7 +66,7 @@ def files(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_a_checkout_goes_on_from_the_data_of_the_wheel(journey: InstallScenario, launcher: Path) -> None:
+def test_checkout_continues_from_data_of_the_wheel(journey: InstallScenario, launcher: Path) -> None:
     with journey.running("--data", "data") as (url, _):
         journey.coind("tx", "transfer", "alice", "bob", "1.000 COIN", "--wait", "--url", url)
         described = call(url, "rpc.discover", {})
@@ -82,7 +82,7 @@ def test_a_checkout_goes_on_from_the_data_of_the_wheel(journey: InstallScenario,
     assert (journey.folder / "of-wheel").read_bytes() == (journey.folder / "of-checkout").read_bytes()
 
 
-def test_a_user_has_its_types_and_none_of_its_problems(package: Installed, tmp_path: Path) -> None:
+def test_user_gets_types_without_errors(package: Installed, tmp_path: Path) -> None:
     (tmp_path / "client.py").write_text(CLIENT)
     (tmp_path / "mypy.ini").write_text("[mypy]\n")
     command: list[str | Path] = [ROOT / ".venv/bin/python", "-m", "mypy", "--strict", "--python-executable", package.python, "client.py"]

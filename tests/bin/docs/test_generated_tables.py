@@ -18,7 +18,7 @@ from tests.helpers.golden import fails
 AGAIN = "write them again: .venv/bin/python -m bin.docs"
 
 
-def test_the_pages_are_fresh() -> None:
+def test_pages_are_up_to_date() -> None:
     assert [path.name for path, text in generated_tables.pages().items() if path.read_text("utf-8") != text] == [], AGAIN
 
 
@@ -27,7 +27,7 @@ def test_every_option_is_on_the_page_of_its_group() -> None:
     assert shown == {f"--{name}" for command in UNNAMED for name in options_of(app[command].assemble_argument_collection())}
 
 
-def test_every_key_and_constant_has_a_meaning() -> None:
+def test_every_key_and_constant_is_described() -> None:
     text = (generated_tables.DOCS / "chain-specs.md").read_text("utf-8")
     rows = {cells[0].strip("` "): cells[1] for line in text.splitlines() if len(cells := line.strip("|").split(" | ")) == 4}
     keys = {
@@ -40,7 +40,7 @@ def test_every_key_and_constant_has_a_meaning() -> None:
     assert {field.name for field in fields(BuildConstants)} <= wanted
 
 
-def test_every_command_has_its_section() -> None:
+def test_every_command_has_a_section() -> None:
     text = (generated_tables.DOCS / "options" / "commands.md").read_text("utf-8")
     sections = set(re.findall(r"^## coind (.*)$", text, re.MULTILINE))
     assert sections == {name for name in app if not name.startswith("-")} - {"run", "replay"}
@@ -53,7 +53,7 @@ def test_every_command_has_its_section() -> None:
         "<!-- generated: commands -->\n<!-- end -->\n",
     ],
 )
-def test_a_mark_that_is_wrong_or_missing_is_named(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_or_missing_marker_is_reported(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.md").write_text(text)
     monkeypatch.setattr(generated_tables, "DOCS", tmp_path)
     with fails(generated_tables.MarkerError):

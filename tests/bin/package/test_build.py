@@ -37,7 +37,7 @@ MODULES = frozenset({"node", "node.runtime.clock", "node.cli.run_options", "stat
         ("help = 'run bin/coind show'\n", "help = 'run coind show'\n"),
     ],
 )
-def test_names_of_modules_are_rewritten(source: str, expected: str | None) -> None:
+def test_module_names_are_rewritten(source: str, expected: str | None) -> None:
     assert build.rewritten(source, MODULES) == (source if expected is None else expected)
 
 
@@ -56,13 +56,13 @@ def test_names_of_modules_are_rewritten(source: str, expected: str | None) -> No
         ("from  node.runtime.clock import now\n", "line 1: node.runtime.clock can't be rewritten"),
     ],
 )
-def test_what_cant_be_rewritten_is_refused(source: str, problem: str) -> None:
+def test_names_that_cant_be_rewritten_are_refused(source: str, problem: str) -> None:
     with pytest.raises(ValueError) as raised:
         build.rewritten(source, MODULES)
     assert str(raised.value).startswith(problem)
 
 
-def test_every_module_of_the_folders_is_known() -> None:
+def test_every_module_is_known() -> None:
     names = set(build.module_names(ROOT))
     assert {"node", "node.runtime.clock", "state.store.table", "rpc.api", "node.cli.tx.app"} <= names
     assert {name.partition(".")[0] for name in names} == set(build.FOLDERS)

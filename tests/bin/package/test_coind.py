@@ -23,14 +23,14 @@ def names(wheel: Path) -> Iterator[tuple[str, str]]:
             yield name, archive.read(name).decode("utf-8", "replace")
 
 
-def test_it_claims_one_name(package: Installed) -> None:
+def test_wheel_contains_one_top_level_package(package: Installed) -> None:
     found = [name for name, _ in names(package.wheel)]
     assert {name.partition("/")[0] for name in found} == {"coind", f"coind-{VERSION}.dist-info"}
     assert {"coind/py.typed", "coind/testing.py", "coind/genesis/dev.toml", "coind/rpc/explorer/web/index.html"} <= set(found)
     assert [name for name in found if "__pycache__" in name or "/tests/" in name] == []
 
 
-def test_no_name_of_the_checkout_is_left(package: Installed) -> None:
+def test_no_module_name_of_the_checkout_remains(package: Installed) -> None:
     texts = {name: text for name, text in names(package.wheel) if name.startswith("coind/")}
     assert [name for name, text in texts.items() if "bin/coind" in text] == []
     tops = {
@@ -45,7 +45,7 @@ def test_no_name_of_the_checkout_is_left(package: Installed) -> None:
     assert [name for name, text in texts.items() if re.search(r"[\"'](node|state|rpc)(\.[a-z_]+)+:[a-z_]+[\"']", text)] == []
 
 
-def test_its_metadata_says_what_it_is(package: Installed) -> None:
+def test_metadata(package: Installed) -> None:
     [text] = [text for name, text in names(package.wheel) if name.endswith(".dist-info/METADATA")]
     found = Parser().parsestr(text)
     assert (found["Name"], found["Version"], found["License-Expression"], found["Metadata-Version"]) == ("coind", VERSION, "MIT", "2.4")
@@ -58,10 +58,10 @@ def test_its_metadata_says_what_it_is(package: Installed) -> None:
 
 
 @pytest.mark.parametrize("step", ["library", "testing", "plugin"])
-def test_a_program_of_a_user(journey: InstallScenario, step: str) -> None:
+def test_user_program_runs(journey: InstallScenario, step: str) -> None:
     assert journey.take(step)
 
 
-def test_somebody_has_the_extra_data(journey: InstallScenario) -> None:
+def test_installed_extra_data(journey: InstallScenario) -> None:
     """The pages that `tests/docs` follows, and `bin/test wheel`, test the extra's functions."""
     assert journey.coind("install", "data") == "data is installed\n"

@@ -103,12 +103,12 @@ def passed(ran: "subprocess.CompletedProcess[str]", count: int) -> bool:
     return True
 
 
-def test_each_test_has_a_fresh_chain(project: Project) -> None:
+def test_each_test_has_a_new_chain(project: Project) -> None:
     project.write(TRANSFERS)
     assert passed(project.run(), 12)
 
 
-def test_two_workers_have_two_nodes(project: Project) -> None:
+def test_each_worker_has_a_node(project: Project) -> None:
     """Each xdist worker starts a separate node; the tests write their node's address to a file."""
     project.write(TRANSFERS)
     text = "import pytest\n\n@pytest.mark.parametrize('n', range(8))\ndef test_where(coin_chain, request, n, worker_id):\n"
@@ -119,7 +119,7 @@ def test_two_workers_have_two_nodes(project: Project) -> None:
     assert len({name[4:] for name in found}) == 2
 
 
-def test_what_a_wider_fixture_does_lasts(project: Project) -> None:
+def test_changes_of_a_wider_fixture_persist(project: Project) -> None:
     project.write("""
 import pytest
 TRANSFER = ["transfer", {"from": "alice", "to": "bob", "amount": "1.000 COIN", "memo": ""}]
@@ -227,7 +227,7 @@ def test_refusals_explain_themselves(project: Project) -> None:
 
 
 @pytest.mark.parametrize("way", ["option", "setting", "PATH"])
-def test_the_command_is_found(project: Project, way: str) -> None:
+def test_command_is_found(project: Project, way: str) -> None:
     project.write("def test_it(coin_chain):\n    coin_chain.mine()\n")
     options: list[str] = []
     if way == "option":
@@ -239,12 +239,12 @@ def test_the_command_is_found(project: Project, way: str) -> None:
     assert passed(project.run(*options, command=None), 1)
 
 
-def test_without_any_command_the_node_is_the_one_that_the_plugin_came_with(project: Project) -> None:
+def test_default_node_is_the_plugin_s(project: Project) -> None:
     project.write("def test_it(coin_chain):\n    coin_chain.mine()\n")
     assert passed(project.run(command=None), 1)
 
 
-def test_in_a_checkout_the_node_is_that_of_the_checkout(project: Project) -> None:
+def test_editable_install_uses_the_checkout_s_node(project: Project) -> None:
     """An editable install of the plugin (`pip install --editable`) runs the checkout's bin/coind."""
     checkout = project.folder / "checkout" / "bin"
     shutil.copytree(PLUGIN, checkout / "package", ignore=shutil.ignore_patterns("__pycache__"))
@@ -259,14 +259,14 @@ def test_in_a_checkout_the_node_is_that_of_the_checkout(project: Project) -> Non
 @pytest.mark.parametrize(
     ("command", "text"), [("nowhere/coind", "there is no program nowhere/coind"), ("coindd run", "there is no program coindd")]
 )
-def test_a_command_that_there_isnt_is_named(project: Project, command: str, text: str) -> None:
+def test_missing_command_is_reported(project: Project, command: str, text: str) -> None:
     project.write("def test_it(coin_chain):\n    pass\n")
     ran = project.run("--coind", command)
     assert ran.returncode
     assert f"--coind: {text}" in ran.stdout
 
 
-def test_a_node_that_ends_at_once_shows_its_log(project: Project) -> None:
+def test_log_of_a_node_that_exits_is_shown(project: Project) -> None:
     project.write("def test_it(coin_chain):\n    pass\n")
     project.settings("coind_chain = nowhere")
     ran = project.run()
@@ -286,7 +286,7 @@ def test_it(coin_chain):
     assert passed(project.run(), 1)
 
 
-def test_the_node_ends_with_a_session_that_is_killed(project: Project) -> None:
+def test_node_ends_with_a_killed_session(project: Project) -> None:
     project.write("""
 import os, signal
 
@@ -313,7 +313,7 @@ def answers(url: str) -> bool:
         return False
 
 
-def test_a_session_without_a_node_loads_little(project: Project) -> None:
+def test_session_without_a_node_imports_little(project: Project) -> None:
     program = "import sys, pytest; before = {*sys.modules}; import coind.pytest_plugin; print(*{*sys.modules} - before)"
     ran = subprocess.run([sys.executable, "-c", program], env=project.environment, capture_output=True, text=True, check=True)
     loaded = ran.stdout.split()
@@ -322,7 +322,7 @@ def test_a_session_without_a_node_loads_little(project: Project) -> None:
     assert [name for name in loaded if name.startswith(("coind.rpc", "coind.state"))] == []
 
 
-def test_options_that_the_shell_gives_to_nodes_are_not_for_the_suite_s(project: Project) -> None:
+def test_environment_options_do_not_affect_the_suite_s_node(project: Project) -> None:
     own = {"COIND_DATA": str(project.folder / "kept"), "COIND_HTTP": "127.0.0.1:1", "COIND_CHAIN": "testnet", "COIND_VERBOSE": "1"}
     project.environment |= own
     project.write("def test_chain(coin_node):\n    assert coin_node.chain_name == 'dev'\n")
