@@ -88,7 +88,7 @@ def prepare(node: Node) -> None:
 
 
 def send(client: Client, operations: list[Json]) -> None:
-    """Let the node sign and broadcast operations."""
+    """Broadcast operations that the node signs."""
     reply = client.call("dev_api.broadcast_operations", {"operations": operations})
     assert "result" in reply, reply
 

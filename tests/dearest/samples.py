@@ -55,7 +55,7 @@ def each(names: Sequence[str]) -> list[tuple[str, ...]]:
 
 
 def content(world: World) -> Samples:
-    """Posts, votes, custom operations."""
+    """Return samples of posts, votes and custom operations."""
     users, posts = world.users, [f"post-{i}" for i in range(world.sizes.posts) if i % 4]
     reblog = [{"account": "star", "author": user, "permlink": f"post-{i * 4}"} for i, user in enumerate(users)]
     reblogs = [json.dumps([["reblog", reblog[(i * 60 + n) % len(reblog)]] for n in range(60)]) for i in range(len(users) // 60 + 1)]
@@ -84,7 +84,7 @@ def content(world: World) -> Samples:
 
 
 def market(world: World) -> Samples:
-    """Orders that match many others, one or none, and conversions."""
+    """Return samples of conversions and of orders that match many others, one or none."""
     voter, count = world.voters[0], world.sizes.orders
     kill = {"owner": voter, "orderid": COUNT, "expiration": FAR}
     price = Price(Asset(9, SBD), C)
@@ -103,7 +103,7 @@ def market(world: World) -> Samples:
 
 
 def governance(world: World) -> Samples:
-    """Witnesses, proxies, proposals."""
+    """Return samples of witness, proxy and proposal operations."""
     voter, ids = world.voters[0], [tuple(range(i, i + 5)) for i in range(0, world.sizes.proposals, 5)]
     plan = {"receiver": "owner", "start_date": NOW + 60, "end_date": FAR, "daily_pay": S, "subject": "s", "permlink": "plan"}
     return {
@@ -125,7 +125,7 @@ def governance(world: World) -> Samples:
 
 
 def payments(world: World) -> Samples:
-    """Transfers, vesting, savings, escrows, rewards."""
+    """Return samples of transfers, vesting, savings, escrows and rewards."""
     users, voter = world.users, world.voters[0]
     until = {"ratification_deadline": NOW + 600, "escrow_expiration": NOW + 700, "json_meta": ""}
     deal = {"from_": "star", "to": users, "agent": "owner", "escrow_id": COUNT}
@@ -150,7 +150,7 @@ def payments(world: World) -> Samples:
 
 
 def accounts(world: World) -> Samples:
-    """Creation and changes of accounts."""
+    """Return samples of account creation and account changes."""
     users, new = world.users, {"creator": world.voters[0], "new_account_name": FRESH}
     return {
         AccountCreate: [with_(fee=FEE, **new, **AUTHORITIES)],

@@ -202,7 +202,7 @@ def end_group(process: subprocess.Popen[bytes]) -> None:
 
 
 class Reader:
-    """A reader who follows a page step by step."""
+    """Runs the steps of a page in order, as a reader would."""
 
     def __init__(self, folder: Path, warm: Warm) -> None:
         self.folder = folder

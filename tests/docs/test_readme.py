@@ -1,4 +1,4 @@
-"""The README's command outside of code blocks."""
+"""The shell alias in the README, which is in no code block."""
 
 import re
 import subprocess

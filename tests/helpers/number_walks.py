@@ -1,4 +1,4 @@
-"""Tests of the limits of numbers in rows. Each test, called a walk, sets a number to a limit and applies the rule that changes it."""
+"""Tests of the limits of numbers in rows. Each test, a `Walk`, sets a number to a limit and applies the rule that changes it."""
 
 from collections.abc import Callable
 from typing import Any
@@ -62,8 +62,8 @@ def world(hardfork: int = NEWEST) -> State:
 
 
 def checked(step: Step, hardfork: int = NEWEST, below: bool = False) -> Walk:
-    """A walk of a checked amount: `step` sets the start value and adds 1 (`below`: subtracts 1). It reaches the limit, and one step past it
-    is refused.
+    """Return a limit test of a checked amount. `step` sets the start value and adds 1, or subtracts 1 if `below`. The step to the limit
+    succeeds, and the next one is refused.
     """
 
     def walk() -> None:
@@ -75,7 +75,7 @@ def checked(step: Step, hardfork: int = NEWEST, below: bool = False) -> Walk:
 
 
 def wrapping(step: Step, start: int, end: int, hardfork: int = NEWEST) -> Walk:
-    """A walk of a number that wraps: `step` sets `start` and returns the value after the change, which must be `end`."""
+    """Return a limit test of a number that wraps: `step` sets `start` and returns the value after the change, which must be `end`."""
 
     def walk() -> None:
         assert step(world(hardfork), start) == end
@@ -84,7 +84,7 @@ def wrapping(step: Step, start: int, end: int, hardfork: int = NEWEST) -> Walk:
 
 
 def both(*walks: Walk) -> Walk:
-    """A walk that consists of several walks."""
+    """Return a limit test that runs several others."""
 
     def walk() -> None:
         for one in walks:
@@ -101,12 +101,12 @@ def alice(state: State, **fields: Any) -> Account:
 
 
 def of_account(field: str, add: Callable[[State, Account, int], object], hardfork: int = NEWEST, below: bool = False) -> Walk:
-    """A walk of a field of Alice's account."""
+    """Return a limit test of a field of Alice's account."""
     return checked(lambda state, start: add(state, alice(state, **{field: start}), -1 if below else 1), hardfork, below)
 
 
 def of_props(field: str, add: Callable[[State, int], object], below: bool = False, **others: int) -> Walk:
-    """A walk of a field of the global properties."""
+    """Return a limit test of a field of the global properties."""
 
     def step(state: State, start: int) -> None:
         state.set_props(**others | {field: start})
@@ -140,7 +140,7 @@ def comment_of(state: State, **fields: Any) -> Comment:
 
 
 def of_comment(field: str, rshares: int, below: bool = False) -> Walk:
-    """A walk of a field of a post, or of its root post, that Alice's vote with ±1 rshare changes."""
+    """Return a limit test of a field of a post, or of its root post, that Alice's vote with ±1 rshare changes."""
 
     def step(state: State, start: int) -> None:
         comment = comment_of(state, **{field: start})
@@ -157,7 +157,7 @@ def changed_rshares(state: State, start: int) -> None:
 
 
 def paid(field: str, on_author: bool = False, **fields: Any) -> Walk:
-    """A walk of a field that a payout increases. The payout is 1 COIN (an equal amount in SBD) of a comment that was paid before."""
+    """Return a limit test of a field that a payout increases by one unit. The comment was paid once before."""
 
     def step(state: State, start: int) -> None:
         state.set_props(virtual_supply=1000)
@@ -269,7 +269,7 @@ def volume_weight(state: State, start: int) -> int:
 
 
 def converted(field: str) -> Walk:
-    """A walk of a supply that changes when 2 SBD convert to 1 COIN."""
+    """Return a limit test of a supply that changes when 2 SBD convert to 1 COIN."""
 
     def step(state: State, start: int) -> None:
         state.feed_histories.modify(state.feed, current_median_history=HALF)
@@ -284,7 +284,7 @@ HALF = structs.replace(chain_at().state.feed.current_median_history, base=Asset(
 
 
 def funds(field: str) -> Walk:
-    """A walk of a field that a block's inflation increases. A run far from any limit measures the increase."""
+    """Return a limit test of a field that a block's inflation increases. A run far from any limit measures the increase."""
 
     def walk() -> None:
         before = inflated(field, 0)
@@ -316,7 +316,7 @@ def token(state: State, **fields: Any) -> SmtToken:
 
 
 def of_token(field: str, add: Callable[[State], object], **others: Any) -> Walk:
-    """A walk of an amount of a token."""
+    """Return a limit test of an amount of a token."""
 
     def step(state: State, start: int) -> None:
         token(state, **others | {field: start})
@@ -326,7 +326,7 @@ def of_token(field: str, add: Callable[[State], object], **others: Any) -> Walk:
 
 
 def of_token_balance(field: str, symbol: int) -> Walk:
-    """A walk of Alice's balance of a token."""
+    """Return a limit test of Alice's balance of a token."""
 
     def step(state: State, start: int) -> None:
         state.regular_balances.insert(RegularBalance(owner="alice", liquid_symbol=TOKEN, **{field: start}))
@@ -336,7 +336,7 @@ def of_token_balance(field: str, symbol: int) -> Walk:
 
 
 def of_token_rewards(field: str, vests: int) -> Walk:
-    """A walk of Alice's pending rewards of a token."""
+    """Return a limit test of Alice's pending rewards of a token."""
 
     def step(state: State, start: int) -> None:
         state.rewards_balances.insert(RewardsBalance(owner="alice", liquid_symbol=TOKEN, **{field: start}))
@@ -432,7 +432,7 @@ def judged_anew() -> None:
 
 
 def traded(side: str) -> Walk:
-    """A walk of the volume of a market bucket: record trades of 1 for 1."""
+    """Return a limit test of the volume of a market bucket: record trades of 1 for 1."""
 
     def walk() -> None:
         state = world()
