@@ -124,13 +124,13 @@ def add(data: bytes, dice: random.Random) -> bytes:
     return data + dice.choice((bytes(size), dice.randbytes(size), data[-size:]))
 
 
-def leave_out(data: bytes, dice: random.Random) -> bytes:
+def remove_range(data: bytes, dice: random.Random) -> bytes:
     """Remove a range in the middle."""
     at = dice.randrange(len(data))
     return data[:at] + data[at + dice.choice(PAGES) :]
 
 
-KINDS: tuple[Callable[[bytes, random.Random], bytes], ...] = (flip, flip, overwrite, swap, cut, add, leave_out)
+KINDS: tuple[Callable[[bytes, random.Random], bytes], ...] = (flip, flip, overwrite, swap, cut, add, remove_range)
 
 
 def damaged(files: Files, other: Files, dice: random.Random, count: int) -> tuple[Files, list[str]]:

@@ -66,7 +66,7 @@ class Attacker:
             self._exchange(request)
             self._check("prepared", f"{name}, and the end")
         while sum(self.counts.values()) < count:
-            name, request = self._made()
+            name, request = self._random_request()
             self._exchange(request)
             self._check(name, repr(request[:1000]))
 
@@ -77,7 +77,7 @@ class Attacker:
         assert status == 0, f"the node ended with status {status}: {words[-1000:]}"
         assert "Traceback" not in words, f"a traceback: {words[words.index('Traceback') :][:3000]}"
 
-    def _made(self) -> tuple[str, bytes]:
+    def _random_request(self) -> tuple[str, bytes]:
         """Return a random invalid request for a random protocol, and its description."""
         random = self._random
         kind = random.choice(("confused", "confused", "confused", "batch", "deep", "number", "bytes", "bytes"))

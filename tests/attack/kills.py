@@ -85,7 +85,7 @@ class Worker:
         self.known = Acknowledged([])
         self.other = dev_chain()
         self.branch: list[SignedBlock] = []
-        self._renew()
+        self._begin_folder()
 
     def run(self, kills: int) -> None:
         """Kill `kills` times, with a start after each kill, including the last."""
@@ -97,17 +97,17 @@ class Worker:
     def _run(self, kills: int) -> None:
         for _ in range(kills):
             kind = self._random.choices(self._kinds, [KINDS[name] for name in self._kinds])[0]
-            self._one(kind)
+            self._kill_once(kind)
             self.last = kind
             self.counts["kills"] += 1
             self.counts[f"in {kind}"] += 1
             # After a block produced in real time, generated blocks would be ahead of the clock, and be refused.
             if len(self.known.ids) > BLOCKS_MAX or kind == "produce":
                 self._checked_start("load").kill()
-                self._renew()
+                self._begin_folder()
         self._checked_start("load").kill()
 
-    def _renew(self) -> None:
+    def _begin_folder(self) -> None:
         """Begin a new folder and a new chain for competing branches."""
         if self._folders:
             shutil.rmtree(self.data)
@@ -115,7 +115,7 @@ class Worker:
         self.data = self._place / f"data{self._folders}"
         self.known, self.other, self.branch = Acknowledged([]), dev_chain(), []
 
-    def _one(self, kind: str) -> None:
+    def _kill_once(self, kind: str) -> None:
         """Start a node, use it, and kill it."""
         if kind == "start":
             node = self._node(kind)
@@ -216,7 +216,7 @@ class Worker:
                 self.known.head = block.number
             if block.number == above + 1:
                 self._switch_seconds = 0.7 * self._switch_seconds + 0.3 * (time.monotonic() - start)
-                self._keep_transactions_of(self.other)
+                self._forget_popped_transactions(self.other)
                 self.counts["switches acknowledged"] += 1
         crowd.over.set()
 
@@ -233,7 +233,7 @@ class Worker:
         extra = self._random.randint(1, 2)
         self.branch += [new_block(chain) for _ in range(length - 1 + extra)]
 
-    def _keep_transactions_of(self, chain: Chain) -> None:
+    def _forget_popped_transactions(self, chain: Chain) -> None:
         """Forget the transactions that are not in the branch after the switch."""
         first = chain.state.props.head_block_number - FORK_LENGTH_MAX - 2
         there = {
@@ -300,7 +300,7 @@ class Worker:
             known = [*self.known.ids, b""]
             place = next(i for i, pair in enumerate(zip([*ids, b""], known, strict=False)) if pair[0] != pair[1])
             raise Lost(f"{self.data}: block {place + 1} of {len(known) - 1} is another one or missing; the head is {len(ids)}")
-        self._keep_transactions_of(self.other)
+        self._forget_popped_transactions(self.other)
         self.counts["switches not answered"] += 1
 
 

@@ -62,7 +62,7 @@ def run(count: int, seed: int) -> dict[str, int]:
                 each.wait()
         assert node.is_running, f"the node has ended: {node.words()}"
         assert "Traceback" not in node.words(), node.words()
-    return watcher.judged()
+    return watcher.checked_figures()
 
 
 class Watcher:
@@ -89,13 +89,13 @@ class Watcher:
         time.sleep(min(seconds, WARM_UP_SECONDS))
         while time.monotonic() < until:
             time.sleep(min(LOOK_SECONDS, max(0.0, until - time.monotonic())))
-            self._note_turns()
+            self._record_iterations()
         for thread in threads:
             thread.join()
         ran, starved = self._node.processor_seconds()
         self._ran, self._starved = ran - before[0], starved - before[1]
 
-    def judged(self) -> dict[str, int]:
+    def checked_figures(self) -> dict[str, int]:
         """Return the measurements in milliseconds. Raises AssertionError if one exceeds its limit."""
         figures = {"blocks": len(self.late), "latest_block_ms": milliseconds(max(self.late, default=0.0))}
         # The machine's contribution: the time that the node waited for a processor, compared with the time that it ran.
@@ -115,7 +115,7 @@ class Watcher:
         assert figures["latest_block_ms"] <= BLOCK_SECONDS_MAX * 1000, f"a block was late: {figures}"
         return figures
 
-    def _note_turns(self) -> None:
+    def _record_iterations(self) -> None:
         """Record the longest iteration of the node's event loop, from /metrics."""
         client = Client(self._node)
         shown = client.ask("GET", "/metrics")[1].decode()
@@ -137,7 +137,7 @@ class Watcher:
                     self.refused[source] += 1
                 self.waits[source].append(waited)
             if shown is not None:
-                self._note_head(shown, is_counted=start >= warm)
+                self._record_block_delay(shown, is_counted=start >= warm)
             time.sleep(ASK_SECONDS)
 
     def _health(self, source: str) -> dict[str, Any] | None:
@@ -151,7 +151,7 @@ class Watcher:
         finally:
             connection.close()
 
-    def _note_head(self, shown: dict[str, Any], is_counted: bool) -> None:
+    def _record_block_delay(self, shown: dict[str, Any], is_counted: bool) -> None:
         """Record the delay of a new block after its slot."""
         now = time.time()
         with self._lock:
@@ -178,14 +178,14 @@ def attack(port: int, seed: str, only: str = "") -> None:
     for number, flood in enumerate(FLOODS.values()):
         source = f"127.0.0.{random.randint(2, 60)}" if number % 4 else CROWDED
         threading.Thread(target=flood, args=(Target(port, source=source), stop), daemon=True).start()
-    threading.Thread(target=hold_for_ever, args=(port, random), daemon=True).start()
+    threading.Thread(target=hold_connections, args=(port, random), daemon=True).start()
     # Only one process edits the post, since concurrent edits would conflict.
     if seed.endswith("/0"):
-        threading.Thread(target=edit_for_ever, args=(port,), daemon=True).start()
+        threading.Thread(target=edit_post, args=(port,), daemon=True).start()
     stop.wait()
 
 
-def hold_for_ever(port: int, random: Random) -> None:
+def hold_connections(port: int, random: Random) -> None:
     """Hold connections of every kind from changing addresses. Reopen those that the node closes."""
     while True:
         lines = []
@@ -197,12 +197,12 @@ def hold_for_ever(port: int, random: Random) -> None:
             line.close()
 
 
-def edit_for_ever(port: int) -> None:
+def edit_post(port: int) -> None:
     """Post a large text and edit it with the most expensive patch: hunks that almost match, far from their stated position."""
     node = Node.__new__(Node)
     node.host, node.port = "127.0.0.1", port
     body = "".join(chr(97 + i * 7 % 26) for i in range(EDIT_SIZE))
-    hunks = "".join(f"@@ -{1 + i * HUNK_SIZE},{HUNK_SIZE} +{1 + i * HUNK_SIZE},0 @@\n-{wrong(body, i)}\n" for i in range(HUNKS))
+    hunks = "".join(f"@@ -{1 + i * HUNK_SIZE},{HUNK_SIZE} +{1 + i * HUNK_SIZE},0 @@\n-{mismatching_hunk(body, i)}\n" for i in range(HUNKS))
     wire = Wire(DEV)
     for number in range(10_000):
         with contextlib.suppress(Gone, KeyError, ValueError):
@@ -210,7 +210,7 @@ def edit_for_ever(port: int) -> None:
         time.sleep(EDIT_SECONDS)
 
 
-def wrong(body: str, hunk: int) -> str:
+def mismatching_hunk(body: str, hunk: int) -> str:
     """Return the text of a hunk with a difference in its middle."""
     text = body[hunk * HUNK_SIZE : (hunk + 1) * HUNK_SIZE]
     return text[: HUNK_SIZE // 2 - 50] + "Z" * 100 + text[HUNK_SIZE // 2 + 50 :]

@@ -62,7 +62,7 @@ def run(count: int, seed: int) -> dict[str, int]:
         assert node.is_running, f"the node has ended: {node.words()}"
         assert node.stop() == 0, node.words()
         assert "Traceback" not in node.words(), node.words()
-    return judged(samples, users.counts)
+    return checked_figures(samples, users.counts)
 
 
 class Users:
@@ -99,7 +99,7 @@ class Users:
         self.counts["queries"] += 1
         time.sleep(PAUSE_SECONDS)
 
-    def ask_wrong(self, client: Client) -> None:
+    def send_invalid(self, client: Client) -> None:
         client.ask("POST", "/", damaged(self._random, self._random.choice(self._requests)))
         self.counts["damaged requests"] += 1
         time.sleep(PAUSE_SECONDS)
@@ -136,7 +136,7 @@ def watch(node: Node, users: Users, seconds: int) -> list[Sample]:
     return samples
 
 
-def judged(samples: list[Sample], counts: Counter[str]) -> dict[str, int]:
+def checked_figures(samples: list[Sample], counts: Counter[str]) -> dict[str, int]:
     """Return the measurements. Raises AssertionError if one has grown beyond its limit."""
     warm = samples[int(len(samples) * WARM_UP)]
     last = samples[-1]

@@ -154,7 +154,7 @@ BATCHES, BODIES = "batches with large answers", "bodies without an end"
 WAYS = (*REFUSED, ACCEPTED, BATCHES, BODIES)
 
 
-def body_of(client: Client, name: str) -> bytes:
+def refused_body(client: Client, name: str) -> bytes:
     """Return the body of a refused attack."""
     given = REFUSED[name][0]()
     if isinstance(given, list) and name != "integers":
@@ -288,7 +288,7 @@ def attack(port: int, name: str) -> None:
     node = Node.__new__(Node)
     node.host, node.port = "127.0.0.1", port
     others = [account for account in OWN_WITNESSES if account != ORDINARY]
-    same = repeat(body_of(Client(node), name) if name in REFUSED else json.dumps([request("jsonrpc.get_methods", {})] * 3346).encode())
+    same = repeat(refused_body(Client(node), name) if name in REFUSED else json.dumps([request("jsonrpc.get_methods", {})] * 3346).encode())
 
     def send_for_ever(number: int) -> None:
         is_first = True
@@ -307,7 +307,7 @@ def attack(port: int, name: str) -> None:
             except (OSError, http.client.HTTPException):
                 line.close()
 
-    def hold_for_ever(number: int) -> None:
+    def hold_memory(number: int) -> None:
         """Send a batch, or a body without its last byte, and wait for the reply."""
         body = b" " * (BODY_SIZE - 1) if name == BODIES else next(same)
         size = BODY_SIZE if name == BODIES else len(body)
@@ -324,7 +324,7 @@ def attack(port: int, name: str) -> None:
 
     is_holding = name in (BATCHES, BODIES)
     for number in range(HOLDING_CONNECTIONS if is_holding else CONNECTIONS):
-        threading.Thread(target=hold_for_ever if is_holding else send_for_ever, args=(number,)).start()
+        threading.Thread(target=hold_memory if is_holding else send_for_ever, args=(number,)).start()
 
 
 if __name__ == "__main__":

@@ -93,8 +93,8 @@ class Player:
         """Push a recorded transaction. Return a description of the difference from the recorded outcome, or None. A refused transaction
         must change nothing.
         """
-        looks = not event["ok"] and self.is_looked_at(event)
-        before = (self.stood or self.standing()) if looks else None
+        looks = not event["ok"] and self.is_state_checked(event)
+        before = (self.stood or self.unchanged_state()) if looks else None
         self.stood = None
         try:
             self.chain.push_transaction(self.wire.transaction_from_json(event["trx"]))
@@ -102,7 +102,7 @@ class Player:
             if event["ok"]:
                 return f"refused: {error.message(self.chain.state.spec.spell)}"
             if looks:
-                self.stood = self.standing()
+                self.stood = self.unchanged_state()
                 if self.stood != before:
                     return "refused, but not without a change"
             text, wanted = scrubbed(error.message(self.chain.state.spec.spell)), run.tail(event["error"])
@@ -111,7 +111,7 @@ class Player:
             return None if kind_of(event["error"]) == (error.CODE, error.NAME) else f"kind: {kind_of(event['error'])}, is {error.NAME}"
         return None if event["ok"] else f"accepted, wanted: {event['error']['message'][:200]}"
 
-    def is_looked_at(self, event: dict[str, Any]) -> bool:
+    def is_state_checked(self, event: dict[str, Any]) -> bool:
         """Whether to check that a refusal changes nothing. In long cases only the first refusals of each kind are checked, since the check
         takes most of the time.
         """
@@ -119,7 +119,7 @@ class Player:
         self.refused[kind] += 1
         return self.looks and (len(self.places) < LONG or self.refused[kind] <= KIND_LOOKS)
 
-    def standing(self) -> tuple[str, int]:
+    def unchanged_state(self) -> tuple[str, int]:
         """Return the state digest and the number of pending transactions, which a refusal must not change."""
         return state_digest(self.chain.state), len(self.chain.pending)
 

@@ -42,10 +42,12 @@ UNREACHABLE: dict[str, str] = {
 @cache
 def recorded() -> tuple[str, ...]:
     """Return every refusal text of the reference for a broadcast, a fed block or a request."""
-    return tuple({text for name in case_names() for kind in ("broadcasts", "blocks", "http", "queries") for text in said_in(name, kind)})
+    return tuple(
+        {text for name in case_names() for kind in ("broadcasts", "blocks", "http", "queries") for text in error_texts(name, kind)}
+    )
 
 
-def said_in(name: str, kind: str) -> Iterator[str]:
+def error_texts(name: str, kind: str) -> Iterator[str]:
     """Yield the error texts of one kind of events in a case."""
     for event in read_json_lines(CASES / name / f"{kind}.jsonl.gz"):
         error: Any = event.get("error")

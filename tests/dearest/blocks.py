@@ -186,7 +186,7 @@ def fill(world: World, recipe: Recipe) -> int:
     for part_size in PARTS_SIZE:
         while size < COIN_SOFT_MAX_BLOCK_SIZE * 3 // 4:
             trx = world.transaction(
-                shifted(structs.replace(recipe, size=part_size), number).transaction(world).operations, lifetime=60 + number
+                with_offset(structs.replace(recipe, size=part_size), number).transaction(world).operations, lifetime=60 + number
             )
             try:
                 world.chain.push_transaction(trx, units_max=UNITS_MAX)
@@ -196,15 +196,16 @@ def fill(world: World, recipe: Recipe) -> int:
     return size
 
 
-def shifted(recipe: Recipe, number: int) -> Recipe:
+def with_offset(recipe: Recipe, number: int) -> Recipe:
     """Return a recipe whose counters start at other values, so that the transactions of a block differ."""
     parts = tuple(
-        Part(part.cls, {name: tuple(moved(value, number) for value in gene) for name, gene in part.genes.items()}) for part in recipe.parts
+        Part(part.cls, {name: tuple(offset_counter(value, number) for value in gene) for name, gene in part.genes.items()})
+        for part in recipe.parts
     )
     return structs.replace(recipe, parts=parts)
 
 
-def moved(value: object, number: int) -> object:
+def offset_counter(value: object, number: int) -> object:
     """Return a counter with an offset; other values are returned unchanged."""
     if not isinstance(value, Counting):
         return value

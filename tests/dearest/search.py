@@ -41,7 +41,7 @@ class Search(Generic[Genome]):
         self.most, self._folder = most, folder
         self._written: dict[str, float] = {}
 
-    def note_units(self, found: Found[Genome]) -> None:
+    def keep_dearest_unit(self, found: Found[Genome]) -> None:
         """Keep the input if its cost per work unit is the highest of its kind."""
         known = self.dearest_unit.get(found.kind)
         if known is None or each(found.cost) > each(known.cost):
@@ -50,7 +50,7 @@ class Search(Generic[Genome]):
     def keep(self, found: Found[Genome]) -> bool:
         """Record an input. Return whether it is the most expensive of its kind."""
         self.count += 1
-        self.note_units(found)
+        self.keep_dearest_unit(found)
         of_kind = self.best.setdefault(found.kind, [])
         of_kind.append(found)
         of_kind.sort(key=lambda one: -one.worth)

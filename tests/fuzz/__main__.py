@@ -89,7 +89,7 @@ def fuzz(name: str, runs: int, seconds: int, seed: int) -> Outcome:
     start = time.monotonic()
     with log.open("wb") as output:
         status = subprocess.run(command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT, check=False).returncode
-    adopt(name)
+    rename_finding(name)
     text = log.read_text("utf-8", "replace")
     covered = [int(count) for count in COVERED.findall(text)]
     done = DONE.findall(text)
@@ -98,7 +98,7 @@ def fuzz(name: str, runs: int, seconds: int, seed: int) -> Outcome:
     return Outcome(name, int(done[-1]) if done else 0, time.monotonic() - start, max(covered, default=0), findings, failed, log)
 
 
-def adopt(name: str) -> None:
+def rename_finding(name: str) -> None:
     """Rename the input that libFuzzer wrote when it ended the process (hang, out of memory) like our own findings."""
     folder = FOUND / name
     for path in folder.glob("*-*") if folder.is_dir() else ():

@@ -41,7 +41,7 @@ class Stream:
         state = {"messages": len(self.messages), "bytes": 0, "first_seq": self.first, "last_seq": self.last, "consumer_count": 0}
         return {"config": self.config, "state": state, "created": LONG_AGO}
 
-    def takes(self, subject: str) -> bool:
+    def stores_subject(self, subject: str) -> bool:
         """Whether the stream stores messages of this subject."""
         return any(subject == own or (own.endswith("*") and subject.startswith(own[:-1])) for own in self.config["subjects"])
 
@@ -93,10 +93,12 @@ class Broker:
         """Serve a client connection until it ends."""
         client = _Client(self, writer)
         self.clients.add(client)
-        client.say(b"INFO " + json.dumps({"max_payload": self.max_payload, "headers": True, "proto": 1, "version": "2.12.0"}).encode())
+        client.write_line(
+            b"INFO " + json.dumps({"max_payload": self.max_payload, "headers": True, "proto": 1, "version": "2.12.0"}).encode()
+        )
         with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             while line := await reader.readline():
-                await client.hear(line.decode().split(), reader)
+                await client.handle_line(line.decode().split(), reader)
         self.clients.discard(client)
         writer.close()
 
@@ -107,7 +109,7 @@ class Broker:
                 self.give(reply, json.dumps({"type": ""} | said).encode())
             return
         for name, stream in self.streams.items():
-            if stream.takes(subject):
+            if stream.stores_subject(subject):
                 message = Stored(subject, data, headers)
                 if not self.before(message):
                     self.end_connections()
@@ -130,7 +132,7 @@ class Broker:
             self.streams[name] = Stream(asked)
             return self.streams[name].info()
         if what.startswith("CONSUMER."):
-            return self.answer_reader(subject.split("."), asked, reply)
+            return self.handle_consumer_request(subject.split("."), asked, reply)
         stream = self.streams.get(name)
         if stream is None:
             return {"error": NOT_FOUND}
@@ -139,10 +141,10 @@ class Broker:
             return {"success": True, "purged": 0}
         if what == "STREAM.MSG.GET":
             found = stream.messages.get(asked["seq"])
-            return {"error": NO_MESSAGE} if found is None else {"message": shown(asked["seq"], found)}
+            return {"error": NO_MESSAGE} if found is None else {"message": message_json(asked["seq"], found)}
         return stream.info()
 
-    def answer_reader(self, words: list[str], asked: dict[str, Any], reply: str) -> dict[str, Any] | None:
+    def handle_consumer_request(self, words: list[str], asked: dict[str, Any], reply: str) -> dict[str, Any] | None:
         """Handle a consumer request: create a consumer, describe it, or fetch its next messages."""
         if words[1] == "CREATE":
             name = words[3]
@@ -152,14 +154,14 @@ class Broker:
             name = words[-1]
         stream, place = self.consumers[name]
         if words[1:3] == ["MSG", "NEXT"]:
-            task = asyncio.ensure_future(self.hand_out(stream, place, asked, reply))
+            task = asyncio.ensure_future(self.deliver_batch(stream, place, asked, reply))
             task.add_done_callback(lambda done: done.cancelled() or done.exception())
             return None
         config = {"deliver_policy": "by_start_sequence"}
         waiting = max(0, stream.last + 1 - place[0])
         return {"name": name, "stream_name": "", "config": config, "created": LONG_AGO, "num_pending": waiting}
 
-    async def hand_out(self, stream: Stream, place: list[int], asked: dict[str, Any], reply: str) -> None:
+    async def deliver_batch(self, stream: Stream, place: list[int], asked: dict[str, Any], reply: str) -> None:
         """Send the next messages of a batch to a consumer. Wait until the request expires if there are none yet, then send a status 404 or
         408.
         """
@@ -183,16 +185,16 @@ class _Client:
         self.broker, self.writer = broker, writer
         self.subjects: dict[str, str] = {}
 
-    def say(self, line: bytes) -> None:
+    def write_line(self, line: bytes) -> None:
         """Write a line unless the connection is closing."""
         if not self.writer.is_closing():
             self.writer.write(line + b"\r\n")
 
-    async def hear(self, words: list[str], reader: asyncio.StreamReader) -> None:
+    async def handle_line(self, words: list[str], reader: asyncio.StreamReader) -> None:
         """Handle a line of the client, and read the payload that follows it."""
         match words:
             case ["PING"]:
-                self.say(b"PONG")
+                self.write_line(b"PONG")
             case ["SUB", subject, *_, number]:
                 self.subjects[number] = subject
             case ["UNSUB", number, *_]:
@@ -209,20 +211,20 @@ class _Client:
         """Send the message to the client if one of its subscriptions matches the subject."""
         for number, wanted in self.subjects.items():
             if subject == wanted or (wanted.endswith("*") and subject.startswith(wanted[:-1])):
-                head = b"" if headers is None else header_text(headers)
+                head = b"" if headers is None else encode_headers(headers)
                 sizes = f"{len(head)} {len(head) + len(data)}" if head else str(len(data))
-                self.say(f"{'H' if head else ''}MSG {subject} {number} {reply} {sizes}\r\n".encode() + head + data)
+                self.write_line(f"{'H' if head else ''}MSG {subject} {number} {reply} {sizes}\r\n".encode() + head + data)
 
 
-def header_text(headers: Headers) -> bytes:
+def encode_headers(headers: Headers) -> bytes:
     """Encode headers for the wire. The value of the empty name becomes the status."""
     lines = [f"{name}: {value}" for name, value in headers.items() if name]
     return "\r\n".join([f"NATS/1.0 {headers.get('', '')}".strip(), *lines, "", ""]).encode()
 
 
-def shown(number: int, message: Stored) -> dict[str, Any]:
+def message_json(number: int, message: Stored) -> dict[str, Any]:
     """Return a stored message as in a response of STREAM.MSG.GET."""
-    head = b64encode(header_text(message.headers)).decode()
+    head = b64encode(encode_headers(message.headers)).decode()
     return {"subject": message.subject, "seq": number, "data": b64encode(message.data).decode(), "hdrs": head, "time": LONG_AGO}
 
 

@@ -43,7 +43,7 @@ def same_as_golden(text: str) -> None:
     texts = SEEN.setdefault(test, [])
     texts.append(shown)
     if not UPDATING:
-        known = golden().get(test, golden().get(function_of(test), []))[len(texts) - 1 : len(texts)]
+        known = golden().get(test, golden().get(without_parameters(test), []))[len(texts) - 1 : len(texts)]
         assert [shown] == known, f"{shown!r} in place of {known}; if that is better: pytest --update-golden"
 
 
@@ -70,14 +70,16 @@ def finish(session: pytest.Session) -> None:
         texts = {test: known for test, known in golden().items() if test.partition("::")[0] not in updated} | SEEN
         by_function: dict[str, set[str]] = {}
         for test, known in texts.items():
-            by_function.setdefault(function_of(test), set()).add(repr(known))
+            by_function.setdefault(without_parameters(test), set()).add(repr(known))
         # If all parameters of a test lead to the same texts, they are written once.
-        texts = {function_of(test) if len(by_function[function_of(test)]) == 1 else test: known for test, known in texts.items()}
+        texts = {
+            without_parameters(test) if len(by_function[without_parameters(test)]) == 1 else test: known for test, known in texts.items()
+        }
         lines = [line for test in sorted(texts) for line in (test, *map(entry, texts[test]))]
         FILE.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def function_of(test: str) -> str:
+def without_parameters(test: str) -> str:
     """Return the id of a test without its parameters."""
     return test.partition("[")[0]
 

@@ -25,7 +25,7 @@ CHAIN = "steem-testnet"
 MODULES = ("node", "state", "rpc", "bin", "tests", "genesis", "docs")
 SECONDS_MAX = 120
 POLL_SECONDS = 0.01
-STEPS = ("version_shown", "node", "snapshots", "replay", "library", "testing", "plugin", "help_texts")
+STEPS = ("version_output", "node", "snapshots", "replay", "library", "testing", "plugin", "help_texts")
 DATA_STEPS = ("export", "sql", "report", "frames")
 # Where the extra `data` isn't installed.
 NO_DATA_STEPS = ("missing",)
@@ -97,7 +97,7 @@ class InstallScenario:
 
     # ------------------------------------------------------------------ steps
 
-    def version_shown(self) -> str:
+    def version_output(self) -> str:
         """Print the version with each command that does so."""
         shown, (first, second, *_) = self.coind("--version"), self.python("-m", "coind", "version").splitlines()
         expect(shown.strip() == first == f"coind {self.version}", "another version", f"{shown}\n{first}")

@@ -37,7 +37,7 @@ def recorded(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def never_called() -> list[str]:
+def uncalled_methods() -> list[str]:
     """Return the methods that no test has called so far."""
     return sorted(METHODS.keys() - CALLED)
 
@@ -56,11 +56,11 @@ def finish(session: pytest.Session) -> None:
     output = getattr(session.config, "workeroutput", None)
     if output is not None:
         output["called"] = sorted(CALLED)
-    elif is_whole_run(session.config) and never_called() and session.exitstatus == pytest.ExitCode.OK:
+    elif is_whole_run(session.config) and uncalled_methods() and session.exitstatus == pytest.ExitCode.OK:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def summary(reporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Report the methods that a whole run never called."""
     if is_whole_run(config):
-        reporter.write_line(f"methods that no test called: {', '.join(never_called()) or 'none'} (of {len(METHODS)})")
+        reporter.write_line(f"methods that no test called: {', '.join(uncalled_methods()) or 'none'} (of {len(METHODS)})")

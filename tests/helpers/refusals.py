@@ -123,11 +123,11 @@ def literals(node: ast.expr, scope: Scope, depth: int = 0) -> set[str]:
     if isinstance(node, ast.IfExp):
         return literals(node.body, scope, depth) | literals(node.orelse, scope, depth)
     if isinstance(node, ast.Name):
-        return followed(node.id, scope, depth) or {GAP}
+        return texts_of_name(node.id, scope, depth) or {GAP}
     return {GAP}
 
 
-def followed(name: str, scope: Scope, depth: int) -> set[str]:
+def texts_of_name(name: str, scope: Scope, depth: int) -> set[str]:
     """Return the possible texts of a name: those assigned in the function, passed by callers, or assigned in the module."""
     found: set[str] = set()
     if depth >= DEPTH_MAX:
@@ -138,7 +138,7 @@ def followed(name: str, scope: Scope, depth: int) -> set[str]:
             for value in values_of(node, name):
                 found |= literals(value, scope, depth)
         if not found and name in [argument.arg for argument in arguments(function)]:
-            for caller, given in given_to(function, name, scope.source):
+            for caller, given in passed_arguments(function, name, scope.source):
                 found |= literals(given, caller, depth + 1)
     for node in scope.source.tree.body if not found else ():
         for value in values_of(node, name):
@@ -170,12 +170,12 @@ def arguments(function: Function) -> list[ast.arg]:
     return [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
 
 
-def given_to(function: Function, name: str, home: Source) -> Iterator[tuple[Scope, ast.expr]]:
+def passed_arguments(function: Function, name: str, home: Source) -> Iterator[tuple[Scope, ast.expr]]:
     """Yield the expressions that callers pass for a parameter, and its default."""
     names = [argument.arg for argument in arguments(function)]
     place = names.index(name) - (names[0] == "self")
     for scope, call in calls().get(function.name, []):
-        if not sees(scope.source, home, function.name):
+        if not refers_to(scope.source, home, function.name):
             continue
         if len(call.args) > place:
             yield scope, call.args[place]
@@ -187,7 +187,7 @@ def given_to(function: Function, name: str, home: Source) -> Iterator[tuple[Scop
 
 
 @cache
-def sees(source: Source, home: Source, name: str) -> bool:
+def refers_to(source: Source, home: Source, name: str) -> bool:
     """Whether a name in one module refers to this name in another: the same module, or one that imports the name or its module."""
     return source == home or any(dotted in (f"{home.module}.{name}", home.module) for _, dotted in imports(source))
 

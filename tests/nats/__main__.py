@@ -68,12 +68,12 @@ def happen(world: World, blocks: int, pause: float) -> None:
 
 def kills(world: World) -> Iterator[tuple[str, Callable[[], object]]]:
     """Yield the name of each component with the function that kills and restarts it."""
-    yield "a replica without data", world.replicas[0].again
-    yield "a replica with data", world.replicas[1].again
+    yield "a replica without data", world.replicas[0].restart
+    yield "a replica with data", world.replicas[1].restart
     for name, process in (("the relay", world.relay), ("the broker", world.broker)):
         if process is not None:
-            yield name, process.again
-    yield "the producer", world.producer.again
+            yield name, process.restart
+    yield "the producer", world.producer.restart
 
 
 if __name__ == "__main__":

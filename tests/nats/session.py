@@ -56,7 +56,7 @@ class Process:
         self.process.kill()
         self.process.wait()
 
-    def again(self) -> None:
+    def restart(self) -> None:
         """Kill and restart the process."""
         self.kill()
         self.start()
@@ -89,7 +89,7 @@ class Member:
     def kill(self) -> None:
         self.node.kill()
 
-    def again(self) -> None:
+    def restart(self) -> None:
         """Kill and restart the node."""
         self.kill()
         self.start()

@@ -16,7 +16,7 @@ from tests.helpers.restored import image_of, put
 from tests.node.key_recovery.test_block_prefetcher import warm_pool
 from tests.node.key_recovery.test_pool import PATIENCE
 from tests.random_walks.observation import replies
-from tests.random_walks.walk import Event, Walk, happen, new_chain
+from tests.random_walks.walk import Event, Walk, apply_event, new_chain
 
 Driver = Callable[[Walk], Chain]
 
@@ -30,7 +30,7 @@ def pushed(walk: Walk) -> Chain:
     """A chain that receives all blocks and transactions from a peer, with every check."""
     chain = new_chain()
     for event in walk.events:
-        expect(event, happen(chain, event))
+        expect(event, apply_event(chain, event))
     return chain
 
 
@@ -45,7 +45,7 @@ def made_by_trial(walk: Walk) -> Chain:
                 again = chain.generate_block(block.timestamp, block.witness, event.secret)
                 assert chain.state.wire.pack_block(again) == event.data, f"block {block.number} is another when its transactions are tried"
             else:
-                expect(event, happen(chain, event))
+                expect(event, apply_event(chain, event))
     return chain
 
 
@@ -104,12 +104,12 @@ def returned(walk: Walk) -> Chain:
     """A chain that restores a savepoint taken halfway and applies the second half again."""
     chain, middle = new_chain(), len(walk.events) // 2
     for event in walk.events[:middle]:
-        happen(chain, event)
+        apply_event(chain, event)
     savepoint = chain.savepoint()
     for _ in range(2):
         chain.restore(savepoint)
         for event in walk.events[middle:]:
-            expect(event, happen(chain, event))
+            expect(event, apply_event(chain, event))
     return chain
 
 
@@ -121,7 +121,7 @@ def read_all_along(walk: Walk) -> Chain:
         for event in events:
             if event.kind == "pop":
                 replies(chain)
-            expect(event, happen(chain, event))
+            expect(event, apply_event(chain, event))
         replies(chain)
 
     go_on(walk.events[:middle])

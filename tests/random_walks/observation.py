@@ -18,7 +18,7 @@ from tests.helpers.api import StubProcessor
 LAST_BLOCKS = 4
 
 
-def sight(chain: Chain) -> dict[str, Any]:
+def observe(chain: Chain) -> dict[str, Any]:
     """Return all data to compare. This verifies tables and clears pending transactions."""
     chain.clear_pending()
     state = chain.state

@@ -42,7 +42,7 @@ def amount(draw: Random, symbol: int = COIN) -> Asset:
     return Asset(draw.choice((1, 10, 1000, 12_345, 1_000_000, 2**50)) * (1000 if symbol == VESTS else 1), symbol)
 
 
-def some_post(state: State, draw: Random) -> tuple[str, str]:
+def random_post(state: State, draw: Random) -> tuple[str, str]:
     """Return a random comment, sometimes a nonexistent one."""
     rows = state.comments.sample(50)
     if not rows:
@@ -73,11 +73,11 @@ def write_again(state: State, draw: Random, name: str) -> Operation:
 
 
 def reply(state: State, draw: Random, name: str) -> Operation:
-    return Comment(*some_post(state, draw), name, f"re{number(draw)}", "", "An answer", "{}")
+    return Comment(*random_post(state, draw), name, f"re{number(draw)}", "", "An answer", "{}")
 
 
 def vote(state: State, draw: Random, name: str) -> Operation:
-    return Vote(name, *some_post(state, draw), draw.choice((10_000, 5_000, 1, -1_000)))
+    return Vote(name, *random_post(state, draw), draw.choice((10_000, 5_000, 1, -1_000)))
 
 
 def delete(state: State, draw: Random, name: str) -> Operation:
@@ -86,7 +86,7 @@ def delete(state: State, draw: Random, name: str) -> Operation:
 
 
 def options(state: State, draw: Random, name: str) -> Operation:
-    author, permlink = some_post(state, draw)
+    author, permlink = random_post(state, draw)
     shares = CommentPayoutBeneficiaries((Beneficiary(someone(state, draw), draw.randint(1, 10_000)),))
     return CommentOptions(author, permlink, Asset(1000, SBD), draw.choice((0, 5_000, 10_000)), True, True, (shares,))
 
@@ -97,7 +97,7 @@ def follow(state: State, draw: Random, name: str) -> Operation:
 
 
 def reblog(state: State, draw: Random, name: str) -> Operation:
-    author, permlink = some_post(state, draw)
+    author, permlink = random_post(state, draw)
     return posting_json(name, "follow", ["reblog", {"account": name, "author": author, "permlink": permlink}])
 
 
@@ -124,7 +124,7 @@ def transfer(state: State, draw: Random, name: str) -> Operation:
 
 
 def promote(state: State, draw: Random, name: str) -> Operation:
-    author, permlink = some_post(state, draw)
+    author, permlink = random_post(state, draw)
     return Transfer(name, "null", amount(draw, SBD), f"@{author}/{permlink}")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from msgspec import Struct, field
 
 from tests.random_walks.drivers import DRIVERS, Driver
-from tests.random_walks.observation import differences, sight
+from tests.random_walks.observation import differences, observe
 from tests.random_walks.walk import STEPS, Walk
 
 SHOWN_MAX = 5  # differences of a failure
@@ -28,7 +28,7 @@ def run_seed(seed: int, drivers: Mapping[str, Driver] = DRIVERS, steps: int = ST
         walk = Walk(seed).run(steps)
         counts = walk.counts
         counts["blocks at the end"] = walk.chain.state.props.head_block_number
-        seen = {name: sight(drive(walk)) for name, drive in drivers.items()}
+        seen = {name: observe(drive(walk)) for name, drive in drivers.items()}
     except Exception as error:
         return Result(seed, dict(counts), "".join(traceback.format_exception(error)))
     first, *others = seen

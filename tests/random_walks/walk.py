@@ -97,15 +97,15 @@ class Walk:
 
     def make(self) -> None:
         """Produce a block and send it to the rival unless the chains are disconnected."""
-        block, secret = made(self.chain, self.draw)
+        block, secret = produce_block(self.chain, self.draw)
         self.counts["transactions in blocks"] += len(block.transactions)
         self.events.append(Event("made", self.chain.state.wire.pack_block(block), secret))
         if not self.is_apart:
-            give(self.rival, block)
+            push_to_peer(self.rival, block)
 
-    def make_rival(self) -> None:
+    def produce_rival_block(self) -> None:
         """Produce a block of the rival and send it to the chain unless they are disconnected."""
-        block, _ = made(self.rival, self.draw)
+        block, _ = produce_block(self.rival, self.draw)
         if not self.is_apart:
             self._push(block)
 
@@ -119,11 +119,11 @@ class Walk:
         for block in branch(self.rival, self.chain):
             self._push(block)
         for block in branch(self.chain, self.rival):
-            give(self.rival, block)
+            push_to_peer(self.rival, block)
         if self.chain.state.props.head_block_number - common(self.chain, self.rival) > APART_MAX:
             self.rival = new_chain()
             for number in range(1, self.chain.state.props.head_block_number + 1):
-                give(self.rival, block_at(self.chain, number))
+                push_to_peer(self.rival, block_at(self.chain, number))
 
     def pop(self) -> None:
         """Pop some blocks of the chain."""
@@ -158,13 +158,13 @@ class Walk:
 
     def _note(self, kind: str, data: bytes) -> None:
         """Apply an event to the chain and record it."""
-        refusal = happen(self.chain, Event(kind, data))
+        refusal = apply_event(self.chain, Event(kind, data))
         self.counts[f"{kind}s"] += 1
         self.counts[f"{kind}s refused"] += bool(refusal)
         self.events.append(Event(kind, data, refusal=refusal))
 
 
-def made(chain: Chain, draw: Random) -> tuple[SignedBlock, bytes]:
+def produce_block(chain: Chain, draw: Random) -> tuple[SignedBlock, bytes]:
     """Produce a block after a random gap. Return it with the producer's key."""
     gaps, weights = zip(*GAPS, strict=True)
     slot = draw.choices(gaps, weights)[0] + 1
@@ -184,7 +184,7 @@ def key_at_head(chain: Chain, name: str) -> bytes:
     return next(earlier, row.signing_key)
 
 
-def happen(chain: Chain, event: Event) -> str:
+def apply_event(chain: Chain, event: Event) -> str:
     """Apply an event to a chain as if a peer had sent it. Return the text of the refusal, or ""."""
     wire = chain.state.wire
     if event.kind == "transaction":
@@ -205,7 +205,7 @@ def attempt(chain: Chain, work: object) -> str:
     return ""
 
 
-def give(chain: Chain, block: SignedBlock) -> None:
+def push_to_peer(chain: Chain, block: SignedBlock) -> None:
     """Push a block as if a peer had sent it, ignoring a refusal."""
     wire = chain.state.wire
     attempt(chain, lambda: chain.push_block(wire.unpack_block(wire.pack_block(block))[0]))

@@ -70,7 +70,7 @@ def run(clockwork: Clockwork, seed: int, main: Callable[[], Awaitable[Value]]) -
 
 
 @contextmanager
-def taken_over(delay: Callable[[], float], signals: "Signals") -> Iterator[None]:
+def simulated_threads(delay: Callable[[], float], signals: "Signals") -> Iterator[None]:
     """Run the node's thread work in the main thread, after a simulated delay of `delay()` seconds. Replace real signals with `signals`, and
     use a fixed process id, since the node writes it to its disk.
 

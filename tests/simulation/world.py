@@ -37,7 +37,7 @@ from tests.helpers.log_capture import log_caught
 from tests.helpers.nodes import DEV, START
 from tests.helpers.simulated_disk import SimulatedDisk, Stopped
 from tests.simulation.clients import Client
-from tests.simulation.clockwork import Clockwork, Signals, dice, run, taken_over
+from tests.simulation.clockwork import Clockwork, Signals, dice, run, simulated_threads
 from tests.simulation.ledger import Branch, Broken, Counts, Figures, Ledger, demand
 from tests.simulation.network import HOST, PORT, Network
 
@@ -177,7 +177,11 @@ class World:
                 await story(self)
                 nursery.cancel_scope.cancel()
 
-        with taken_over(lambda: self.delay, self.signals), log_caught(self._logged, logging.WARNING), redirect_stdout(io.StringIO()):
+        with (
+            simulated_threads(lambda: self.delay, self.signals),
+            log_caught(self._logged, logging.WARNING),
+            redirect_stdout(io.StringIO()),
+        ):
             try:
                 run(self.clockwork, self.seed, main)
             except BaseExceptionGroup as group:
@@ -322,7 +326,7 @@ class World:
         after = await self.start()
         demand(after.error is None, f"the node doesn't start after it was {before.end}: {after.error!r}")
         had, has = [seen.block.id for seen in before.branch.seen], [seen.block.id for seen in after.branch.seen[: after.loaded]]
-        common = same(had, has)
+        common = common_prefix_length(had, has)
         what = f"{before.end}: {len(had)} blocks before, {len(has)} after the restart, of which the first {common} are the same"
         if before.end in ("stopped", "killed"):
             demand(has == had, what)
@@ -367,7 +371,7 @@ class World:
         if not after.context.chain.started_at:
             return
         blocks = [each.block for each in after.branch.seen]
-        replayed = self._replayed = followed(self._replayed, blocks, self._plugins)
+        replayed = self._replayed = replayed_chain(self._replayed, blocks, self._plugins)
         ours, theirs = image(replayed.state), image(after.state)
         for name in ours:
             demand(ours[name] == theirs[name], f"{name} is another after a start from a snapshot than after a replay")
@@ -455,7 +459,7 @@ def leaf(error: BaseException) -> BaseException:
     return error
 
 
-def same(ones: list[bytes], others: list[bytes]) -> int:
+def common_prefix_length(ones: list[bytes], others: list[bytes]) -> int:
     """Return the length of the common prefix of two lists."""
     count = 0
     for one, other in zip(ones, others, strict=False):
@@ -465,7 +469,7 @@ def same(ones: list[bytes], others: list[bytes]) -> int:
     return count
 
 
-def followed(chain: Chain | None, blocks: list[SignedBlock], plugins: tuple[str, ...]) -> Chain:
+def replayed_chain(chain: Chain | None, blocks: list[SignedBlock], plugins: tuple[str, ...]) -> Chain:
     """Return a chain that has replayed these blocks: the given one, advanced, or a new one if it is on another branch."""
     if chain is not None:
         while (head := chain.head) is not None and (head.number > len(blocks) or blocks[head.number - 1].id != head.id):

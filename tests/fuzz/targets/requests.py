@@ -53,7 +53,7 @@ class Served:
     def answer(self, body: bytes) -> None:
         """Answer a request, check the response, and undo its changes."""
         reply = self.player.service.answer(body, LOCAL)
-        encoded = reply if isinstance(reply, bytes) else finished(reply)
+        encoded = reply if isinstance(reply, bytes) else run_reply(reply)
         assert INTERNAL not in encoded, encoded
         members = msgspec.json.decode(encoded)
         for member in members if isinstance(members, list) else [members]:
@@ -78,7 +78,7 @@ class Served:
             assert state_digest(chain.state) == self.digest
 
 
-def finished(reply: Any) -> bytes:
+def run_reply(reply: Any) -> bytes:
     """Run an asynchronous reply to its end: directly if it doesn't block, or within trio if it is a batch."""
     assert isinstance(reply, CoroutineType)
     if reply.__name__ == "_batch":

@@ -24,7 +24,7 @@ def refused_or(work: Any, *arguments: Any) -> Any:
         return None
 
 
-def settle(value: Any, show: Callable[[Any, bool], Any], read: Callable[[Any, bool], Any]) -> None:
+def check_json_round_trip(value: Any, show: Callable[[Any, bool], Any], read: Callable[[Any, bool], Any]) -> None:
     """Check that a value's JSON can be parsed or is refused, and that the parsed value then has the same JSON.
 
     JSON doesn't represent every value exactly, in the reference either: three symbol numbers share their text with COIN, SBD and VESTS,
@@ -46,7 +46,7 @@ def same_transaction(wire: Wire, trx: SignedTransaction) -> None:
     again = wire.unpack_transaction(packed)
     assert (again.id, again.size, leaf_of(again)) == (trx.id, trx.size, leaf_of(trx))
     assert wire.pack_transaction(again) == packed
-    settle(trx, wire.transaction_to_json, wire.transaction_from_json)
+    check_json_round_trip(trx, wire.transaction_to_json, wire.transaction_from_json)
     for operation in trx.operations:
         refused_or(operation.validate, wire.codecs)
         operation.impacted()
@@ -116,7 +116,7 @@ def same_block(wire: Wire, block: SignedBlock) -> None:
     again, end = wire.unpack_block(packed)
     assert (again.id, again.digest, end) == (block.id, block.digest, len(packed))
     merkle_root(block.transactions)
-    settle(block, wire.block_to_json, wire.block_from_json)
+    check_json_round_trip(block, wire.block_to_json, wire.block_from_json)
 
 
 def decoded(data: bytes) -> Any:
