@@ -10,6 +10,7 @@ import trio
 
 from rpc.caller import LOCAL
 from rpc.declare.errors import internal_error
+from rpc.jsonrpc.batch import BatchRunner
 from state.chain.digest import state_digest
 from state.protocol.errors import ChainError
 from tests.conformance.play import Player
@@ -81,7 +82,7 @@ class Served:
 def run_reply(reply: Any) -> bytes:
     """Run an asynchronous reply to its end: directly if it doesn't block, or within trio if it is a batch."""
     assert isinstance(reply, CoroutineType)
-    if reply.__name__ == "_batch":
+    if reply.__qualname__ == BatchRunner.answer.__qualname__:
 
         async def wait() -> Any:
             return await reply
