@@ -1,6 +1,6 @@
 """Prints a request that broadcasts a signed transfer, ready for curl: FROM KEY TO AMOUNT [URL].
 
-It asks the node for a reference block, as every client does. Run it from the project's root with .venv/bin/python.
+The reference block comes from the node, as for every client. Run it from the project's root with .venv/bin/python.
 """
 
 import json
@@ -24,15 +24,15 @@ WAIT_SECONDS_MAX = 60
 
 
 def ask(url: str, method: str, *params: Any) -> Any:
-    """The result of a call."""
+    """Call a method, and return its result."""
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
     with urllib.request.urlopen(url, body) as reply:
         return json.loads(reply.read())["result"]
 
 
 def first_head(url: str) -> Any:
-    """The head of a node that may have been started a moment ago: before block 1 its time is that of the genesis, long ago."""
-    patience = time.monotonic() + WAIT_SECONDS_MAX
+    """Return the properties of the head, once there is a block 1: before it, the head's time is that of the genesis, long ago."""
+    end = time.monotonic() + WAIT_SECONDS_MAX
     while True:
         try:
             head = ask(url, "condenser_api.get_dynamic_global_properties")
@@ -42,7 +42,7 @@ def first_head(url: str) -> Any:
             reason = str(error.reason)
         else:
             reason = "it makes no blocks"
-        if time.monotonic() > patience:
+        if time.monotonic() > end:
             sys.exit(f"no block from {url}: {reason}")
         time.sleep(0.2)
 

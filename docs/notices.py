@@ -1,7 +1,7 @@
-"""Prints what happens on a node, a line for each notice: KIND [ACCOUNT...] [--url URL] [--count N].
+"""Prints the notices of a node, one per line: KIND [ACCOUNT...] [--url URL] [--count N].
 
-KIND is blocks, irreversible_blocks, operations, transactions or refusals; accounts are for operations. It shows what a client does: open a
-WebSocket, subscribe, read. Run it from the project's root with .venv/bin/python.
+KIND is blocks, irreversible_blocks, operations, transactions or refusals. ACCOUNT selects operations. The program shows the steps of a
+client: open a WebSocket, subscribe, read. Run it from the project's root with .venv/bin/python.
 """
 
 import argparse
@@ -15,10 +15,10 @@ from wsproto import ConnectionType, WSConnection
 from wsproto.events import CloseConnection, Event, Request, TextMessage
 
 
-def messages(line: socket.socket, protocol: WSConnection) -> Iterator[Any]:
-    """The messages of a WebSocket; ends with it, and raises ConnectionError with the reason of the node."""
+def messages(sock: socket.socket, protocol: WSConnection) -> Iterator[Any]:
+    """Yield the messages of a WebSocket. If the node closes it, raises ConnectionError with the node's reason."""
     text = ""
-    while data := line.recv(65536):
+    while data := sock.recv(65536):
         protocol.receive_data(data)
         for event in protocol.events():
             if isinstance(event, CloseConnection):
@@ -31,30 +31,30 @@ def messages(line: socket.socket, protocol: WSConnection) -> Iterator[Any]:
 
 
 def main() -> None:
-    """Subscribe and print."""
+    """Subscribe, and print each notice."""
     parser = argparse.ArgumentParser()
     parser.add_argument("kind")
     parser.add_argument("accounts", nargs="*")
     parser.add_argument("--url", default="ws://127.0.0.1:8090")
-    parser.add_argument("--count", type=int, default=0, help="end after so many notices")
-    given = parser.parse_args()
-    where = urlsplit(given.url)
-    assert where.hostname
+    parser.add_argument("--count", type=int, default=0, help="stop after N notices")
+    options = parser.parse_args()
+    url = urlsplit(options.url)
+    assert url.hostname
     protocol = WSConnection(ConnectionType.CLIENT)
-    params = {"kind": given.kind, "accounts": given.accounts}
-    asked = {"jsonrpc": "2.0", "id": 1, "method": "dev_api.subscribe", "params": params}
-    with socket.create_connection((where.hostname, where.port or 80)) as line:
+    params = {"kind": options.kind, "accounts": options.accounts}
+    request = {"jsonrpc": "2.0", "id": 1, "method": "dev_api.subscribe", "params": params}
+    with socket.create_connection((url.hostname, url.port or 80)) as sock:
 
         def send(event: Event) -> None:
-            line.sendall(protocol.send(event))
+            sock.sendall(protocol.send(event))
 
-        send(Request(host=where.netloc, target="/"))
-        protocol.receive_data(line.recv(65536))
+        send(Request(host=url.netloc, target="/"))
+        protocol.receive_data(sock.recv(65536))
         list(protocol.events())
-        send(TextMessage(json.dumps(asked)))
-        for number, message in enumerate(messages(line, protocol)):
+        send(TextMessage(json.dumps(request)))
+        for number, message in enumerate(messages(sock, protocol)):
             print(json.dumps(message.get("params") or message), flush=True)
-            if "error" in message or number == given.count > 0:
+            if "error" in message or number == options.count > 0:
                 break
 
 

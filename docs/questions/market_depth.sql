@@ -1,5 +1,5 @@
 -- Market depth
--- The open orders at the end, from the best price on: the amount at each price, and the running total.
+-- The open orders at the end, sorted from the best price: the amount at each price, and the running total.
 -- Note: needs the table limit_orders. Prices are SBD per COIN. Amounts are COIN for sale, and SBD that are bid.
 WITH orders AS (
     SELECT 'sell COIN' AS side, CAST(sell_price_quote AS DOUBLE) / sell_price_base AS price, for_sale

@@ -1,5 +1,5 @@
 -- Largest net receivers of COIN
--- The ten accounts that received most COIN by transfers, minus what they sent.
+-- The ten accounts with the largest difference between the COIN that they received and sent by transfers.
 -- Note: only transfers count. Rewards, power-ups, trades and savings also move funds.
 WITH moves AS (
     SELECT "to" AS account, amount FROM transfer JOIN chain ON amount_symbol = chain.coin

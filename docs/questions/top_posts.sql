@@ -1,6 +1,6 @@
 -- Highest-paid posts
 -- The ten posts and comments with the highest payouts, with their votes.
--- Note: the votes are operations, including changes of a vote. The title is that of the first version.
+-- Note: votes are counted by operations, so changes of a vote count too. The title is that of the first version.
 WITH paid AS (
     SELECT author, permlink, sum(payout) AS reward FROM comment_reward GROUP BY author, permlink
 ), votes AS (
