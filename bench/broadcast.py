@@ -73,7 +73,7 @@ async def client(answer: Answer, waiting: list[bytes], expected: bytes) -> None:
 
 
 async def answered(service: Service, body: bytes) -> bytes:
-    """Answer a request like the transports do."""
+    """Answer a request as the transports do."""
     reply = await service.answer_in_turn(body, LOCAL)
     return reply if isinstance(reply, bytes) else await reply
 
@@ -131,7 +131,7 @@ async def measure(connections: list[int], workers: int, is_profiled: bool) -> No
 
 
 def main() -> None:
-    """Measure all ways."""
+    """Parse the options, and measure."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--profile", action="store_true")
     parser.add_argument("--connections", type=int, nargs="+", default=list(CONNECTIONS))

@@ -35,7 +35,7 @@ def letters(seed: int, length: int, of: str = LETTERS) -> str:
 
 
 def filled(hunks: Iterator[str]) -> str:
-    """Return as many hunks as fit in a body."""
+    """Return as many hunks as fit in a body, joined."""
     out, size = [], 0
     for hunk in hunks:
         size += len(hunk.encode())
@@ -71,14 +71,14 @@ def replaced_everywhere() -> Edits:
 
 
 def deletions_differ() -> Edits:
-    """Thirty deletions of 2,000 characters that differ in the middle."""
+    """Thirty deletions of 2,000 characters whose middle doesn't match."""
     old = words(3, BODY_MAX)
     texts = ((p, old[p : p + 800] + letters(p, 400) + old[p + 1200 : p + 2000]) for p in range(0, 60_000, 2000))
     return old, [filled(f"@@ -{p + 1},2000 +{p + 1},0 @@\n-{text}\n" for p, text in texts)]
 
 
 def deletion_differs() -> Edits:
-    """One deletion of 60,000 characters that is different but at its ends."""
+    """One deletion of 60,000 characters that matches only at its ends."""
     old = words(4, BODY_MAX)
     text = old[:40] + letters(4, 60_000, LETTERS + " ") + old[60_040:60_080]
     return old, [f"@@ -1,60080 +1,0 @@\n-{text}\n"]
@@ -95,17 +95,17 @@ def nowhere_short() -> Edits:
 
 
 def shortest() -> Edits:
-    """As many patches as fit, each of one letter."""
+    """The maximum number of patches, each of one letter."""
     return "a" * BODY_MAX, [filled(f"@@ -{1 + p % 9}+{1 + p % 9} @@\n-a\n".replace("+", " +", 1) for p in range(10_000))]
 
 
 def empty() -> Edits:
-    """As many patches as fit, without any change."""
+    """The maximum number of patches, none of which changes anything."""
     return "a" * BODY_MAX, [filled("@@ -1 +1 @@\n" for _ in range(10_000))]
 
 
 def jumping() -> Edits:
-    """Patches alternately at the beginning and at the end of a body that earlier edits have made longer."""
+    """Patches that alternate between the start and the end of a body that earlier edits have made longer."""
     places = (1 if i % 2 else 1_000_000 for i in range(10_000))
     return "a" * 1_000_000 + "🙂", [filled(f"@@ -{p} +{p},2 @@\n-a\n+aa\n" for p in places)]
 
@@ -168,7 +168,7 @@ def beyond_ascii() -> Edits:
 
 
 def lines() -> Edits:
-    """As many lines as fit."""
+    """The maximum number of lines."""
     return "abc", ["@@ -1 +1 @@\n" + "+\n" * 32_000]
 
 

@@ -124,7 +124,7 @@ def measure(size: int) -> dict[str, float]:
 
 
 def order_of(site: Site, name: str, i: int) -> Operation:
-    """Return another order of an account."""
+    """Return an operation that creates another order of an account."""
     return LimitOrderCreate(name, 2**31 + i, Asset(1000, COIN), Asset(20_000_000 + i, SBD), False, site.state.head_time + 86_400)
 
 

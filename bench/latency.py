@@ -81,7 +81,7 @@ def filled(accounts: int) -> Site:
 
 
 def body_of(what: str) -> bytes:
-    """Return the request body of a question by its name."""
+    """Return the body of the request with this name."""
     method, params = QUESTIONS[what]
     return json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
 

@@ -282,7 +282,7 @@ def main() -> None:
         print(LINES[options.measure].measure(options.workload))
         return
     checkouts = [each.resolve() for each in (options.against, ROOT) if each is not None]
-    print("| what | " + ("before | now | " if options.against else "now | ") + "mark | limit |")
+    print("| benchmark | " + ("before | now | " if options.against else "now | ") + "target | limit |")
     print("|---|" + "---|" * (len(checkouts) + 2))
     for name in options.only:
         line = LINES[name]

@@ -189,12 +189,12 @@ def in_process(service: Service, asked: list[Question], recovery: float, is_comp
     for question in asked:
         reply = answered(service, question.body)
         seconds = median_seconds(service, question.body)
-        against = beside(question, rows_of(reply), is_compared)
-        print(f"{question.what:46} {seconds * 1e6:10.1f} µs = {seconds / recovery:8.2f} recoveries  {against:24}  {len(reply):9,} bytes")
+        note = figure_note(question, rows_of(reply), is_compared)
+        print(f"{question.what:46} {seconds * 1e6:10.1f} µs = {seconds / recovery:8.2f} recoveries  {note:24}  {len(reply):9,} bytes")
 
 
-def beside(question: Question, rows: int, is_compared: bool) -> str:
-    """Return the note on a figure: that the reply is incomplete, or else the reference's figure."""
+def figure_note(question: Question, rows: int, is_compared: bool) -> str:
+    """Return the text after a figure: a mark for an incomplete reply, else the reference's figure."""
     if rows < question.rows:
         return f"ONLY {rows:,} OF {question.rows:,} ROWS"
     return f"reference {question.reference:5}" if question.reference and is_compared else ""

@@ -353,10 +353,10 @@ def happening() -> list[dict[str, Work]]:
             "a warm-up, after that": ahead,
         },
         {"saving a snapshot": partial(saved, folder=folder)},
-        {f"{PREPARED} 1,000 posts": in_turn(partial(put_off, count=1000)), "1,000 posts are paid out": in_turn(partial(paid, seconds=60))},
+        {f"{PREPARED} 1,000 posts": in_turn(partial(postpone, count=1000)), "1,000 posts are paid out": in_turn(partial(paid, seconds=60))},
         {"all posts are paid out": in_turn(paid)},
         {f"{PREPARED} two branches": in_turn(fork), "a switch from 20 blocks to 21, of 20 transfers each": in_turn(switch)},
-        {"400 subscribers get a block": partial(told, count=400)},
+        {"400 subscribers get a block": partial(notify_subscribers, count=400)},
         {"a scrape of /metrics": scraped, "a scrape of /metrics, again": scraped},
         {"2,000 refusals in a batch, with explanations": lambda copy: copy.ask(refused_batch(copy))},
         {"an explanation of a transaction of 60,000 bytes": lambda copy: copy.ask(large_refusal(copy))},
@@ -369,7 +369,7 @@ UNCHECKED = Skip.TRANSACTION_SIGNATURES | Skip.AUTHORITY_CHECK | Skip.TAPOS_CHEC
 
 
 def in_turn(do: Callable[[Node], Any]) -> Work:
-    """Return the work of running a job of the processor."""
+    """Return the work of running a function as a job of the processor."""
     return lambda copy: copy.processor.in_turn(lambda: do(copy))
 
 
@@ -379,12 +379,12 @@ def called(name: str, params: dict[str, Any]) -> Work:
 
 
 def paid(node: Node, seconds: int = WEEK) -> None:
-    """Jump in time and make a block, which does all work due until then. After a week all posts are paid."""
+    """Jump in time and make a block, which does all work due by then. After a week, all posts are paid."""
     node.devchain.set_next_block_time(node.site.state.head_time + seconds)
     node.devchain.make_block()
 
 
-def put_off(node: Node, count: int) -> None:
+def postpone(node: Node, count: int) -> None:
     """Postpone all payouts by a week except `count`, and jump to a minute before these are due, so that all other work is done."""
     state = node.site.state
     due = state.head_time + WEEK
@@ -437,7 +437,7 @@ def switch(node: Node) -> None:
     assert switched, "the other branch is longer"
 
 
-async def told(node: Node, count: int) -> None:
+async def notify_subscribers(node: Node, count: int) -> None:
     """Make a block of 100 transfers, and notify `count` subscribers."""
     hub = Hub(node.site.chain, node.devchain.clock)
     sessions = [hub.session(lambda: True, lambda: None) for _ in range(count)]
