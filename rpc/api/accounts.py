@@ -19,14 +19,14 @@ LookupLimit = Annotated[UInt32, MaxValue(1000, condition="limit <= 1000")]
 
 @method("database_api.find_accounts", key="accounts")
 def find_accounts(state: State, show: RecordEncoder, /, accounts: list[AccountName]) -> list[AccountJson]:
-    """Return the accounts with these names, in the given order, without unknown ones."""
+    """Return the accounts with these names, in the given order. Unknown names are omitted."""
     require_few("accounts", accounts)
     return show.each(AccountRecord, account_views(state, accounts))
 
 
 @method("condenser_api.get_accounts")
 def get_accounts(state: State, show: RecordEncoder, /, accounts: list[AccountName]) -> list[ExtendedAccountJson]:
-    """Return the accounts with these names in extended form, in the given order, without unknown ones."""
+    """Return the accounts with these names in extended form, in the given order. Unknown names are omitted."""
     return show.each(ExtendedAccountRecord, account_views(state, accounts))
 
 

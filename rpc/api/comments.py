@@ -49,9 +49,9 @@ def find_comments(
     order: Any = None,
     comments: list[CommentKey] = [],  # noqa: B006 - it is never changed
 ) -> list[CommentJson]:
-    """Return the comments with these authors and permlinks, in the given order, without unknown ones.
+    """Return the comments with these authors and permlinks, in the given order. Unknown comments are omitted.
 
-    They can be given as `start` or as `comments`. The argument `order` is ignored.
+    Pass the authors and permlinks as `start` or as `comments`. The argument `order` is ignored.
     """
     require_few("comments", start)
     require_few("comments", comments)
@@ -179,7 +179,7 @@ def list_votes(
 ) -> list[VoteJson]:
     """List votes by comment and voter, or by voter and comment, each by record id.
 
-    The orders with a symbol equal those without one. The symbol is ignored.
+    The orders with a symbol are equal to those without one, because the symbol is ignored.
     """
     named = None if type(order) is str and order in SYMBOL_ORDERS else read_argument("order", Order, show.wire, order)
     if start is not BEGINNING:

@@ -50,13 +50,13 @@ async def debug_generate_blocks(
     miss_blocks: UInt32 = 0,
     edit_if_needed: Bool = True,
 ) -> UInt32:
-    """Produce blocks with a private key, missing `miss_blocks` slots before each.
+    """Produce blocks with a private key, and miss `miss_blocks` slots before each.
 
-    If a scheduled witness has another key, `edit_if_needed` sets this key, and the call ends otherwise. Timestamps end in 2106: no block
-    is produced if the last one would be less than 60 days before that.
+    If a scheduled witness has another key, `edit_if_needed` replaces it by this key; without `edit_if_needed`, the call ends. Timestamps
+    end in 2106: if the last block would be less than 60 days before that, no block is produced.
 
-    Other requests are answered in between. `skip` takes the reference's flags, of which three have no effect, so that the chain stays
-    valid: blocks are always signed, linked to the previous block, and their transactions recorded.
+    Other requests are answered between the blocks. `skip` takes the reference's flags. Three of them have no effect, so that the chain
+    stays valid: blocks are always signed and linked to the previous block, and their transactions are always recorded.
     """
     return await processor.run_steps(generate_blocks(chain, debug_key, count, skip, miss_blocks, edit_if_needed))
 
@@ -65,7 +65,7 @@ async def debug_generate_blocks(
 async def debug_generate_blocks_until(
     chain: Chain, processor: Processor, /, debug_key: DebugKey, head_block_time: Timestamp, generate_sparsely: Bool = True
 ) -> UInt32:
-    """Produce blocks until a time: with `generate_sparsely` two blocks with missed slots in between, otherwise one in every slot."""
+    """Produce blocks until a time: one in every slot, or with `generate_sparsely` two blocks with missed slots in between."""
     return await processor.run_steps(generate_blocks_until(chain, debug_key, head_block_time, generate_sparsely))
 
 

@@ -160,7 +160,7 @@ declare_discussions("get_discussions_by_active", "List posts under a tag, most r
 declare_discussions("get_discussions_by_votes", "List posts under a tag, most votes first.", in_order("votes"))
 declare_discussions("get_discussions_by_children", "List posts under a tag, most replies first.", in_order("children"))
 declare_discussions("get_discussions_by_promoted", "List promoted posts under a tag, highest promotion first.", in_order("promoted"))
-declare_discussions("get_discussions_by_cashout", "List posts under a tag by the time of their payout, next first.", in_order("cashout"))
+declare_discussions("get_discussions_by_cashout", "List posts under a tag by the time of their payout, soonest first.", in_order("cashout"))
 declare_discussions("get_post_discussions_by_payout", "List posts under a tag, highest pending payout first.", in_order("post_payout"))
 declare_discussions(
     "get_comment_discussions_by_payout", "List replies under a tag, highest pending payout first.", in_order("comment_payout")
@@ -258,7 +258,7 @@ def list_replies_by_last_update(
 def get_replies_by_last_update(
     state: State, show: RecordEncoder, /, start_parent_author: AccountName, start_permlink: Text, limit: QueryLimit
 ) -> list[DiscussionJson]:
-    """List the replies to an author, last changed first. With a permlink, the two arguments name the first reply of the list."""
+    """List the replies to an author, last changed first. If a permlink is given, author and permlink name the first reply of the list."""
     known = shared(state)
     rows = islice(latest_replies(state, start_parent_author, start_permlink), limit)
     return show.each(DiscussionRecord, [with_votes(known, discussion_view(known, row, NO_COIN)) for row in rows])

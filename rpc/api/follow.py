@@ -88,7 +88,7 @@ def get_following(
 @method("follow_api.get_follow_count", plugin=FOLLOW)
 @method("condenser_api.get_follow_count", plugin=FOLLOW, not_enabled=OFF)
 def get_follow_count(state: State, show: RecordEncoder, /, account: AccountName) -> FollowCountJson:
-    """Return the number of followers of an account's blog, and of blogs that it follows, 0 for an unknown account."""
+    """Return the number of followers of an account, and the number of accounts that it follows. Both are 0 for an unknown account."""
     return show(FollowCountRecord, FollowCountRecord(account, *follow_count(state, account)))
 
 

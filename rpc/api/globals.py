@@ -72,7 +72,7 @@ def get_dynamic_global_properties(state: State, show: RecordEncoder, /) -> Prope
 
 @method("witness_api.get_reserve_ratio")
 def get_reserve_ratio(state: State, show: RecordEncoder, /) -> ReserveJson:
-    """Return the average size of blocks, and the bandwidth for accounts that follows from it by the rules of release 0.20.2."""
+    """Return the average size of blocks, and the resulting bandwidth for accounts by the rules of release 0.20.2."""
     return show(ReserveRatioRecord, state.props)
 
 
@@ -123,7 +123,7 @@ def get_reward_funds(state: State, show: RecordEncoder, /) -> list[FundJson]:
 
 @method("condenser_api.get_reward_fund")
 def get_reward_fund(state: State, show: RecordEncoder, /, name: Annotated[Text, Example("post")]) -> FundJson:
-    """Return a fund that pays authors and curators by name. An unknown fund is refused."""
+    """Return the fund with this name, from which authors and curators are paid. An unknown name is refused."""
     fund = state.reward_funds.by_name.get(name)
     require(fund is not None, "Invalid reward fund name", condition="fund != nullptr")
     return show(RewardFundRecord, fund)

@@ -39,9 +39,9 @@ class VirtualOperations(TypedDict):
 def get_account_history(
     state: State, show: RecordEncoder, /, account: AccountName, start: Annotated[UInt64, Example(-1)] = NEWEST, limit: HistoryLimit = 1000
 ) -> list[Any]:
-    """Return the last `limit` operations that affect an account, up to number `start`, ascending, with their numbers.
+    """Return the last `limit` operations that affect an account, up to number `start`, in ascending order and with their numbers.
 
-    A `start` of -1 means the newest operation. `start` must not be less than `limit`. condenser_api omits operations on tokens.
+    A `start` of -1 means the newest operation. Any other `start` must be at least `limit`.
     """
     require(start & START_MAX >= limit, "start must be greater than limit", condition="args.start >= args.limit")
     dump = show.by(AppliedOperationRecord)
@@ -62,10 +62,10 @@ def get_ops_in_block(state: State, show: RecordEncoder, /, block_num: UInt32, on
 
 @method("account_history_api.enum_virtual_ops", plugin=ACCOUNT_HISTORY)
 def enum_virtual_ops(state: State, show: RecordEncoder, /, block_range_begin: UInt32 = 1, block_range_end: UInt32 = 2) -> VirtualOperations:
-    """Return the virtual operations of the blocks from `block_range_begin` to before `block_range_end`.
+    """Return the virtual operations of the blocks from `block_range_begin` up to, but not including, `block_range_end`.
 
-    `next_block_range_begin` is the next block with virtual operations, 0 if there is none. It is `block_range_end` or later, unless the
-    result reaches 10,000 operations. Then it ends with the block that reaches them.
+    If there are 10,000 or more, the result ends with the block in which that number is reached. `next_block_range_begin` is the number of
+    the next block with virtual operations after the result, or 0 if there is none.
     """
     is_range = block_range_end > block_range_begin
     require(is_range, "Block range must be upward", condition="blockRangeEnd > blockRangeBegin")

@@ -33,7 +33,7 @@ class OrderBook(TypedDict):
 @method("market_history_api.get_market_history", key="buckets", plugin=MARKET_HISTORY)
 @method("condenser_api.get_market_history", plugin=MARKET_HISTORY, not_enabled=OFF)
 def get_market_history(state: State, show: RecordEncoder, /, bucket_seconds: UInt32, start: Timestamp, end: Timestamp) -> list[BucketJson]:
-    """Return the buckets (trades summed up by period) of `bucket_seconds` that begin at `start` or later and before `end`."""
+    """Return the buckets of `bucket_seconds` (sums of the trades in one period) that begin at `start` or later and before `end`."""
     record = TokenBucketRecord if state.spec.smt else BucketRecord
     return show.each(record, market_history.buckets(state, bucket_seconds, start, end))
 

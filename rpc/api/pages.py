@@ -154,7 +154,7 @@ class Page(Struct):
 def get_state(state: State, show: RecordEncoder, /, path: Annotated[Text, Example("/@alice")]) -> PageState:
     """Return the data of a page of the condenser by path: an account, a discussion, a list of discussions, tags, or witnesses.
 
-    It is never refused. `error` describes an error in the path or in computing the page.
+    The call is never refused. `error` describes an error in the path or in computing the page.
     """
     page = Page(state, shared(state))
     try:

@@ -39,7 +39,7 @@ def find_savings_withdrawals(state: State, show: RecordEncoder, /, account: Acco
 
 @method("condenser_api.get_savings_withdraw_to")
 def get_savings_withdraw_to(state: State, show: RecordEncoder, /, account: AccountName) -> list[SavingsJson]:
-    """Return at most 10,000 pending withdrawals from savings to an account, next first."""
+    """Return at most 10,000 pending withdrawals from savings to an account, soonest first."""
     return show.each(SavingsWithdrawalRecord, whole(state.savings_withdraws.by_to_complete, account))
 
 

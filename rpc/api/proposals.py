@@ -70,7 +70,7 @@ VoteOrder = Annotated[Order, OneOfNames(tuple(VOTES)), Example("by_voter_proposa
 @method("database_api.find_proposals", key="proposals")
 @method("condenser_api.find_proposals", renamed="ids")
 def find_proposals(state: State, show: RecordEncoder, /, proposal_ids: list[UInt64]) -> list[ProposalJson]:
-    """Return the proposals with these ids, in the given order, without unknown and removed ones."""
+    """Return the proposals with these ids, in the given order. Unknown and removed proposals are omitted."""
     require_few("proposal_ids", proposal_ids)
     by_id = state.proposals.by_proposal_id
     rows = (row for number in proposal_ids if (row := by_id.get(number)) is not None and not row.removed)
@@ -89,7 +89,7 @@ def list_proposals(
     order_direction: Direction = UP,
     status: Status = ALL,
 ) -> list[ProposalJson]:
-    """List proposals by creator, start, end or votes, then by id. Descending, list the proposals below `start` in reverse."""
+    """List proposals by creator, start, end or votes, then by id. In descending order, the list begins below `start`."""
     rows = chosen(PROPOSALS, order).rows(state, show.wire, start, order_direction is not UP)
     views = (proposal_view(state, row) for row in rows if not row.removed)
     return show.each(ProposalRecord, islice((view for view in views if has_status(view, status)), limit))

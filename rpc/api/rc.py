@@ -49,7 +49,7 @@ def get_resource_pool(state: State) -> Json:
 
 @method("rc_api.find_rc_accounts", key="rc_accounts", plugin=RC)
 def find_rc_accounts(state: State, show: RecordEncoder, /, accounts: list[AccountName]) -> list[CreditsJson]:
-    """Return the credits of accounts as of their last change, in the given order, without unknown accounts."""
+    """Return the resource credits of accounts as of their last change, in the given order. Unknown accounts are omitted."""
     require(len(accounts) <= ACCOUNTS_MAX, condition="args.accounts.size() <= RC_API_SINGLE_QUERY_LIMIT")
     rows = [row for name in accounts if (row := RC.of(state).accounts.by_account.get(name)) is not None]
     views = (CreditsView(row, maximum_rc(state.account(row.account), row.adjustment)) for row in rows)

@@ -20,7 +20,7 @@ SimulationJson = Annotated[Json, ShowsRecord(SimulationRecord)]
 
 @method("rewards_api.simulate_curve_payouts", plugin=REWARDS_API)
 def simulate_curve_payouts(state: State, show: RecordEncoder, /, curve: Curve, var1: UInt128) -> SimulationJson:
-    """Return the payouts of all pending comments if the fund's curve were `curve` with the constant `var1`."""
+    """Return the payouts that all pending comments would have if the fund used `curve` with the constant `var1`."""
     return show(SimulationRecord, simulate(state, curve, var1))
 
 

@@ -89,7 +89,7 @@ def get_required_signatures(state: State, trx: SignedTransaction, available_keys
 @method("database_api.get_potential_signatures", key="keys")
 @method("condenser_api.get_potential_signatures")
 def get_potential_signatures(state: State, trx: SignedTransaction) -> list[str]:
-    """Return all keys of the authorities that the check of a transaction reads."""
+    """Return all keys that can help to sign a transaction: those of the authorities that its check reads."""
     signed = distinct(signers(state, trx, Canonical.fc_canonical))
     met: set[bytes] = set()
     given = authority_lookups(state)

@@ -68,7 +68,9 @@ def get_expiring_vesting_delegations(
 def find_withdraw_vesting_routes(
     state: State, show: RecordEncoder, /, account: AccountName = "", order: RouteOrder = SortOrder.by_withdraw_route
 ) -> list[RouteJson]:
-    """Return the routes from an account by destination, or with the order by_destination the routes to it by record id."""
+    """Return the power-down routes from an account, by destination. With the order `by_destination`, return the routes to it instead, by
+    record id.
+    """
     if order.name not in ROUTE_ORDERS:
         raise unknown_order()
     return routes_of(state, show, account, incoming=order is SortOrder.by_destination)

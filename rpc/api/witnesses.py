@@ -18,7 +18,7 @@ ScheduleJson = Annotated[Json, ShowsRecord(WitnessScheduleRecord)]
 
 @method("database_api.find_witnesses", key="witnesses")
 def find_witnesses(state: State, show: RecordEncoder, /, owners: list[AccountName]) -> list[WitnessJson]:
-    """Return the witnesses with these names, in the given order, without unknown ones."""
+    """Return the witnesses with these names, in the given order. Unknown names are omitted."""
     return show.each(WitnessRecord, named(state.witnesses.by_name, "owners", owners))
 
 
@@ -71,7 +71,7 @@ def get_witness_schedule(state: State, show: RecordEncoder, /) -> ScheduleJson:
 @method("database_api.get_active_witnesses", key="witnesses")
 @method("condenser_api.get_active_witnesses")
 def get_active_witnesses(state: State) -> list[AccountName]:
-    """Return the names of the witnesses of this round by slot, 21 names, "" for empty slots."""
+    """Return 21 names: the witnesses of this round in the order of their slots, "" for empty slots."""
     return list(state.schedule.current_shuffled_witnesses)
 
 

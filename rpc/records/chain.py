@@ -192,7 +192,7 @@ class RewardFundRecord(Struct):
 
 
 class NodeVersionRecord(Struct):
-    """Version of the node, and its chain (R-version), read from an instance."""
+    """Version of the node, and its chain (R-version)."""
 
     LEGACY_ABSENT = ("chain_id",)
 

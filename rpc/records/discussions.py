@@ -121,7 +121,7 @@ class DiscussionRecord(CommentRecord):
 
 
 class AbsentAmountsRecord(Struct):
-    """Amounts of the empty record of a discussion that doesn't exist, in COIN as on the reference, read from an instance."""
+    """Amounts of the empty record of a discussion that doesn't exist, in COIN as on the reference."""
 
     total_payout_value: CoinAmount = 0
     curator_payout_value: CoinAmount = 0

@@ -32,7 +32,7 @@ class FollowRecord(Struct):
 
 
 class FollowCountRecord(Struct):
-    """Number of followers, and of followed accounts (R-follow-count), read from an instance."""
+    """Number of followers, and of followed accounts (R-follow-count)."""
 
     account: AccountName
     follower_count: UInt32
@@ -40,7 +40,7 @@ class FollowCountRecord(Struct):
 
 
 class AuthorCountRecord(Struct):
-    """An author, and the number of his posts that a blog has reblogged (R-author-count), read from its row."""
+    """An author, and the number of the author's posts that a blog has reblogged (R-author-count), read from its row."""
 
     author: Annotated[str, FieldPath("guest", AccountName)]
     count: UInt32

@@ -36,14 +36,14 @@ class TokenBucketRecord(BucketRecord):
 
 
 class VolumeRecord(Struct):
-    """Traded amounts (R-volume), read from an instance."""
+    """Traded amounts (R-volume)."""
 
     coin_volume: CoinAmount
     sbd_volume: DebtAmount
 
 
 class TickerRecord(Struct):
-    """Prices in SBD per COIN, and traded amounts (R-ticker), read from an instance."""
+    """Prices in SBD per COIN, and traded amounts (R-ticker)."""
 
     latest: RealNumber
     lowest_ask: RealNumber

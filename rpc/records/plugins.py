@@ -10,7 +10,7 @@ from state.protocol.codec.kinds import AccountName, Many, Text, UInt32, UInt128
 
 
 class ReputationRecord(Struct):
-    """The reputation of an account (R-reputation), read from an instance."""
+    """The reputation of an account (R-reputation)."""
 
     account: AccountName
     reputation: Big
@@ -42,7 +42,7 @@ class CreditsRecord(Struct):
 
 
 class PayoutRecord(Struct):
-    """A simulated payout of a comment, read from an instance."""
+    """A simulated payout of a comment."""
 
     author: AccountName
     permlink: Text
@@ -50,7 +50,7 @@ class PayoutRecord(Struct):
 
 
 class SimulationRecord(Struct):
-    """Simulated payouts of all pending comments, and the recent claims that the fund would have, read from an instance."""
+    """Simulated payouts of all pending comments, and the recent claims that the fund would have."""
 
     recent_claims: UInt128
     payouts: Annotated[tuple[PayoutRecord, ...], Many(PayoutRecord)]

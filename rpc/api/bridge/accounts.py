@@ -61,7 +61,7 @@ def account_notifications(
     last_id: NumberArgument = None,
     limit: NumberArgument = 100,
 ) -> list[NotificationJson]:
-    """List the notifications of an account before `last_id`, newest first. Those of a community are all events in it."""
+    """List the notifications of an account before `last_id`, newest first. For a community, these are all events in it."""
     kept, most = COMMUNITIES.of(state), limit_argument(limit, NOTIFICATIONS_MAX)
     name, last = existing_account(state, account).name, last_argument(last_id)
     if is_communitys(state, name):
@@ -112,7 +112,7 @@ def get_profile(state: State, show: RecordEncoder, /, account: NameArgument, obs
 
 @method("bridge.get_profiles", plugin=COMMUNITIES)
 def get_profiles(state: State, show: RecordEncoder, /, accounts: NamesArgument, observer: TextArgument = "") -> list[ProfileJson]:
-    """Return several accounts with their profiles, as `get_profile` does, without unknown accounts."""
+    """Return several accounts with their profiles, as `get_profile` does. Unknown accounts are omitted."""
     viewer = observer_argument(state, observer)
     demand(isinstance(accounts, list), "accounts must be an array")
     demand(len(accounts) <= PROFILES_MAX, f"too many accounts ({len(accounts)} > {PROFILES_MAX})")

@@ -95,9 +95,9 @@ def get_account_posts(
     limit: NumberArgument = 20,
     observer: TextArgument = "",
 ) -> list[PostJson]:
-    """List an account's `blog`, `feed`, `posts`, `comments`, unpaid posts by `payout`, or the `replies` to it.
+    """List posts of an account: its `blog`, its `feed`, its `posts`, its `comments`, its unpaid posts (`payout`), or the `replies` to it.
 
-    The list starts with the start post, or after it for `payout`.
+    The list begins with the start post; for `payout`, it begins after the start post.
     """
     kept = COMMUNITIES.of(state)
     observer_argument(state, observer)
@@ -161,9 +161,9 @@ def get_post(
 def get_discussion(
     state: State, show: RecordEncoder, /, author: NameArgument, permlink: PermlinkArgument, observer: TextArgument = ""
 ) -> dict[str, PostJson]:
-    """Return a post or a reply and its descendants by author/permlink, at most 50 levels and 500 posts.
+    """Return a post or a reply and its descendants by author/permlink, down to 50 levels and at most 500 posts.
 
-    `replies` of each holds the names of its direct replies.
+    The member `replies` of each has the names of its direct replies.
     """
     observer_argument(state, observer)
     kept, name, link = COMMUNITIES.of(state), account_argument(author), permlink_argument(permlink)

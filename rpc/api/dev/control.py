@@ -77,8 +77,10 @@ async def advance_time(chain: Chain, devchain: DevChain, processor: Processor, /
     """Advance the chain's time by `seconds`, produce a block at the new time, and return the new head.
 
     If `leap` is `missed`, the slots in between have no block, except one for pending transactions. If it is `produced`, each slot has a
-    block. The default is the node's option `--leap`. A producing node continues from the new time. Missed slots cost nothing. A node
-    produces up to 4,000 blocks per second, and answers other requests in between: a day takes at least seven seconds, 40 days five minutes.
+    block. The default is the node's option `--leap`. A producing node continues from the new time.
+
+    Missed slots take no time. A node produces up to 4,000 blocks per second, so a day of produced slots takes at least seven seconds, and
+    40 days five minutes. Other requests are answered in between.
     """
     await processor.run_steps(devchain.advance(seconds, leap))
     return head_of(chain, devchain)
@@ -88,7 +90,7 @@ async def advance_time(chain: Chain, devchain: DevChain, processor: Processor, /
 async def set_next_block_time(devchain: DevChain, processor: Processor, /, time: Timestamp) -> NextBlock:
     """Set the time of the next block, rounded up to a slot and not before the next slot. Return the rounded time.
 
-    If a pending transaction would expire before, a block with the pending transactions is produced first.
+    If a pending transaction would expire before that time, a block with the pending transactions is produced first.
     """
     return {"next_block_time": time_text(await processor.in_turn(lambda: devchain.set_next_block_time(time)))}
 
@@ -110,10 +112,10 @@ async def snapshot(devchain: DevChain, processor: Processor, /) -> SnapshotId:
 
 @method("dev_api.revert", loopback_only=True)
 async def revert(chain: Chain, devchain: DevChain, processor: Processor, /, id: UInt32) -> HeadInfo:
-    """Revert to a dev snapshot, and return its head. The snapshot stays, and later ones are dropped.
+    """Revert to a dev snapshot, and return its head. The snapshot can be used again; later ones are dropped.
 
-    This restores the clock's offset from the machine's, the block mode, the time of the next block and the impersonated accounts. Calls
-    that wait for a transaction that no longer exists are refused.
+    This also restores the clock's offset from the machine's, the block mode, the time of the next block and the impersonated accounts.
+    Calls that wait for a transaction that no longer exists are refused.
     """
     await processor.in_turn(lambda: devchain.revert(id))
     return head_of(chain, devchain)
@@ -121,7 +123,7 @@ async def revert(chain: Chain, devchain: DevChain, processor: Processor, /, id: 
 
 @method("dev_api.reset", loopback_only=True)
 async def reset(chain: Chain, devchain: DevChain, processor: Processor, /) -> HeadInfo:
-    """Restart the chain as at the node's first start, at the current time or the time of `--time`, and return its head.
+    """Restart the chain from its initial state, at the current time or the time of `--time`, and return its head.
 
     All data of the chain is deleted, including the files of `--data` and all dev snapshots.
     """
@@ -161,8 +163,8 @@ async def dump(chain: Chain, devchain: DevChain, processor: Processor, /, path: 
 async def load(chain: Chain, devchain: DevChain, processor: Processor, /, path: Annotated[Text, Example("chain.dump")]) -> HeadInfo:
     """Replace the chain by a dump of the same chain, and return its head. If the file can't be used, nothing changes.
 
-    The clock has the offset of the dumped chain from the machine's clock. A node with `--data` refuses this: stop it and use
-    `coind snapshot load`.
+    The clock gets the offset from the machine's clock that it had when the dump was written. A node with `--data` refuses this call: stop
+    it and use `coind snapshot load`.
     """
     await processor.in_turn(lambda: devchain.load(path))
     return head_of(chain, devchain)
@@ -230,8 +232,8 @@ class Info(HeadInfo):
 def get_info(chain: Chain, devchain: DevChain, /) -> Info:
     """Return the head and the settings of the chain.
 
-    They are the offset of its clock from the machine's (negative: behind), the block mode, the leap mode, the number of witnesses in a
-    round, the number of pending transactions, the ids of dev snapshots, and the impersonated accounts.
+    The settings are the offset of the chain's clock from the machine's (negative: behind), the block mode, the leap mode, the number of
+    witnesses in a round, the number of pending transactions, the ids of dev snapshots, and the impersonated accounts.
     """
     spec = chain.state.spec
     return {
@@ -262,7 +264,7 @@ class StateDigest(TypedDict):
 async def get_state_digest(chain: Chain, processor: Processor, /) -> StateDigest:
     """Return a hash over all tables of the chain. It is equal on nodes with the same head and no pending transactions.
 
-    It takes a second for some 100,000 rows. No other request is answered in that time.
+    The call takes about a second for each 100,000 rows. No other request is answered in that time.
     """
 
     def steps() -> Generator[None, None, StateDigest]:

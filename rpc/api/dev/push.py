@@ -19,12 +19,13 @@ KINDS = tuple(kind.value for kind in Topic if kind not in CALLBACKS)
 def subscribe(session: Session, kind: Annotated[Text, Example("blocks")], accounts: list[AccountName], operations: list[Text]) -> UInt32:
     """Subscribe this WebSocket to notices, and return the number of the subscription.
 
-    `kind` is one of blocks, irreversible_blocks, operations, transactions (accepted as pending), refusals (of transactions). Operations
-    are those of blocks on the main branch, including virtual ones. `accounts` selects operations that affect one of these accounts,
-    `operations` those with these names. A notice is
-    `{"method": "dev_api.notice", "params": {"subscription", "kind", "block" | "operation" | "transaction" | "refusal": ...}}`. When a fork
-    or a revert undoes blocks, subscribers of blocks and operations get `"undone": {"first", "last"}` with the first and the last undone
-    number instead. The WebSocket of a client that reads too slowly is closed with code 1013 and a reason.
+    `kind` is one of blocks, irreversible_blocks, operations, transactions (accepted as pending), refusals (of transactions). Operations are
+    those of blocks on the main branch, including virtual ones. `accounts` selects operations that affect one of these accounts, and
+    `operations` selects operations by name.
+
+    A notice is `{"method": "dev_api.notice", "params": {"subscription", "kind", "block" | "operation" | "transaction" | "refusal": ...}}`.
+    When a fork or a revert undoes blocks, subscribers of blocks and operations get `"undone": {"first", "last"}` instead, with the numbers
+    of the first and the last undone block. If a client reads too slowly, its WebSocket is closed with code 1013 and a reason.
     """
     text = "unknown kind ${kind}, expected one of ${kinds}"
     require(kind in KINDS, text, condition="kinds.contains( kind )", kind=kind, kinds=", ".join(KINDS))

@@ -56,7 +56,7 @@ class Broadcast(TypedDict):
 def list_keys(spec: ChainSpec, /) -> list[AccountKeys]:
     """Return the accounts and witnesses of the chain spec whose private keys it contains, with these keys.
 
-    They are the keys at genesis. An account can have other keys since.
+    They are the keys at genesis. The keys of an account can have changed since then.
     """
     return [{"name": account.name, "keys": shown_keys(account.secrets, spec.key_prefix)} for account in known_accounts(spec)]
 
@@ -67,9 +67,9 @@ async def broadcast_operations(
 ) -> Broadcast:
     """Build a transaction from operations, sign it, push it, and return its id and its block, null while it is pending.
 
-    Each operation has one of two formats: `["transfer", {...}]` with amounts as text, or `{"type": "transfer_operation", "value": {}}`.
-    It is signed with the fewest sufficient keys out of `keys`, private keys in wallet import format, and the known keys
-    (`dev_api.list_keys`). A repeated call with equal operations gets another expiration, so that its transaction is not a duplicate.
+    Each operation has one of two formats: `["transfer", {...}]` with amounts as text, or `{"type": "transfer_operation", "value": {}}`. The
+    node signs with as few keys as suffice, from `keys` (private keys in wallet import format) and the known keys (`dev_api.list_keys`). If
+    you repeat a call, the new transaction gets another expiration, so that it is not a duplicate.
     """
     given = read_operations(operations, wire)
     secrets = dict(known_secrets(wire.spec)) | dict(read_key(text, index) for index, text in enumerate(keys or ()))

@@ -9,9 +9,8 @@ from rpc.push.session import Session
 def subscribe_blocks(session: Session, /) -> UInt32:
     """Subscribe this WebSocket to new blocks of the main branch, and return the number of the subscription.
 
-    Each WebSocket has at most one; a second call returns the same number. A notice is
-    `{"method": "explorer_api.notice", "params": {"subscription", "kind": "blocks", "block": ...}}`. When a fork or a revert undoes blocks,
-    it has `"undone": {"first", "last"}` instead of the block. The WebSocket of a client that reads too slowly is closed with code 1013 and
-    a reason.
+    A WebSocket can have only one such subscription: a second call returns the same number. A notice is `{"method": "explorer_api.notice",
+    "params": {"subscription", "kind": "blocks", "block": ...}}`. When a fork or a revert undoes blocks, the notice has `"undone": {"first",
+    "last"}` instead of the block. If a client reads too slowly, its WebSocket is closed with code 1013 and a reason.
     """
     return session.subscribe_blocks()

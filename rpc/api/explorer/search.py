@@ -53,9 +53,9 @@ class Hit(TypedDict):
 def find(chain: Chain, /, text: Annotated[Text, Example("alice")]) -> list[Hit]:
     """Return at most 20 search results for a text, best first.
 
-    It finds a block by number or id, a transaction by id (with a null block while it is pending), an account by name or its first
-    letters, a post by author/permlink or the URL of a page of it, a community, a public key with its accounts (null without the plugin
-    account_by_key), and a token by NAI or letters.
+    The text can be the number or id of a block, the id of a transaction (its block is null while it is pending), the name of an account or
+    its first letters, author/permlink of a post or the URL of its page, a community, a public key (its accounts are null without the plugin
+    account_by_key), or the NAI or letters of a token.
     """
     sought = text[:TEXT_MAX].strip()
     return list(islice(hits(chain, sought), HITS_MAX)) if sought else []

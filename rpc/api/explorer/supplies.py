@@ -32,7 +32,7 @@ class SeriesColumns(TypedDict):
 def get_series(series: SupplyHistory, /, limit: SampleLimit = SAMPLES_MAX) -> SeriesColumns:
     """Return the last `limit` samples of supplies, the vesting fund and the number of accounts since the start of the node.
 
-    About 1,000 blocks are retained. When there are more, every second one is dropped, so that they always cover the whole time.
+    The node keeps about 1,000 samples. When there are more, it drops every second one, so that they always cover the whole time.
     """
     samples = series.samples[-limit:] if limit else []
     return {

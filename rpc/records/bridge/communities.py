@@ -20,7 +20,7 @@ ROLE = RoleRow()
 
 
 class CommunityContextRecord(Struct):
-    """Role and title of an account in a community, and whether it subscribes, read from an instance."""
+    """Role and title of an account in a community, and whether it subscribes."""
 
     role: Annotated[int, RoleName()]
     title: Text

@@ -9,7 +9,7 @@ from state.protocol.codec.kinds import Text, Time, UInt32
 
 
 class NotificationRecord(Struct):
-    """A notification, read from an instance. `msg` is a sentence, `url` the path of its page."""
+    """A notification. `msg` is a sentence, `url` the path of its page."""
 
     id: UInt32
     type: Text
@@ -20,7 +20,7 @@ class NotificationRecord(Struct):
 
 
 class UnreadRecord(Struct):
-    """The time up to which notifications were read, and the number of newer ones, read from an instance."""
+    """The time up to which notifications were read, and the number of newer ones."""
 
     lastread: Time
     unread: UInt32

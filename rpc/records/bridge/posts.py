@@ -23,14 +23,14 @@ NO_CATEGORY = "undefined"
 
 
 class BridgeVoteRecord(Struct, gc=False):
-    """A vote on a post, read from an instance."""
+    """A vote on a post."""
 
     voter: AccountName
     rshares: BigText
 
 
 class PostStatsRecord(Struct, gc=False):
-    """Whether a post is hidden, gray or pinned, and the number and weight of its votes, read from an instance.
+    """Whether a post is hidden, gray or pinned, and the number and weight of its votes.
 
     `total_votes` excludes votes without weight. `is_pinned` exists only if it is true.
     """

@@ -36,7 +36,7 @@ class ProfileContextRecord(Struct):
 
 
 class ProfileRecord(Struct):
-    """An account with its profile, read from an instance. `context` exists only if there is an observer."""
+    """An account with its profile. `context` exists only if there is an observer."""
 
     id: UInt32
     name: AccountName
@@ -51,7 +51,7 @@ class ProfileRecord(Struct):
 
 
 class RelationshipRecord(Struct):
-    """Whether an account follows or ignores another, read from an instance.
+    """Whether an account follows or ignores another.
 
     The last three members are false, since this node has no lists that accounts can follow.
     """
@@ -64,7 +64,7 @@ class RelationshipRecord(Struct):
 
 
 class FollowListEntryRecord(Struct):
-    """An account on a list, read from an instance. The descriptions are empty, since this node has no lists of other accounts."""
+    """An account on a list. The descriptions are empty, since this node has no lists of other accounts."""
 
     name: AccountName
     blacklist_description: Text = ""

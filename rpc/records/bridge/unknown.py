@@ -31,7 +31,7 @@ TEXTS = (
 
 
 class UnknownPostRecord(Struct, kw_only=True):
-    """A post or a reply that is not on this chain, with the given members only and without an id, read from an instance.
+    """A post or a reply that is not on this chain, with the given members only and without an id.
 
     `net_rshares` is a number of any size. Replies have `parent_author` and `parent_permlink`.
     """
