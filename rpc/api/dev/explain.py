@@ -61,7 +61,7 @@ class RefusedTransaction(TypedDict):
 def explain_transaction(chain: Chain, explainer: Explainer, /, trx: AnyTransaction) -> ExplainedTransaction:
     """Return why a transaction would be refused now, and its packed bytes with the offsets of its fields. Nothing is changed.
 
-    Its operations have either of two formats: `["transfer", {...}]` or `{"type": "transfer_operation", "value": {...}}`.
+    The transaction's operations have one of two formats: `["transfer", {...}]` or `{"type": "transfer_operation", "value": {...}}`.
     """
     wire = chain.state.wire
     given = read_transaction(wire, trx)
