@@ -55,7 +55,7 @@ def run(count: int, seed: int) -> dict[str, int]:
     with folder as place, running(Path(place), "--data", Path(place) / "data", "--produce") as node:
         users = Users(node, random)
         crowd = Crowd()
-        for work in (users.send, users.send, users.ask, users.ask, users.ask_wrong, users.attack):
+        for work in (users.send, users.send, users.ask, users.ask, users.send_invalid, users.attack):
             crowd.start(work, Client(node))
         samples = watch(node, users, count)
         crowd.end()

@@ -59,7 +59,7 @@ class Walk:
             if number > BLOCKS_FIRST // 2:
                 self.send()
             self.make()
-        todo = {self.send: 40, self.make: 22, self.make_rival: 12, self.part: 5, self.meet: 4, self.pop: 3, self.disturb: 3}
+        todo = {self.send: 40, self.make: 22, self.produce_rival_block: 12, self.part: 5, self.meet: 4, self.pop: 3, self.disturb: 3}
         for _ in range(steps):
             self.draw.choices(list(todo), list(todo.values()))[0]()
         self.meet()
