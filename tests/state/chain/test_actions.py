@@ -73,7 +73,7 @@ def test_queueing_is_refused(state: State) -> None:
     assert len(state.required_actions) == len(state.optional_actions) == 0
 
 
-def test_required_actions_come_in_the_order_in_which_they_were_queued(state: State) -> None:
+def test_required_actions_are_included_in_the_order_of_queueing(state: State) -> None:
     queue(state, ("alice", 9), ("bob", 0))
     with pytest.raises(Refused, match=r"Unexpected action included\. Expected: .*alice.* Observed: .*bob"):
         process_required_actions(state, block(state, "bob"))
@@ -84,7 +84,7 @@ def test_required_actions_come_in_the_order_in_which_they_were_queued(state: Sta
         process_required_actions(state, block(state, "alice"))
 
 
-def test_a_due_action_must_be_there_when_it_has_a_place(state: State) -> None:
+def test_a_due_action_that_fits_must_be_included(state: State) -> None:
     queue(state, ("alice", 3), ("bobby", 3))
     process_required_actions(state, block(state, time=NOW + 2))
     text = (
@@ -99,7 +99,7 @@ def test_a_due_action_must_be_there_when_it_has_a_place(state: State) -> None:
 
 
 @pytest.mark.parametrize(("size", "refused"), [(52, False), (56, True)])
-def test_without_a_place_it_may_wait(state: State, size: int, refused: bool) -> None:
+def test_a_due_action_that_does_not_fit_is_not_required(state: State, size: int, refused: bool) -> None:
     # A quarter of the block: 13 bytes hold one action, 14 two.
     queue(state, ("alice", 0), ("bobby", 0))
     state.set_props(maximum_block_size=size)
@@ -116,7 +116,7 @@ def test_the_part_for_required_actions_wraps_at_32_bits(state: State) -> None:
     process_required_actions(state, block(state))  # nothing is left of 2^32
 
 
-def test_optional_actions_are_checked_and_need_not_wait(state: State) -> None:
+def test_optional_actions_are_checked_and_need_no_queue(state: State) -> None:
     process_optional_actions(state, block(state, also=("alice", "bobby")))
     with pytest.raises(Refused, match="Account name A is invalid"):
         process_optional_actions(state, block(state, also=("alice", "A")))
@@ -124,7 +124,7 @@ def test_optional_actions_are_checked_and_need_not_wait(state: State) -> None:
     process_optional_actions(early, block(early, also=("A",)))
 
 
-def test_optional_actions_go_when_an_irreversible_block_has_passed_them(state: State) -> None:
+def test_optional_actions_expire_at_an_irreversible_block(state: State) -> None:
     for name, delay in (("alice", 6), ("bobby", 3), ("carol", 7)):
         push_optional_action(state, optional(name), NOW + delay)
     asked: list[int] = []
@@ -161,7 +161,7 @@ def test_a_producer_includes_due_actions_in_the_order_of_times(state: State) -> 
     assert select_actions(state, NOW - 1, 0) == ()
 
 
-def test_a_produced_block_takes_actions_along() -> None:
+def test_a_produced_block_includes_actions() -> None:
     chain = Chain(new_state(TEST_SPEC))
     state, secret = chain.state, secret_from_wif(TEST_SPEC.witness_keys[0])
 

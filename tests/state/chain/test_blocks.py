@@ -138,7 +138,7 @@ def test_the_median_of_seven_feeds_enters_the_history() -> None:
     assert len(old.feed.price_history) == 1
 
 
-def test_the_history_has_a_length() -> None:
+def test_the_history_is_limited() -> None:
     for hardfork, length in ((16, 84), (15, 168)):
         state = feed_state(hardfork=hardfork)
         state.feed_histories.modify(state.feed, price_history=(PRICE,) * length)

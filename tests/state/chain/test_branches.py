@@ -223,7 +223,7 @@ def test_a_key_given_by_an_edit_signs_on_both_sides() -> None:
     chain.push_block(more[2])
 
 
-def test_a_branch_may_go_through_the_end_of_a_round() -> None:
+def test_a_branch_can_cross_the_end_of_a_round() -> None:
     chain, other = twins(18)
     for _ in range(5):
         make_block(chain)

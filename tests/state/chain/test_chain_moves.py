@@ -258,7 +258,7 @@ def test_the_first_block_is_not_popped() -> None:
     assert chain.state.props.head_block_number == 1
 
 
-def test_a_transaction_of_the_new_block_does_not_wait_any_more_when_time_is_up() -> None:
+def test_transactions_of_the_new_block_are_not_pending_even_without_time() -> None:
     """Transactions that aren't applied again for lack of time stay pending, except those that the new block contains."""
     chain, maker = Chain(dev_chain().state, lambda: True), dev_chain()
     first, second = transfer(maker, "1"), transfer(maker, "2")

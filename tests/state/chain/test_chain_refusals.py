@@ -144,7 +144,7 @@ def test_hardforks_come_one_by_one() -> None:
     assert refused_step(state, lambda: apply_hardfork(state, 24)).endswith("Hardfork being applied out of order")
 
 
-def test_a_hardfork_that_this_node_does_not_have() -> None:
+def test_an_unknown_hardfork_is_refused() -> None:
     state = chain_at(24).state
     newest = state.spec.hardfork_versions[-1]
     state.hardfork_properties.modify(state.hardforks, next_hardfork=newest + 1, next_hardfork_time=NOW)
@@ -171,7 +171,7 @@ def test_inflation_of_too_large_a_supply() -> None:
     assert refused_step(state, lambda: process_funds(state, BLOCK)) == "Integer Overflow:"
 
 
-def test_routes_of_more_than_everything() -> None:
+def test_routes_above_100_percent() -> None:
     state = chain_at().state
     add_account(state, "alice", vesting_shares=100, vesting_withdraw_rate=100, to_withdraw=100, next_vesting_withdrawal=NOW)
     for name in ("bob", "carol"):

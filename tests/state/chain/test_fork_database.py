@@ -60,7 +60,7 @@ def test_other_branches_take_only_so_many_bytes(monkeypatch: pytest.MonkeyPatch)
     assert chain.forks.bytes_used == taken
 
 
-def test_a_block_that_makes_its_branch_the_main_one_needs_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_block_that_causes_a_switch_is_accepted_in_a_full_tree(monkeypatch: pytest.MonkeyPatch) -> None:
     chain, first, second = branches()
     for block in second[:-1]:
         chain.push_block(block)
@@ -142,7 +142,7 @@ def test_refused_blocks_count_as_siblings_until_a_later_block_is_irreversible() 
     assert chain.forks.bytes_used == 0
 
 
-def test_so_many_refused_blocks_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_remembered_refused_blocks_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(state.chain.fork_database, "REFUSED_MAX", 2)
     chain, _ = twins()
     tree = ForkDatabase(chain.state.wire)
@@ -159,7 +159,7 @@ def test_so_many_refused_blocks_are_remembered(monkeypatch: pytest.MonkeyPatch) 
     tree.require_not_refused(blocks[1].id)
 
 
-def test_a_change_by_hand_can_make_a_refused_block_good() -> None:
+def test_a_state_edit_can_make_a_refused_block_valid() -> None:
     chain, _, second = branches(first=2, second=2)
     chain.push_block(second[0])
     bad = spoiled(chain, second[1])

@@ -87,7 +87,7 @@ def test_large_transactions_do_not_delay_small_ones() -> None:
     assert {first_signer(trx) for trx in taken[:5]} == set(names)
 
 
-def test_accounts_take_turns_when_not_all_fit() -> None:
+def test_accounts_alternate_when_not_all_transactions_fit() -> None:
     chain = started()
     many = [send(chain, pay("alice", memo=f"{number}" + "x" * 900)) for number in range(200)]
     few = [send(chain, pay("bob", str(number), "carol")) for number in range(3)]
@@ -146,7 +146,7 @@ def test_an_account_may_hold_as_much_as_is_free(monkeypatch: pytest.MonkeyPatch)
     send(chain, pay(memo="6"))
 
 
-def test_there_is_room_for_a_newcomer_when_others_hold_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_new_account_gets_a_place_among_full_shares(monkeypatch: pytest.MonkeyPatch) -> None:
     chain = started()
     size = held_by(transaction(chain, pay(memo="10")))[0]
     monkeypatch.setattr(pending, "PENDING_SIZE_MAX", 30 * size)

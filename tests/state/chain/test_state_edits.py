@@ -166,7 +166,7 @@ def test_hardforks_of_the_next_block() -> None:
     assert state.hardforks.next_hardfork == state.spec.hardfork_versions[7]
 
 
-def test_an_edit_that_fails_moves_no_times_of_hardforks(chain: Chain) -> None:
+def test_a_failed_edit_changes_no_times_of_hardforks(chain: Chain) -> None:
     before = list(chain.state.hardfork_times)
 
     def fail(state: State) -> None:
@@ -207,7 +207,7 @@ def test_impossible_edits_are_refused(chain: Chain, edit: StateEdit, text: str) 
     assert text in refused(chain, edit)
 
 
-def test_vests_that_are_lent_or_leaving_stay(chain: Chain) -> None:
+def test_delegated_or_withdrawing_vests_stay(chain: Chain) -> None:
     state = chain.state
     vests = state.account("alice").vesting_shares
     push(chain, DelegateVestingShares(delegator="alice", delegatee="bob", vesting_shares=Asset(vests // 4, VESTS)))
@@ -338,7 +338,7 @@ def test_an_irreversible_head_can_be_edited_for_good() -> None:
     make_block(chain)
 
 
-def test_an_account_that_a_block_makes_can_be_edited_at_once(chain: Chain) -> None:
+def test_an_account_created_in_the_block_can_be_edited(chain: Chain) -> None:
     fee = Asset(chain.state.schedule.median_props.account_creation_fee, COIN)
     one = key_authority(KEY)
     push(chain, AccountCreate(fee=fee, creator="alice", new_account_name="newcomer", owner=one, active=one, posting=one, memo_key=KEY))
@@ -382,7 +382,7 @@ def test_edits_can_be_written(edit: StateEdit) -> None:
         b" " * (EDIT_SIZE_MAX + 1),
     ],
 )
-def test_bytes_that_are_no_edit(data: bytes) -> None:
+def test_invalid_bytes_of_an_edit(data: bytes) -> None:
     with fails(ValueError):
         read_edit(data)
 

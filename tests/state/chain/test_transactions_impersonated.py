@@ -106,7 +106,7 @@ def test_a_refused_transaction_is_not_accepted_later(chain: Chain) -> None:
     assert not chain.state.impersonated.is_on
 
 
-def test_the_list_of_accepted_ones_has_an_end(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_list_of_impersonated_transactions_is_limited(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("state.tables.state.ACCEPTED_MAX", 2)
     chain.impersonate(["alice"])
     ids = []

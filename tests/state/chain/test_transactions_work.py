@@ -136,7 +136,7 @@ def test_one_reblog_of_a_transaction_reaches_all_followers_however_many() -> Non
     assert not chain.pending
 
 
-def test_500_transfers_with_memos_are_taken() -> None:
+def test_500_transfers_with_memos_are_accepted() -> None:
     chain = chain_at()
     for name in ("alice", "bob"):
         add_account(chain.state, name, balance=COINS)

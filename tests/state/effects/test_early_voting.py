@@ -176,7 +176,7 @@ def test_archived_discussions() -> None:
 
 
 @pytest.mark.parametrize(("hardfork", "spec", "window"), [(12, MAIN_SPEC, 43200), (13, MAIN_SPEC, 86400), (11, MAIN_SPEC, 86400)])
-def test_votes_put_off_the_payout(hardfork: int, spec: ChainSpec, window: int) -> None:
+def test_votes_postpone_the_payout(hardfork: int, spec: ChainSpec, window: int) -> None:
     chain = vote_chain(hardfork, spec, children_abs_rshares=10**11)
     apply(chain, vote(10000, "re"))
     size = 10**13 * 51 // 10000

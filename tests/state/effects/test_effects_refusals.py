@@ -69,7 +69,7 @@ def test_a_credit_that_leaves_a_debt_is_refused() -> None:
     apply(chain, Transfer("bob", "alice", Asset(10, COIN)))
 
 
-def test_symbols_that_have_no_such_balance() -> None:
+def test_symbols_without_such_a_balance() -> None:
     state = chain_at().state
     alice = add_account(state, "alice")
     assert refused_step(state, lambda: adjust_savings_balance(state, alice, 1, VESTS)).endswith("invalid symbol: ")
@@ -104,7 +104,7 @@ def test_rewards_in_vests_need_a_price() -> None:
 # ------------------------------------------------------------------ tokens
 
 
-def test_tokens_that_are_not_there() -> None:
+def test_unknown_tokens() -> None:
     state = chain_at(24).state
     for adjust in (adjust_token_balance, adjust_token_rewards):
         assert "Insufficient SMT" in refused_step(state, lambda adjust=adjust: adjust(state, "alice", -1, TOKEN))  # type: ignore[misc]
@@ -117,7 +117,7 @@ def test_tokens_that_are_not_there() -> None:
 # ------------------------------------------------------------------ bars
 
 
-def test_bars_that_cannot_be() -> None:
+def test_impossible_bars() -> None:
     assert regenerated(5, NOW, 10, NOW) == 5
     state = chain_at(number=COIN_HF_21_STALL_BLOCK + 1).state
     assert refused_step(state, lambda: regenerated(5, NOW + 1, 10, NOW)) == "Assert Exception:now >= last_update_time: rethrow"

@@ -234,7 +234,7 @@ def test_votes_without_mana(chain: Chain) -> None:
     assert rshares(comment(chain)) == (0, 0, 0, 0, -1)
 
 
-def test_a_vote_that_costs_more_than_there_is(chain: Chain) -> None:
+def test_a_vote_that_costs_more_than_the_mana(chain: Chain) -> None:
     chain.state.set_props(vote_power_reserve_rate=1)
     set_bars(chain, 1, 0)
     apply(chain, vote())

@@ -271,7 +271,7 @@ def test_declining_refusals(chain: Chain) -> None:
     assert len(chain.state.decline_voting_requests) == 0
 
 
-def test_declined_votes_are_taken(chain: Chain) -> None:
+def test_declined_votes_are_removed(chain: Chain) -> None:
     state = chain.state
     witness = add_witness(state, "bob")
     add_account(state, "carol", vesting_shares=2_000_000, proxy="alice")

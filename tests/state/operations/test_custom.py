@@ -56,7 +56,7 @@ def test_long_payloads_only_come_in_blocks() -> None:
     push(chain, structs.replace(custom, data=bytes(8192)), structs.replace(json, json='"' + "x" * 8190 + '"'))
 
 
-def test_the_size_is_asked_first() -> None:
+def test_the_size_is_checked_first() -> None:
     chain = crowd()
     assert "data must be less" in reason(chain, Custom(NAMES, 1, bytes(LONG)), by=push)
     assert "JSON must be less" in reason(chain, CustomJson(NAMES, (), "id", '"' + "x" * LONG + '"'), by=push)

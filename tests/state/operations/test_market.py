@@ -154,7 +154,7 @@ def test_an_account_trades_with_itself(chain: Chain) -> None:
     assert funds(chain, "alice") == (0, 0)
 
 
-def test_rests_too_small_to_trade_are_returned(chain: Chain) -> None:
+def test_remainders_too_small_to_trade_are_returned(chain: Chain) -> None:
     apply(chain, order("alice", 1, coin(1000), sbd(10)), order("bob", 1, sbd(9), coin(900)))
     assert book(chain) == {("alice", 1): 100}
     apply(chain, LimitOrderCreate2("bob", 2, sbd(1), Price(sbd(1), coin(50)), expiration=NOW + DAY))

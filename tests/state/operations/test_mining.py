@@ -139,7 +139,7 @@ def test_each_fourth_miner_in_the_queue_makes_it_twice_as_hard(waiting: int, bit
 
 
 @pytest.mark.parametrize(("hardfork", "recovery", "mana"), [(10, "coin", 10_000), (12, "", 10_000)])
-def test_a_new_name_becomes_an_account_and_a_witness(hardfork: int, recovery: str, mana: int) -> None:
+def test_a_new_miner_becomes_an_account_and_a_witness(hardfork: int, recovery: str, mana: int) -> None:
     chain = mine_chain(hardfork)
     mine(chain, pow_of("newbie"))
     account, authority = chain.state.account("newbie"), chain.state.authority("newbie")

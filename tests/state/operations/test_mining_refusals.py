@@ -105,6 +105,6 @@ def test_accepted(operation: Operation, change: dict[str, Any]) -> None:
     assert refusal(replace(operation, **change)) == ""
 
 
-def test_pow2_without_a_new_key_asks_for_the_worker() -> None:
+def test_pow2_without_a_new_key_requires_the_worker() -> None:
     needed = Needed.by((POW2,))
     assert (needed.active, needed.other) == ({"alice"}, [])

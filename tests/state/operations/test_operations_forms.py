@@ -125,12 +125,12 @@ def test_signers_that_depend_on_the_content() -> None:
     assert needed(SetResetAccount("alice", "", "carol")) == (alice, set(), set())
 
 
-def test_custom_json_asks_for_both_roles() -> None:
+def test_custom_json_requires_both_roles() -> None:
     needed = Needed.by((CustomJson(required_auths=("alice",), required_posting_auths=("bob", "carol"), json="1"),))
     assert (needed.active, needed.posting, needed.owner) == ({"alice"}, {"bob", "carol"}, set())
 
 
-def test_custom_binary_asks_for_everything() -> None:
+def test_custom_binary_requires_every_role() -> None:
     authority = Authority(1)
     needed = Needed.by((CustomBinary(("own",), ("act",), ("post",), (authority,)),))
     assert needed == Needed({"post"}, {"act"}, {"own"}, [authority])

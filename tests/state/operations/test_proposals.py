@@ -91,7 +91,7 @@ def votes(chain: Chain) -> list[tuple[str, int]]:
     return [(row.voter, row.proposal_id) for row in chain.state.proposal_votes]
 
 
-def test_votes_come_and_go_and_nothing_about_them_is_refused(chain: Chain) -> None:
+def test_votes_are_added_and_removed_without_refusals(chain: Chain) -> None:
     apply(chain, MAKE, MAKE, vote("vic", 0, 1, 99), vote("vic", 0), vote("walt", 0, yes=False))
     assert votes(chain) == [("vic", 0), ("vic", 1)]
     apply(chain, vote("vic", 0, 7, yes=False))

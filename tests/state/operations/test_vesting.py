@@ -171,7 +171,7 @@ def test_before_hardfork_20_an_account_keeps_ten_fees_of_vests() -> None:
     apply(chain, withdraw(2_600))
 
 
-def test_before_hardfork_16_it_may_not_even_stop() -> None:
+def test_before_hardfork_16_ending_a_power_down_has_a_minimum() -> None:
     chain = chain_at(15)
     alice = add_account(chain.state, "alice", vesting_shares=8_000_000_000, vesting_withdraw_rate=5)
     set_median(chain.state, account_creation_fee=800_000)

@@ -81,7 +81,7 @@ def test_short_values(name: str, data: str, text: str) -> None:
         ("url", "808080051f", "size.value < MAX_ARRAY_ALLOC_SIZE: error unpacking string"),
     ],
 )
-def test_values_that_cannot_be(name: str, data: str, text: str) -> None:
+def test_impossible_values(name: str, data: str, text: str) -> None:
     with pytest.raises(Refused) as caught:
         WitnessSetProperties("alice", (("key", KEY), (name, bytes.fromhex(data)))).validate(CODECS)
     assert caught.value.message() == f"Assert Exception:{text}"

@@ -52,7 +52,7 @@ def test_keys_come_and_go_with_all_three_authorities() -> None:
     assert len(data_of(state).references) == 2
 
 
-def test_a_refused_update_leaves_nothing_behind() -> None:
+def test_a_refused_update_changes_nothing() -> None:
     state = genesis_state(ACCOUNT_BY_KEY.name)
     around(state, AccountCreate(new_account_name="alice"), owner=key_authority(ONE))
     around(state, AccountCreate(new_account_name="bob"), owner=key_authority(ONE))

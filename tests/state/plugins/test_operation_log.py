@@ -61,7 +61,7 @@ def put(state: State, data: AccountHistory, records: list[bytes], entries: list[
 
 
 @pytest.mark.parametrize("size", [5, 27, 64, 1 << 20])
-def test_written_parts_are_read_back(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+def test_written_parts_round_trip(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
     monkeypatch.setattr(operation_log, "CHUNK_BYTES", size)
     monkeypatch.setattr(operation_log, "ACCOUNTS_PER_CHUNK", 1)
     state, data = filled()

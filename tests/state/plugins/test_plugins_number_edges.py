@@ -164,7 +164,7 @@ def test_a_price_with_a_side_of_nothing(first: tuple[int, int], second: tuple[in
     assert bucket(state, 60).coin.volume == first[0]
 
 
-def test_orders_are_filled_all_the_same() -> None:
+def test_orders_are_filled_nevertheless() -> None:
     chain = chain_at(plugins=[MARKET_HISTORY.name])
     state = chain.state
     alice, bob = add_account(state, "alice", balance=2**62), add_account(state, "bob", sbd_balance=2**62)

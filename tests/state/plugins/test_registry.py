@@ -54,7 +54,7 @@ def test_plugins_are_installed_in_the_order_of_the_registry() -> None:
     assert list(state.plugins) == ["account_by_key", "reputation", "follow"]
 
 
-def test_data_of_another_type_is_our_mistake() -> None:
+def test_data_of_another_type_raises_a_type_error() -> None:
     def install(state: State) -> Any:
         return []
 

@@ -105,7 +105,7 @@ def test_a_reputation_back_at_0_is_removed() -> None:
         (None, None, 5, 5),
     ],
 )
-def test_whose_votes_count(own: int | None, author: int | None, shares: int, after: int | None) -> None:
+def test_votes_that_count(own: int | None, author: int | None, shares: int, after: int | None) -> None:
     state = chain_with_post().state
     if own is not None:
         have(state, bob=own)

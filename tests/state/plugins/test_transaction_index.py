@@ -34,7 +34,7 @@ def test_the_index_behaves_like_a_dictionary() -> None:
     assert all(places.get(trx_id) == place for trx_id, place in expected.items())
 
 
-def test_bytes_of_two_records_are_no_id() -> None:
+def test_bytes_across_two_records_are_not_an_id() -> None:
     places, first, second = TransactionIndex(), bytes(20), b"\0\0" + bytes(range(1, 19))
     across = first[12:] + bytes(8) + second[:4]
     places.add(first[:12] + b"\1" * 8, 0)

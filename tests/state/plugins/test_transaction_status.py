@@ -93,7 +93,7 @@ def test_the_status_of_an_unknown_transaction_by_its_expiration() -> None:
     assert find(player, UNKNOWN_ID, head + HOUR) == (Status.UNKNOWN, None)
 
 
-def test_expired_since_the_irreversible_block_or_before() -> None:
+def test_expired_after_or_before_the_irreversible_block() -> None:
     player = Player(CASES / "savings_interest")
     state = player.chain.state
     player.advance(len(player.places))

@@ -80,7 +80,7 @@ def test_a_refusal_says_what_to_do() -> None:
         assert caught.value.message(str).endswith(advice)
 
 
-def test_undoing_is_never_refused() -> None:
+def test_undo_is_never_refused() -> None:
     work = Work()
 
     def undone(units: int) -> None:

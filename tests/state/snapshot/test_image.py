@@ -150,7 +150,7 @@ def spoiled(image: Image, **changes: Any) -> Image:
         {"hardfork_times": (1, 2)},
     ],
 )
-def test_a_head_that_can_not_be_is_refused(changes: dict[str, Any]) -> None:
+def test_an_impossible_head_is_refused(changes: dict[str, Any]) -> None:
     image = image_of(player_at("posts", 50).chain)
     chain = Player(CASES / "posts").chain
     before = whole(chain.state)
@@ -162,7 +162,7 @@ def test_a_head_that_can_not_be_is_refused(changes: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "name", ["state/accounts", "state/global_properties", "tags/tagged", "follow/relations", "transaction_status/by_block"]
 )
-def test_a_section_that_can_not_be_read_leaves_the_chain_at_genesis(name: str) -> None:
+def test_an_unreadable_section_leaves_the_chain_at_genesis(name: str) -> None:
     image = image_of(player_at("posts", 50).chain)
     chain = Player(CASES / "posts").chain
     before = whole(chain.state)

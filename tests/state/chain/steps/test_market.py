@@ -9,7 +9,7 @@ from tests.helpers.chains import add_account, chain_at
 COUNT = 30
 
 
-def test_escrows_that_are_given_back_are_counted() -> None:
+def test_refunded_escrows_are_counted() -> None:
     state = chain_at().state
     add_account(state, "alice")
     for i in range(COUNT):

@@ -121,7 +121,7 @@ def test_creating_costs_the_fee(chain: Chain, fee: Asset) -> None:
     assert (FUNDS - alice.balance, FUNDS - alice.sbd_balance) == (null.balance, null.sbd_balance) == paid
 
 
-def test_starting_over_is_refused_and_done(made: Chain) -> None:
+def test_tokens_without_emissions_can_be_reset(made: Chain) -> None:
     assert reason(made, structs.replace(RESET, control_account="bob")) == "You do not control this SMT. Control Account: alice"
     apply(made, VOTING)
     before = token(made).id
@@ -138,7 +138,7 @@ def pool(chain: Chain) -> list[int]:
     return [nai_number(symbol) for symbol in chain.state.nai_pool.nais]
 
 
-def test_a_name_leaves_the_pool_and_another_comes_unless_it_is_only_pushed(chain: Chain) -> None:
+def test_a_used_name_is_replaced_in_the_pool_by_blocks_only(chain: Chain) -> None:
     assert pool(chain) == FIRST
     push(chain, CREATE)
     assert pool(chain) == [FIRST[9], *FIRST[1:9]]
@@ -330,7 +330,7 @@ def test_tokens_go_to_any_name_and_rows_go_when_they_are_empty(made: Chain) -> N
     assert "bob" not in regular(made)
 
 
-def test_vests_are_no_balance_that_can_be_taken(made: Chain) -> None:
+def test_vests_cannot_be_withdrawn_as_a_balance(made: Chain) -> None:
     with pytest.raises(Refused, match="Invalid symbol: "):
         adjust_balance(made.state, made.state.account("alice"), -1, VESTS)
 

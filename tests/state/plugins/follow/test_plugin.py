@@ -194,7 +194,7 @@ def test_a_bare_object_counts_in_blocks_only() -> None:
     assert relations(chain.state) == [("amy", "bob", IGNORE), ("amy", "cid", BLOG)]
 
 
-def test_one_that_fails_takes_the_others_with_it() -> None:
+def test_a_failing_operation_of_a_list_undoes_the_others() -> None:
     chain = chain_of("amy", "bob")
     inner = [["follow", {"follower": "amy", "following": "bob"}], ["reblog", {"account": "amy", "author": "bob", "permlink": "none"}]]
     apply(chain, custom("amy", inner))
@@ -230,7 +230,7 @@ def test_an_edit_in_the_same_block_adds_new_followers() -> None:
     assert feed_of(state, "cid") == [(0, written)]
 
 
-def test_replies_come_nowhere() -> None:
+def test_replies_are_in_no_list() -> None:
     chain = chain_of("amy", "bob")
     apply(chain, follows("amy", "bob", "blog"))
     parent = add_comment(chain.state, "amy", "post")
@@ -261,7 +261,7 @@ def test_reblogs_are_numbered_like_posts_and_store_the_first_reblogger() -> None
     assert "Account has already reblogged this post" in refused(chain, reblogs("cid", "bob"), by=push)
 
 
-def test_a_deleted_post_leaves_and_its_number_is_given_again_if_it_was_the_newest() -> None:
+def test_deleted_posts_leave_feeds_and_the_newest_number_is_reused() -> None:
     chain = chain_of("amy", "bob", "cid")
     state = chain.state
     apply(chain, follows("amy", "bob", "blog"), follows("amy", "cid", "blog"))
@@ -298,7 +298,7 @@ def test_old_entries_are_dropped() -> None:
     assert len(FOLLOW.of(state).feeds.reblogged) == 0
 
 
-def test_a_reblog_into_a_full_feed_makes_room_even_if_the_post_is_there() -> None:
+def test_a_reblog_into_a_full_feed_drops_the_oldest_entry_even_for_a_known_post() -> None:
     chain = chain_of("amy", "bob", "cid")
     state = chain.state
     apply(chain, follows("amy", "bob", "blog"), follows("amy", "cid", "blog"))

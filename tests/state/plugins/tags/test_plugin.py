@@ -249,7 +249,7 @@ def test_lists_of_replies_starts_limits_and_hidden_tags() -> None:
     assert found(state, "created", limit=0) == []
 
 
-def test_a_list_looks_at_ten_entries_for_each_that_it_may_hold() -> None:
+def test_a_list_examines_ten_entries_per_requested_one() -> None:
     state = chain_of("amy").state
     for n in range(11):
         vote(state, write(state, "amy", f"post-{n}", created=state.head_time + n * 100_000), 10**9 if n == 0 else -1)

@@ -89,7 +89,7 @@ def test_short_arrays_are_empty_votes(short: Any) -> None:
     assert READ(short) == Vote()
 
 
-def test_more_members_are_not_looked_at() -> None:
+def test_members_beyond_the_limit_are_ignored() -> None:
     assert READ(["transfer", {"memo": "x"}, {"memo": "y"}]) == Transfer(memo="x")
 
 
@@ -198,7 +198,7 @@ def test_inner_variants_are_pairs() -> None:
         read([[1, {}]])
 
 
-def test_a_short_pair_is_the_first_member_with_nothing_in_it() -> None:
+def test_a_short_pair_is_an_empty_first_member() -> None:
     given = {"author": "alice", "permlink": "x", "extensions": [[1]]}
     options = READ(["comment_options", given])
     assert VECTOR_CODECS.pack(options).endswith(bytes.fromhex("010000"))

@@ -9,7 +9,7 @@ from tests.helpers.sources import sources
 MAKERS = {"packer", "unpacker", "dumper", "parser", "unpack"}
 
 
-def test_reading_blocks_and_custom_operations_keeps_nothing() -> None:
+def test_decoding_blocks_and_custom_operations_retains_nothing() -> None:
     chain = dev_chain()
     wire, block = chain.state.wire, make_block(chain)
     shown = wire.block_to_json(block)

@@ -205,7 +205,7 @@ def test_lenient_extended_private_keys() -> None:
     "text",
     ["", "hello world", keys.wif_from_secret(SECRET), KEY_TEXT, extended_text(SECRET, "0488b21e"), extended_text(bytes(32)), "z" * 2100],
 )
-def test_texts_that_are_no_extended_private_key(text: str) -> None:
+def test_other_texts_than_extended_private_keys(text: str) -> None:
     assert keys.secret_from_extended_key(text) is None
 
 

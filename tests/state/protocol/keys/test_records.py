@@ -27,7 +27,7 @@ def test_unrecoverable_signatures_give_zeros() -> None:
     assert recover_records(bad + good + headless + outside) == NULL_KEY + key + NULL_KEY * 2
 
 
-def test_no_canonical_rule_is_asked() -> None:
+def test_no_canonical_rule_is_checked() -> None:
     good, key = record(b"good")
     s = CURVE_ORDER - int.from_bytes(good[65:], "big")
     high = good[:32] + bytes((((good[32] - 27) ^ 1) + 27,)) + good[33:65] + s.to_bytes(32, "big")

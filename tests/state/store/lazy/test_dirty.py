@@ -33,7 +33,7 @@ def test_unread_rows_are_dirty_without_their_ids() -> None:
     assert not reader.noted
 
 
-def test_undoing_makes_a_row_dirty_that_was_read_since() -> None:
+def test_undo_marks_read_rows_as_dirty() -> None:
     reader = Reader(2)
     mark = reader.journal.position()
     reader.noted.add(1)
@@ -65,7 +65,7 @@ def test_adding_all_keeps_known_dirty_rows() -> None:
     assert not reader.noted
 
 
-def test_a_row_that_raises_does_not_stop_others() -> None:
+def test_a_failing_row_does_not_stop_others() -> None:
     reader = Reader(3)
     with pytest.raises(ZeroDivisionError):
         reader.noted.process(3, lambda row: reader.read.append(1 // row))

@@ -83,7 +83,7 @@ def test_entries_added_and_removed_between_reads_leave_no_trace() -> None:
 @pytest.mark.parametrize("changes", [1, MANY // REBUILD_SHARE + 1], ids=["few", "many"])
 @pytest.mark.parametrize("had_one", [True, False], ids=["moves", "first"])
 @pytest.mark.parametrize("wrong", ["text", ZeroDivisionError(), Refused("")], ids=["compared", "fault", "refusal"])
-def test_an_entry_that_fails_is_left_out_and_does_not_stop_others(wrong: object, had_one: bool, changes: int) -> None:
+def test_a_failing_entry_is_left_out(wrong: object, had_one: bool, changes: int) -> None:
     scored = Scored(MANY)
     if had_one:
         scored.best()

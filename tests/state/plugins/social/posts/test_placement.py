@@ -51,7 +51,7 @@ def test_placement() -> None:
         assert not any(row.type == Type.error for row in list(world.social.notifications)[before:])
 
 
-def test_words_of_follows() -> None:
+def test_keywords_of_follows() -> None:
     for case in cases("follow_what"):
         world = small_world()
         world.act("ann", ["follow", {"follower": "ann", "following": "bob", "what": case["what"]}], "follow")
@@ -121,7 +121,7 @@ def test_promotion() -> None:
         assert f"{total / 1000:.3f} SBD" == case["promoted_total"], case
 
 
-def test_rows_of_deleted_posts_are_taken_up_again() -> None:
+def test_rows_of_deleted_posts_are_reused() -> None:
     world = small_world()
     world.delete("bob", "re")
     post = world.social.post("bob", "re")
