@@ -127,10 +127,10 @@ def test_optional_actions_are_checked_and_need_no_queue(state: State) -> None:
 def test_optional_actions_expire_at_an_irreversible_block(state: State) -> None:
     for name, delay in (("alice", 6), ("bobby", 3), ("carol", 7)):
         push_optional_action(state, optional(name), NOW + delay)
-    asked: list[int] = []
+    read: list[int] = []
 
     def time_of_block(number: int) -> int | None:
-        asked.append(number)
+        read.append(number)
         return times.get(number)
 
     state.time_of_block, times = time_of_block, {979: NOW + 6}
@@ -140,7 +140,7 @@ def test_optional_actions_expire_at_an_irreversible_block(state: State) -> None:
     state.set_props(last_irreversible_block_num=979)
     process_optional_actions(state, block(state, time=NOW + 99))
     assert [row.action.account for row in state.optional_actions] == ["carol"]
-    assert asked == [978, 979]
+    assert read == [978, 979]
 
 
 def test_a_producer_includes_due_actions_in_the_order_of_times(state: State) -> None:

@@ -84,9 +84,9 @@ def test_transactions_of_a_restored_savepoint_are_tried(tried: Tried) -> None:
     chain = grown_chain(3)
     trx = transfer(chain)
     chain.push_transaction(trx)
-    moment = chain.savepoint()
+    savepoint = chain.savepoint()
     make_block(chain)
-    chain.restore(moment)
+    chain.restore(savepoint)
     assert make_block(chain).transactions == (trx,)
     assert tried == [trx]
 

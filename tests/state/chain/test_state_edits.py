@@ -227,13 +227,13 @@ def test_delegated_or_withdrawing_vests_stay(chain: Chain) -> None:
 def test_an_edit_belongs_to_its_block(chain: Chain) -> None:
     """A pop removes the edit with its block, and a fork switch restores both. The block and pending transactions don't change."""
     chain.push_transaction(transfer(chain))
-    heard: list[Any] = []
-    chain.sidecars.on_added.append(lambda block_id, edit: heard.append((block_id, edit)))
+    added: list[Any] = []
+    chain.sidecars.on_added.append(lambda block_id, edit: added.append((block_id, edit)))
     head, balance = chain.head, chain.state.account("carol").balance
     assert head is not None
     edit = SetBalance("carol", Asset(balance + 5, COIN))
     chain.edit(edit)
-    assert heard == [(head.id, edit)]
+    assert added == [(head.id, edit)]
     assert chain.head is head
     assert len(chain.pending) == 1
     assert chain.sidecars.edits_of(head.id) == (edit,)
@@ -248,7 +248,7 @@ def test_an_edit_belongs_to_its_block(chain: Chain) -> None:
     for _ in range(2):
         chain.push_block(make_block(back))
     assert chain.state.account("carol").balance == balance + 5
-    assert heard == [(head.id, edit)]
+    assert added == [(head.id, edit)]
 
 
 def test_edits_of_popped_blocks_are_dropped(chain: Chain) -> None:

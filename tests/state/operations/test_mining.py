@@ -1,5 +1,5 @@
-"""Mining while it was allowed, and reports: what is refused in which era, the queue of miners, accounts and witnesses that come
-with work, and what it paid. That a proof itself holds is asked elsewhere (test_pow); here any will do.
+"""Mining and reports: refusals by era, the queue of miners, new accounts and witnesses, and rewards. test_pow.py checks the proofs
+themselves; here any proof passes.
 """
 
 from typing import Any

@@ -59,11 +59,11 @@ def outcomes(block: SignedBlock) -> list[object]:
     """The keys of each signature of a block by each canonical rule, or the text of the refusal."""
     found: list[object] = []
     for rule in (*Canonical, *reversed(Canonical)):
-        asked: list[Callable[[], object]] = [partial(WIRE.block_signer, block, rule)]
-        asked += [partial(WIRE.signers, trx, rule) for trx in block.transactions]
-        for ask in asked:
+        reads: list[Callable[[], object]] = [partial(WIRE.block_signer, block, rule)]
+        reads += [partial(WIRE.signers, trx, rule) for trx in block.transactions]
+        for read in reads:
             try:
-                found.append(ask())
+                found.append(read())
             except ChainError as error:
                 found.append((type(error), error.message()))
     return found

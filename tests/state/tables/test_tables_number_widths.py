@@ -108,7 +108,7 @@ NUMBERS: dict[tuple[type[Row], str], tuple[str, Walk | str]] = {
         "share",
         both(
             of_account("savings_balance", lambda s, a, n: balances.adjust_savings_balance(s, a, n, COIN)),
-            # Only before hardfork 20 was nobody asked whether savings are negative; operations ask all the same.
+            # The effect allows negative savings before hardfork 20 only; operations check them in any case.
             of_account("savings_balance", lambda s, a, n: balances.adjust_savings_balance(s, a, n, COIN), hardfork=19, below=True),
         ),
     ),

@@ -71,10 +71,10 @@ def liquid(account: Account) -> tuple[int, int, int]:
 
 def run(chain: Chain) -> list[Any]:
     """Run the step, and return its events."""
-    heard: list[Any] = []
-    chain.state.listeners.on_operation(lambda _, operation: heard.append(operation), *NOTICES)
+    notices: list[Any] = []
+    chain.state.listeners.on_operation(lambda _, operation: notices.append(operation), *NOTICES)
     process_comment_cashout(chain.state, BLOCK)
-    return heard
+    return notices
 
 
 # ------------------------------------------------------------------ since hardfork 21
@@ -82,7 +82,7 @@ def run(chain: Chain) -> list[Any]:
 
 def test_the_worked_example(chain: Chain) -> None:
     state, supply = chain.state, chain.state.props.current_supply
-    heard = run(chain)
+    notices = run(chain)
     alice, bob, carol, dave = (state.account(name) for name in NAMES)
     assert (earned(alice), earned(bob)) == ((0, 0, 117), (0, 0, 1190))
     assert (earned(carol), earned(dave)) == ((0, 200, 801), (0, 22, 89))
@@ -95,7 +95,7 @@ def test_the_worked_example(chain: Chain) -> None:
     # 888 COIN became SBD; the fund's COIN had been part of the supply.
     assert state.props.current_supply == supply - 888
     vests = [account.reward_vesting_balance for account in (bob, alice, dave, carol)]
-    assert heard == [
+    assert notices == [
         CurationReward("bob", Asset(vests[0], VESTS), "carol", "post"),
         CurationReward("alice", Asset(vests[1], VESTS), "carol", "post"),
         CommentBenefactorReward("dave", "carol", "post", Asset(22, SBD), Asset(0, COIN), Asset(vests[2], VESTS)),
@@ -204,12 +204,12 @@ def test_the_treasury_gets_sbd() -> None:
 
 def test_comments_of_a_block_share_one_balance(chain: Chain) -> None:
     add_comment(chain.state, "alice", "other", net_rshares=4 * TRILLION, cashout_time=NOW - 1, allow_curation_rewards=False)
-    heard = run(chain)
+    notices = run(chain)
     claims = 599_998_611_111_111_112 + 2 * 2_666_666_666_666
     assert fund(chain).recent_claims == claims
     reward = 800_000_000 * 2_666_666_666_666 // claims
     assert chain.state.comments.by_permlink.find("alice", "other").author_rewards == reward - reward // 2
-    assert [notice.author for notice in heard if isinstance(notice, CommentPayoutUpdate)] == ["alice", "carol"]
+    assert [notice.author for notice in notices if isinstance(notice, CommentPayoutUpdate)] == ["alice", "carol"]
 
 
 def test_a_fund_without_claims_is_an_error() -> None:
@@ -252,8 +252,8 @@ def test_discussions_were_paid_as_a_whole() -> None:
     state = chain.state
     child = add_comment(state, "alice", "re", post(chain), net_rshares=TRILLION, cashout_time=TIME_MAX)
     claims = state.props.total_reward_shares2
-    heard = run(chain)
-    assert [notice.permlink for notice in heard if isinstance(notice, CommentReward)] == ["post", "re"]
+    notices = run(chain)
+    assert [notice.permlink for notice in notices if isinstance(notice, CommentReward)] == ["post", "re"]
     # The root gets its tenth of the pot; the reply its part of what is left, by the claims that are left.
     tenth, left = 80_000_000, 720_000_000
     assert post(chain).author_rewards + state.account("alice").curation_rewards + state.account("bob").curation_rewards == tenth

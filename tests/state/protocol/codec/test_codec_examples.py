@@ -318,7 +318,7 @@ def test_damaged_block_logs(log: bytes) -> None:
 
 # ------------------------------------------------------------------ completeness
 
-# Groups that a test module goes through from end to end. Of the others each example is asked for by its name.
+# Groups that a test module covers completely. Examples of other groups are read by name.
 WHOLE = {
     "prim": __name__,
     "asset": __name__,

@@ -19,11 +19,11 @@ class Scored:
 
     def __init__(self, count: int) -> None:
         self.scores: dict[int, Any] = {thing: thing % 10 for thing in range(count)}
-        self.asked: list[int] = []
+        self.scored_ids: list[int] = []
         self.order = LazyOrder(self.entry_of, self.scores)
 
     def entry_of(self, thing: int) -> Entry | None:
-        self.asked.append(thing)
+        self.scored_ids.append(thing)
         if isinstance(self.scores.get(thing), Exception):
             raise self.scores[thing]
         return (-self.scores[thing], thing) if thing in self.scores else None
@@ -38,23 +38,23 @@ class Scored:
 
 def test_the_first_read_sorts_all_and_the_next_none() -> None:
     scored = Scored(12)
-    assert scored.asked == []
+    assert scored.scored_ids == []
     assert scored.best()[:4] == [9, 8, 7, 6]
-    assert len(scored.asked) == 12
+    assert len(scored.scored_ids) == 12
     assert scored.best()[-2:] == [0, 10]
-    assert len(scored.asked) == 12
+    assert len(scored.scored_ids) == 12
 
 
 @pytest.mark.parametrize("changes", [1, MANY // REBUILD_SHARE + 1], ids=["few", "many"])
 def test_a_read_computes_each_changed_entry_once(changes: int) -> None:
     scored = Scored(MANY)
     scored.best()
-    scored.asked.clear()
+    scored.scored_ids.clear()
     for thing in range(changes):
         for score in (100, 200, 300 + thing):
             scored.give(thing, score)
     assert scored.best()[:changes] == list(reversed(range(changes)))
-    assert sorted(scored.asked) == list(range(changes))
+    assert sorted(scored.scored_ids) == list(range(changes))
     scored.order.check()
 
 
