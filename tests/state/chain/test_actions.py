@@ -187,7 +187,7 @@ def test_a_produced_block_includes_actions() -> None:
     left_out.extensions = tuple(tagged for tagged in made.extensions if tagged.tag != REQUIRED_ACTIONS)
     with pytest.raises(Refused, match="Expected action was not included in block"):
         chain.push_block(state.wire.seal_block(left_out), skip_flags=1)
-    # The optional one goes when its block is irreversible.
+    # The optional action is removed when its block is irreversible.
     chain.push_block(made)
     while len(state.optional_actions):
         assert state.props.last_irreversible_block_num < made.number

@@ -211,7 +211,7 @@ def test_a_key_given_by_an_edit_signs_on_both_sides() -> None:
     other.clear_pending()
     old = [make_block(other, 1), make_block(other), make_block(other), make_block(other)]
     switched(chain, old)
-    # The first branch, set aside with its change, comes back: its blocks are signed with the given key.
+    # The first branch with its edit is restored: its blocks are signed with the key of the edit.
     back = first[-1]
     more = []
     for missed in (0, 0, 0):

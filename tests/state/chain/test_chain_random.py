@@ -130,7 +130,7 @@ class Walk:
             self.refusals += 1
             return
         self._know(block)
-        # A good block is never refused, and what is longer is the main branch.
+        # A valid block is never refused, and the longest branch is the main branch.
         assert self.chain.push_block(structs.replace(block)) == (is_longer and not follows)
         assert (props.head_block_id == block.id) == is_longer
         self.switches += is_longer and not follows
@@ -207,7 +207,7 @@ class Walk:
         if self.chain.state.props.head_block_number > COMMON:
             head = self.log[-1]
             self.chain.pop_block()
-            # Edits go for good with a block that is popped by hand, and what is known of digests with them.
+            # Popping a block drops its edits, and the known digests with them.
             if self.changes.pop(head, None):
                 self.digests.clear()
 

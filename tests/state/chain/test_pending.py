@@ -122,7 +122,7 @@ def test_a_block_has_a_limit_of_work(monkeypatch: pytest.MonkeyPatch) -> None:
     sent = [send(chain, *[pay() for _ in range(number + 5)]) for number in range(6)]
     monkeypatch.setattr(production, "BLOCK_UNITS_MAX", sent[0].units + sent[1].units)
     assert [make(chain) for _ in range(4)] == [(sent[0], sent[1]), (sent[2],), (sent[3],), (sent[4],)]
-    # One that takes more than the limit alone has a block to itself.
+    # A transaction beyond the limit gets a block of its own.
     heavy = send(chain, *[pay() for _ in range(20)])
     light = send(chain, pay("bob", to="carol"))
     assert [make(chain) for _ in range(3)] == [(sent[5], light), (heavy,), ()]

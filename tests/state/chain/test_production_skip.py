@@ -45,6 +45,6 @@ def test_transactions_of_another_branch_get_into_a_block_made_without_that_check
 def test_refused_transactions_are_tried_for_a_block_as_long_as_there_is_time(is_late: bool, taken: int) -> None:
     chain = Chain(new_state(DEV), lambda: is_late)
     sent = [transfer(chain, str(number)) for number in range(3)]
-    # What stands there twice is refused the second time. What applies before that is taken, however late it is.
+    # The duplicate is refused. Transactions before it are included, even after the deadline.
     chain.pool.transactions = Pending([sent[0], sent[1], sent[0], sent[2]])
     assert make_block(chain).transactions == tuple(sent[:taken])

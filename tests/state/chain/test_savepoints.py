@@ -192,7 +192,7 @@ def test_removed_rows_in_the_journal_are_restored() -> None:
     chain.clear_pending()
     before = all_of(chain)
     row = chain.state.comments.by_permlink.find("alice", "first")
-    # The row changes while it is there again, and the return takes it out of the table.
+    # Undo reinserts the row, which then changes. Restoring removes it from the table.
     chain.edit(ByFunction(lambda state: state.comments.modify(row, reward_weight=1234)))
     chain.restore(now)
     chain.pop_blocks(1)

@@ -80,7 +80,7 @@ def test_characters_beyond_the_first_plane_vanish() -> None:
         ("xéy", "xy"),
         ("Ã©", "é"),
         ("日本", ""),
-        # Broken sequences fall out, and what broke them is read anew.
+        # Broken sequences are dropped, and decoding resumes at the byte that broke them.
         ("%C3A%E2%82B%F0%9FC%80D", "ABCD"),
         ("%C3", ""),
     ],

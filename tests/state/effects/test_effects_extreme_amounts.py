@@ -303,7 +303,7 @@ def test_minus_one_vote() -> None:
     )
     assert (state.witness("wit").votes, state.witness("pit").votes) == (1, 0)
     assert refused(chain, AccountWitnessVote("alice", "pit", False)) == "Division by zero.:Division by zero.: "
-    # A schedule that comes to such a witness refuses its block.
+    # A schedule that reaches such a witness refuses its block.
     for witness in list(state.witnesses):
         state.witnesses.modify(witness, votes=-1)
     text = refused_step(state, lambda: update_witness_schedule(state, SignedBlock(number=21)))

@@ -146,7 +146,7 @@ def test_creation_with_delegation_refusals() -> None:
     alice = state.account("alice")
     state.accounts.modify(alice, delegated_vesting_shares=10, to_withdraw=30, withdrawn=20)
     assert few in refused(chain, create_delegated(delegation=Asset(8_000_000_000 - 19, VESTS)))
-    # 200 * 30 * 5 COIN are 30.000000 VESTS, of which the fee stands for 15.
+    # 200 * 30 * 5 COIN are 30.000000 VESTS, of which the fee covers 15.
     text = refused(chain, create_delegated(delegation=Asset(14_999_999, VESTS)))
     assert "Insufficient Delegation " in text
     assert '"29999999"' in text

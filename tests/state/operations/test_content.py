@@ -133,7 +133,7 @@ def test_permlinks_of_new_comments(chain: Chain) -> None:
     assert "Permlink is not a valid size." in refused(chain, post(parent_permlink=""))
     assert "Invalid permlink character: A" in refused(chain, post("aAb"))
     assert "Invalid permlink character: _" in refused(chain, post(parent_permlink="a_b"))
-    # The parent is found by what stands in front of the NUL, and refused for it.
+    # The parent is found by the text before the NUL, and refused.
     assert "Invalid permlink character: \0" in refused(chain, reply(parent_permlink="b\0b"))
     early = content_chain(0)
     apply(early, post("A_b", ""))
@@ -156,7 +156,7 @@ def test_early_payout_times_and_weights() -> None:
     first = row(chain, "alice", "first")
     assert (first.cashout_time, first.reward_weight) == (NOW + 3600, 10000)
     assert chain.state.account("alice").post_bandwidth == 10000
-    # Half a day later half of it has worn off, of a bandwidth that stands for 9 posts.
+    # Half a day later half of it has decayed, of a bandwidth of 9 posts.
     alice(chain, post_bandwidth=90000, last_root_post=NOW - 43200)
     apply(chain, post("second"))
     assert chain.state.account("alice").post_bandwidth == 55000

@@ -171,7 +171,7 @@ def test_a_price_that_is_not_met_waits(chain: Chain) -> None:
 
 
 def test_tokens_have_markets_of_their_own(chain: Chain) -> None:
-    # COIN can be offered for tokens that nobody has.
+    # COIN can be offered for tokens that no account has.
     apply(chain, order("alice", 1, coin(1000), Asset(10, TOKEN)), order("bob", 1, sbd(1000), coin(1000)))
     text = refused(chain, order("bob", 2, Asset(10, TOKEN), coin(1000)))
     assert "Account bob does not have sufficient funds for balance adjustment." in text

@@ -161,7 +161,7 @@ def test_a_witness_that_mines_keeps_its_key_and_its_other_votes() -> None:
     made = witness(chain, "mary")
     assert made.signing_key == key_of("cold")
     assert made.props == ChainProperties(7, 200_000, 55, account_subsidy_budget=5)
-    # The very first work of a chain gets number 0, which stands for nobody.
+    # The first work of a chain gets number 0, which means no miner.
     assert made.pow_worker == chain.state.props.total_pow == 0
 
 

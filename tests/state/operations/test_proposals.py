@@ -114,7 +114,7 @@ def test_proposals_beyond_the_removal_limit_are_marked() -> None:
     chain = treasury_chain(spec=structs.replace(TEST_SPEC, remove_threshold=3))
     apply(chain, MAKE, structs.replace(MAKE, creator="quin"), structs.replace(MAKE, creator="quin"))
     apply(chain, vote("vic", 0), vote("walt", 0), vote("xena", 0), vote("vic", 1))
-    # Three votes may go, the proposal itself waits; after the stop nobody asks whose the second one is.
+    # Three votes can be removed; the proposal stays. After the stop the owner of the second one isn't checked.
     apply(chain, RemoveProposal("pia", (0, 1)))
     assert votes(chain) == [("vic", 1)]
     assert [(row.removed, row.end_date) for row in chain.state.proposals] == [

@@ -72,7 +72,7 @@ def test_claiming_everything(chain: Chain) -> None:
     assert (account.reward_vesting_balance, account.reward_vesting_coin) == (0, 0)
     assert totals(chain) == (shares + 300, fund + 100, 0, 0)
     assert chain.state.witness("alice").votes == 1_300
-    # The bar is as large as before the claim, and what was claimed comes on top.
+    # The bar has the size before the claim, plus the claimed amount.
     assert (account.voting_mana, account.voting_mana_time) == (1_300, NOW)
     assert (account.downvote_mana, account.downvote_mana_time) == (325, NOW)
 

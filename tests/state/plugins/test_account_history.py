@@ -134,7 +134,7 @@ def test_old_entries_go_when_enough_newer_ones_came() -> None:
     assert history(state, "alice", -1, 10_000)[0][0] == 11
     assert history(state, "alice", 12, 10)[0][0] == 11
     assert history(state, "alice", 10, 10) == []
-    # Memory is given back now and then; nobody sees it.
+    # Memory is released periodically, without visible effects.
     assert plugin.accounts.get("alice")[0] == 0
     for number in range(RETAINED_ENTRIES + 30, 2 * RETAINED_ENTRIES + 2):
         plugin.record(state, transfer(number))

@@ -34,7 +34,7 @@ DAY = 86_400
     ("fields", "adjustment", "most"),
     [
         ({"vesting_shares": MOST}, 5, MOST),
-        # The sum ends at the edge before what is powered down is taken off.
+        # The sum saturates before the power-down is subtracted.
         ({"vesting_shares": MOST, "next_vesting_withdrawal": 1, "vesting_withdraw_rate": 7, "to_withdraw": 100}, 5, MOST - 7),
         ({"vesting_shares": MOST - 5, "next_vesting_withdrawal": 1, "vesting_withdraw_rate": 7, "to_withdraw": 6}, 5, MOST - 6),
         ({"vesting_shares": MOST - 9, "delegated_vesting_shares": 4, "received_vesting_shares": 20}, -1, MOST - 1),

@@ -254,7 +254,7 @@ def test_discussions_were_paid_as_a_whole() -> None:
     claims = state.props.total_reward_shares2
     notices = run(chain)
     assert [notice.permlink for notice in notices if isinstance(notice, CommentReward)] == ["post", "re"]
-    # The root gets its tenth of the pot; the reply its part of what is left, by the claims that are left.
+    # The root gets its tenth of the fund, the reply its share of the rest by the remaining claims.
     tenth, left = 80_000_000, 720_000_000
     assert post(chain).author_rewards + state.account("alice").curation_rewards + state.account("bob").curation_rewards == tenth
     reward = left * quadratic(TRILLION) // (claims - quadratic(4 * TRILLION))
