@@ -74,7 +74,7 @@ class Worker:
 
     def __init__(self, place: Path, random: Random, kinds: list[str]) -> None:
         self.counts: Counter[str] = Counter()
-        self.last = ""  # what the last kill interrupted
+        self.last = ""  # the kind of the last kill
         self._place, self._random, self._kinds = place, random, kinds
         self._folders = 0
         # Measured durations of a start and a switch, so that kills fall within them.
@@ -166,7 +166,7 @@ class Worker:
         self._switching.wait(ANSWERS_SECONDS_MAX)
         time.sleep(self._random.uniform(0, 1.3 * self._switch_seconds))
 
-    # -------------------------------------------------------------- what clients do
+    # -------------------------------------------------------------- clients' actions
 
     def _make_blocks(self, client: Client, count: int) -> None:
         """Generate blocks, which the reply acknowledges."""

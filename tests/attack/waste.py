@@ -36,7 +36,7 @@ CONNECTIONS = 8
 # Connections of the memory attacks, each with its own address.
 HOLDING_CONNECTIONS, BODY_SIZE = 200, 4_000_000
 HEALTH_SECONDS_MAX, BLOCKS_MAX, MEMORY_KB_MAX = 0.25, 2, 512_000
-NAMED_MAX = CONNECTIONS * 2  # lines of the log in a minute
+NAMED_MAX = CONNECTIONS * 2  # log lines per minute
 ASK_SECONDS = 0.05
 SECONDS_MIN = 8
 # Real attackers run on other machines. Here a low priority leaves the processors to the node.
@@ -99,7 +99,7 @@ def order(owner: str, number: int, sold: str, received: str, *, fill_or_kill: bo
     return ["limit_order_create", fields | {"expiration": time_text(int(time.time()) + 20 * 86_400)}]
 
 
-# ------------------------------------------------------------------ what is sent
+# ------------------------------------------------------------------ requests of the attacks
 
 
 def proxies() -> list[Json]:
@@ -185,7 +185,7 @@ def signed(client: Client, operations: list[Json], name: str) -> Json:
     return wire.transaction_to_json(wire.seal(trx), legacy=True)
 
 
-# ------------------------------------------------------------------ what is seen meanwhile
+# ------------------------------------------------------------------ measurements
 
 
 class Seen:

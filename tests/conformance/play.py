@@ -56,9 +56,9 @@ class Player:
         self.log = log.read_bytes() if log.exists() else gzip.decompress((folder / "block_log.gz").read_bytes())
         self.places = list(frames(self.log))
         self.fed = False
-        self.looks = True  # at what refusals change
+        self.looks = True  # whether to check that refusals change nothing
         self.refused: Counter[str] = Counter()
-        self.stood: tuple[str, int] | None = None  # what a refusal has just left; nothing was pushed since
+        self.stood: tuple[str, int] | None = None  # the state after the last refusal, if nothing was pushed since
         self.service = Service(
             watched(METHODS.values()),
             wire=self.wire,

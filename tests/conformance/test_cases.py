@@ -16,9 +16,9 @@ EVERY_EMPTY = 5
 
 # Deliberate differences (docs/differences.md), by a part of their description, and errors that only reading a request can raise.
 DECIDED = (
-    "object graph too deep",  # said while a body is read
+    "object graph too deep",  # raised while the body is parsed
     "Cannot retrieve more than 1000 tags at a time.",  # the specification allows 100
-    'condenser_api.get_state ["/payout_comments/"]',  # the reference runs on into posts
+    'condenser_api.get_state ["/payout_comments/"]',  # the reference continues with other posts
 )
 
 

@@ -17,7 +17,7 @@ from tests.helpers import refusals as refusal_sites
 from tests.helpers.refusals import GAP, RefusalSite, sites, sites_of
 from tests.helpers.sources import Source, sources
 
-PIECE_MIN = 11  # how much of a text a test must hold at least; an amount such as "1.000 COIN" is shorter
+PIECE_MIN = 11  # minimum length of a refusal's text in a test; amounts such as "1.000 COIN" are shorter
 SPELL = load_spec("steem-testnet").spell
 HERE = ("tests/conformance/test_refusals_covered.py", "tests/helpers/refusals.py")
 
@@ -36,7 +36,7 @@ UNREACHABLE: dict[str, str] = {
 }
 
 
-# ------------------------------------------------------------------ what is known to be said
+# ------------------------------------------------------------------ known texts
 
 
 @cache
@@ -70,7 +70,7 @@ def asserted() -> tuple[str, ...]:
 def literal(node: ast.AST) -> str:
     """Return the text of a string literal. The class name UnknownKey counts as its message."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return node.value.replace("\\", "")  # in a pattern they stand for the sign behind them
+        return node.value.replace("\\", "")  # in a pattern they only escape the next character
     if isinstance(node, ast.JoinedStr):
         return "".join(str(part.value) if isinstance(part, ast.Constant) else GAP for part in node.values)
     if isinstance(node, ast.Name) and node.id == "UnknownKey":
@@ -114,7 +114,7 @@ def test_covered_refusals_are_not_listed_as_unreachable() -> None:
     assert [site.name for site in sites() if site.name in UNREACHABLE and is_covered(site)] == []
 
 
-# ------------------------------------------------------------------ how they are found
+# ------------------------------------------------------------------ tests of the search
 
 CALLERS = """
 def need(ok, text, role="owner"):

@@ -72,7 +72,7 @@ def test_recorded_refusals_of_condenser_json() -> None:
                 assert error.message(SPEC.spell) == recorded["message"]
 
 
-# ------------------------------------------------------------------ not recorded: what the reference's source says
+# ------------------------------------------------------------------ not recorded, from the reference's source
 
 
 @pytest.mark.parametrize(

@@ -28,11 +28,11 @@ from tests.dearest.operations import CLASSES, Recipe, Values, first_recipes, fit
 from tests.dearest.search import TOO_LONG, Found, Search, each, line
 from tests.dearest.world import World
 
-SHORT = 6000  # bytes of a transaction when it is tried first
-UNITS_SHARE = 0.97  # of what a transaction may take, in one that is tried then
-WHOLE_CHANCE = 0.1  # that it is tried at its full size, all the same
-REFUSED_SHARE = 0.3  # of its time counts where the search goes on
-AGAIN = 3  # times that an input is measured, of which the least counts
+SHORT = 6000  # size of a transaction in its first measurement, in bytes
+UNITS_SHARE = 0.97  # fraction of the work limit used by the second measurement
+WHOLE_CHANCE = 0.1  # probability of measuring a transaction at full size nevertheless
+REFUSED_SHARE = 0.3  # weight of a refused call's time when the search continues from it
+AGAIN = 3  # number of measurements of an input; the fastest counts
 
 
 async def search_operations(world: World, seed: int, seconds: float, only: str, folder: Path | None, most: float) -> Search[Recipe]:
@@ -168,13 +168,13 @@ def main() -> None:
     parser.add_argument("--again", nargs="+", help="files of such inputs, which are measured on the same chain")
     parser.add_argument("--profile", type=int, default=0, metavar="N", help="with --again: show the N functions that take most")
     arguments = parser.parse_args()
-    logging.disable(logging.WARNING)  # time goes back here
+    logging.disable(logging.WARNING)  # the clock moves backwards here, which is logged
     collect_in_portions()
     world = World()
     freeze_loaded_objects()
     fine = trio.run(run, world, arguments)
     sys.stdout.flush()
-    os._exit(0 if fine else 1)  # taking the chain apart takes a second
+    os._exit(0 if fine else 1)  # freeing the chain would take a second
 
 
 if __name__ == "__main__":

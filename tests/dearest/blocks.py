@@ -30,8 +30,8 @@ from tests.dearest.search import TOO_LONG, Found, line
 from tests.dearest.world import VOTES, World
 
 ROWS = 20_000
-ROUTES = 10  # of an account at most
-PARTS_SIZE = (130_000, 60_000, 20_000, 5_000, 1_000)  # of the transactions that fill a block: the largest that is accepted
+ROUTES = 10  # maximum number for an account
+PARTS_SIZE = (130_000, 60_000, 20_000, 5_000, 1_000)  # sizes of the transactions that fill a block, largest first
 
 
 def due(world: World) -> int:

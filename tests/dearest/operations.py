@@ -47,7 +47,7 @@ NUMBERS = (0, 1, -1, 2, 5, 10, 100, 1000, 10_000, -10_000, 10**6, 10**9, 10**12,
 TIMES = (0, NOW, NOW + 3, NOW + 30, NOW + 61, NOW + 200, NOW + 86_400, NOW + 10**6, 2**32 - 1)
 LENGTHS = (0, 1, 10, 16, 100, 255, 256, 2000, 8000, 60_000, 120_000)
 LISTS = (0, 1, 2, 5, 10, 39, 40, 127, 255, 1000, 4000)
-DRAWN_MAX = 6  # members of a list that differ
+DRAWN_MAX = 6  # number of different elements in a list
 CLASSES = tuple(cls for _, cls in sorted(OPERATIONS.items()) if not cls.VIRTUAL)
 SECRETS = tuple(secret_from_seed(f"other {i}") for i in range(SIGNATURES_MAX))
 LETTERS = ("a", "word ", "\u20ac", "\U0001f600", "@star ", "[](x)", "5K", "{", '"', "\\", "-", "@@ -1,8 +1,8 @@\n-a\n+b\n")
@@ -250,6 +250,6 @@ def fits(recipe: Recipe, world: World) -> bytes | None:
     except (ChainError, ValueError, OverflowError, KeyError, AttributeError, TypeError):
         return None
     except Exception as error:
-        if type(error).__name__ == "error":  # of struct
+        if type(error).__name__ == "error":  # struct.error
             return None
         raise

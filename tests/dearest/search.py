@@ -12,10 +12,10 @@ from msgspec import Struct
 
 from tests.dearest.meter import Cost
 
-TOO_LONG = 100.0  # milliseconds in which nobody else has a turn
-KEPT = 4  # of each kind
+TOO_LONG = 100.0  # milliseconds without a checkpoint
+KEPT = 4  # inputs of each kind
 OUTCOME_SHOWN = 160
-UNITS_SHOWN_MIN = 500  # fewer say nothing of what one takes
+UNITS_SHOWN_MIN = 500  # the time per unit is inaccurate for fewer units
 
 Genome = TypeVar("Genome")
 

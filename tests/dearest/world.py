@@ -51,7 +51,7 @@ from tests.helpers.chains import UNSIGNED
 NOW = 1_700_000_000
 SECRET = secret_from_seed("dearest")
 KEY = public_key(SECRET)
-WITNESSES, VOTES, MEMBERS = 60, 30, 39  # that a witness votes for at most, and the members of a large authority
+WITNESSES, VOTES, MEMBERS = 60, 30, 39  # witnesses, the maximum number of votes of an account, members of a large authority
 SHARES, COINS = 10**15, 10**9
 LONG = "word and \u20ac " * 5_000
 
@@ -139,7 +139,7 @@ class World:
         trx.signatures = tuple(sign(secret, digest, canonical_rule(self.state)) for secret in secrets)
         return wire.seal(trx)
 
-    # -------------------------------------------------------------- what is on the chain
+    # -------------------------------------------------------------- data on the chain
 
     def _fill(self) -> None:
         state, sizes = self.state, self.sizes

@@ -13,7 +13,7 @@ from tests.conftest import ROOT
 
 SOURCES = [*sorted((ROOT / "docs").rglob("*.md")), *sorted(ROOT.glob("*.md"))]
 COMMAND = re.compile(r"^(?:bin/)?coind ([a-z-].*)$", re.MULTILINE)
-NOTICE = "dev_api.notice"  # what a subscriber is sent
+NOTICE = "dev_api.notice"  # the notification for subscribers
 METHOD = re.compile(r'"method": *"((?:\w+_api|bridge|jsonrpc|rpc)\.\w+)"')
 
 

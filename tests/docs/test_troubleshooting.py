@@ -11,7 +11,7 @@ from tests.helpers.commands import coind
 
 PAGE = (ROOT / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
 MESSAGES = re.findall(r"^\| `([^`]+)` \|", PAGE, re.MULTILINE)
-PIECE_MIN = 4  # shorter pieces between placeholders say nothing
+PIECE_MIN = 4  # shorter segments between placeholders are not distinctive
 BLOCKS = "tests/conformance/cases/rewards/block_log"
 
 # Invalid command lines, each with the page's message that it causes.

@@ -131,7 +131,7 @@ def node(*arguments: str | Path, by: Callable[..., list[str]] = forked) -> Itera
             running.process.communicate()
 
 
-# ------------------------------------------------------------------ words
+# ------------------------------------------------------------------ arguments
 
 
 def test_keys_of_dev() -> None:

@@ -87,7 +87,7 @@ def balance(running: Running, name: str = "alice") -> str:
     return str(running.call("condenser_api.get_accounts", [[name]])["result"][0]["balance"])
 
 
-# ------------------------------------------------------------------ ready means usable
+# ------------------------------------------------------------------ readiness
 
 
 @pytest.mark.parametrize("chain", ["dev", "steem-testnet", "dev-tests"])
@@ -171,7 +171,7 @@ def test_next_block_time(running: Running) -> None:
     assert do(running, "mine")["head_block_time"] == later
 
 
-# ------------------------------------------------------------------ moments
+# ------------------------------------------------------------------ dev snapshots
 
 
 def test_revert_is_fast_and_repeatable(running: Running) -> None:
@@ -212,7 +212,7 @@ def test_pop_blocks_and_drop_transactions(running: Running) -> None:
     assert balance(running) == "100000.000 COIN"
 
 
-# ------------------------------------------------------------------ by hand
+# ------------------------------------------------------------------ state edits
 
 
 def test_edits(running: Running) -> None:

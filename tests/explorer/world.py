@@ -279,7 +279,7 @@ def make_social(node: Node) -> None:
 
 def make_token(node: Node) -> None:
     """Make a token that is not yet set up."""
-    symbol = node.call("database_api.get_nai_pool")["nai_pool"][0]  # without decimals: what is read from the wire has none
+    symbol = node.call("database_api.get_nai_pool")["nai_pool"][0]  # without decimals, since symbols decoded from the wire have none
     fee = node.call("database_api.get_dynamic_global_properties")["smt_creation_fee"]
     value = {"control_account": "alice", "symbol": symbol, "smt_creation_fee": fee, "precision": 0, "extensions": []}
     node.call("dev_api.broadcast_operations", {"operations": [{"type": "smt_create_operation", "value": value}]})

@@ -247,7 +247,7 @@ def compare_totals(reader: Reader, chain: Chain) -> None:
     assert vests == props.total_vesting_shares + props.pending_rewarded_vesting_shares
     accounts = reader.ask("select name, balance, sbd_balance, savings_balance, vesting_shares from accounts")
     assert accounts == [(each.name, each.balance, each.sbd_balance, each.savings_balance, each.vesting_shares) for each in state.accounts]
-    if state.hardfork >= 3:  # before, votes were counted wrongly
+    if state.hardfork >= 3:  # earlier hardforks counted votes wrongly
         assert dict(reader.ask(WITNESS_VOTES)) == {witness.owner: witness.votes for witness in state.witnesses}
     found, right = reader.ask(POST_VOTES)[0]
     assert found == right
@@ -260,7 +260,7 @@ def compare_rewards(reader: Reader, state: State) -> int:
     For chains that start at the last hardfork, since rewards were once paid immediately.
     """
     waiting = {each.name: (each.reward_coin_balance, each.reward_sbd_balance, each.reward_vesting_balance) for each in state.accounts}
-    waiting.pop("null", None)  # what it has is destroyed
+    waiting.pop("null", None)  # its balance is destroyed
     letters = state.wire.codecs.symbols.letters
     question = REWARDS.format(coin=letters[COIN], sbd=letters[SBD], vests=letters[VESTS])
     paid = {name: (int(coin), int(sbd), int(vests)) for name, coin, sbd, vests in reader.ask(question)}

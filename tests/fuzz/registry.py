@@ -6,8 +6,8 @@ WIRES = ("state.protocol", "state.operations")
 FILES = ("node.storage",)
 CONNECTIONS = ("rpc.http", "hypercorn.protocol", "hypercorn.trio", "h11", "wsproto", "h2")
 
-# The shares add up to nearly 1000; what is left is the sequences of operations. Measured on one of two busy cores: 200 (WebSocket) to
-# 12,000 (keys) inputs a second; with these shares 10^7 inputs come to about an hour of one such core.
+# The shares add up to nearly 1000; the rest is for the sequences of operations. Measured on one of two busy cores: 200 (WebSocket) to
+# 12,000 (keys) inputs a second; with these shares 10^7 inputs take about an hour of one such core.
 TARGETS: dict[str, Target] = {
     target.name: target
     for target in (

@@ -17,7 +17,7 @@ from tests.conftest import CASES, case_names
 from tests.fuzz.target import SEEDS, name_of
 from tests.fuzz.targets.connections import SPLIT
 
-SIZE_MAX = 300_000  # of all seeds together
+SIZE_MAX = 300_000  # total size of all seeds, in bytes
 SEED_SIZE_MAX = 1500
 QUERY_SIZE_MAX = 400
 LOG_CASE = "block_feed"

@@ -15,7 +15,7 @@ SEEDS, FOUND = HERE / "seeds", HERE / "regressions"
 CORPUS = HERE / "corpus"
 # CPU seconds. An input of a few kilobytes must not block others for longer.
 INPUT_SECONDS_MAX = 1.0
-FINDINGS_MAX = 100  # kinds of findings that one run keeps
+FINDINGS_MAX = 100  # maximum number of kinds of findings in a run
 
 Run = Callable[[bytes], object]
 

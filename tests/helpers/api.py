@@ -42,7 +42,7 @@ assert state.operations
 
 INIT_SECRET = secret_from_seed("init_key")
 INIT_WIF = wif_from_secret(INIT_SECRET)
-NOW = 1_606_780_800  # the time of the first block of most recorded cases: all hardforks are in force after it
+NOW = 1_606_780_800  # the time of the first block of most recorded cases, after all hardforks
 SHAPES = shapes()
 
 
@@ -158,7 +158,7 @@ class ApiChain:
             return error.code, error.message
         raise AssertionError(f"{method} was not refused: {result}")
 
-    # -------------------------------------------------------------- what is on the chain
+    # -------------------------------------------------------------- data on the chain
 
     def start(self, blocks: int = 2) -> None:
         """Make the first blocks, the very first late enough for all hardforks to apply."""

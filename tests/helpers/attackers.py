@@ -179,7 +179,7 @@ def shoot(target: Target, request: bytes, seconds: float = 0.5) -> bytes:
     return answer
 
 
-# ------------------------------------------------------------------ clients that hold what a node has little of
+# ------------------------------------------------------------------ clients that hold scarce resources
 
 
 def _nothing(target: Target) -> socket.socket:

@@ -199,7 +199,7 @@ class InstallScenario:
         expect("install it: coind install data" in seen, "no way to get the extra", seen)
         return "named"
 
-    # ------------------------------------------------------------------ means
+    # ------------------------------------------------------------------ tools
 
     def coind(self, *words: str, status: int | None = 0) -> str:
         """Run a coind command until it ends and return its stdout. `status` is the required exit status (None: any except 0)."""

@@ -42,7 +42,7 @@ def uncalled_methods() -> list[str]:
     return sorted(METHODS.keys() - CALLED)
 
 
-# ------------------------------------------------------------------ hooks of pytest, which conftest.py hands on
+# ------------------------------------------------------------------ pytest hooks, called by conftest.py
 
 
 def is_whole_run(config: pytest.Config) -> bool:

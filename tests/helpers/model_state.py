@@ -26,7 +26,7 @@ from tests.conftest import CASES
 from tests.helpers.chains import UNSIGNED
 
 CASE, HEIGHT = "walk_random", 400
-BLOCKS_MAX = 12  # made by one sequence: fewer than what becomes irreversible
+BLOCKS_MAX = 12  # of a sequence; few enough that none becomes irreversible
 OPERATIONS_MAX = 3  # in a transaction
 MISSED_MAX = 40
 LIFETIME = 60

@@ -48,7 +48,7 @@ OVER, UNDER = r"^Integer Overflow:$", r"^Integer Underflow:$"
 Walk = Callable[[], None]
 Step = Callable[[State, int], object]
 
-# ------------------------------------------------------------------ walks
+# ------------------------------------------------------------------ limit tests
 
 
 def world(hardfork: int = NEWEST) -> State:
@@ -182,7 +182,7 @@ def vote_weight(state: State, start: int) -> int:
 def added_weight(state: State, start: int) -> int:
     """Cast a first vote and return the comment's total weight."""
     comment = comment_of(state, total_vote_weight=start)
-    state.reward_funds.modify(post_fund(state), curation_reward_curve=2)  # linear: as much weight as rshares
+    state.reward_funds.modify(post_fund(state), curation_reward_curve=2)  # linear: the weight equals the rshares
     add_vote(state, state.account("alice"), comment, 1, 1)
     return comment.total_vote_weight
 

@@ -33,7 +33,7 @@ class PushClients:
     """A chain with its push hub and RPC service."""
 
     def __init__(self, *plugins: str) -> None:
-        self.seconds = 0.0  # what limits of work are measured with
+        self.seconds = 0.0  # the time with which work is measured
         self.chain: Chain = dev_chain(*plugins)
         self.hub = Hub(self.chain, trio_clock)
         self.processor = Processor(self.chain, clock=ChainClock(trio_clock), stopwatch=lambda: self.seconds)

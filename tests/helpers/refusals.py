@@ -19,7 +19,7 @@ CHECKS = ("require", "existing")
 GAP = "\0"
 PLACEHOLDER = re.compile(r"\$\{[^}]*\}")
 REFUSALS = {name for name, cls in vars(errors).items() if isinstance(cls, type) and issubclass(cls, errors.ChainError)}
-DEPTH_MAX = 4  # how far a text is followed from function to caller
+DEPTH_MAX = 4  # maximum number of callers through which a text is traced
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 SECTOR_SIZE = 512
-SIZE_MAX = 1 << 30  # bytes; what `free` counts from
+SIZE_MAX = 1 << 30  # bytes of the empty disk
 
 
 class Stopped(BaseException):
@@ -26,8 +26,8 @@ class _Node:
     def __init__(self, synced: bytes = b"") -> None:
         self.synced = bytearray(synced)
         self.data = bytearray(synced)
-        self.changes: list[tuple[int, bytes | None]] = []  # a place and what was written there, or a size and None: cut
-        self.owner: SimulatedFile | None = None  # who has the lock
+        self.changes: list[tuple[int, bytes | None]] = []  # a position and the bytes written there, or a size and None for a truncation
+        self.owner: SimulatedFile | None = None  # the holder of the lock
 
     def change(self, place: int, data: bytes | None) -> None:
         self.changes.append((place, data))
@@ -182,7 +182,7 @@ class SimulatedDisk:
     def boot(self) -> str:
         return self._boot
 
-    # -------------------------------------------------------------- what can happen to it
+    # -------------------------------------------------------------- faults
 
     def crash(self) -> "SimulatedDisk":
         """Return the disk after a power loss. This one then refuses all operations."""
@@ -235,7 +235,7 @@ class SimulatedDisk:
         """Raise Stopped at the changing operation after the next `operations`. Then call `crash` or `kill` for the surviving disk."""
         self._stops_at = self.operations + operations
 
-    # -------------------------------------------------------------- for its files
+    # -------------------------------------------------------------- used by files
 
     def require_power(self) -> None:
         """Raise OSError after a crash or kill of this disk."""
@@ -253,7 +253,7 @@ class SimulatedDisk:
         self.operations += 1
         if 0 <= self._stops_at < self.operations:
             if self.operations > self._stops_at + 1:
-                raise Stopped  # what the process does while it unwinds leaves nothing: a dead one would not have done it
+                raise Stopped  # a dead process would not have done what it does while unwinding
             return Stopped()
         if self.is_failing:
             return OSError(self._error, os.strerror(self._error))

@@ -10,7 +10,7 @@ from tests.random_walks.drivers import DRIVERS, Driver
 from tests.random_walks.observation import differences, observe
 from tests.random_walks.walk import STEPS, Walk
 
-SHOWN_MAX = 5  # differences of a failure
+SHOWN_MAX = 5  # maximum number of differences in a failure
 
 
 class Result(Struct, frozen=True):

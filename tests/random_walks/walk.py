@@ -148,7 +148,7 @@ class Walk:
             copy.timestamp += 3
         self._push(source.state.wire.seal_block(copy))
 
-    # -------------------------------------------------------------- notes
+    # -------------------------------------------------------------- recording of events
 
     def _push(self, block: SignedBlock) -> None:
         before = self.chain.state.props.head_block_id

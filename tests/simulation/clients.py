@@ -90,7 +90,7 @@ class Client:
             is_half=draw.random() < 0.2,
         )
 
-    # -------------------------------------------------------------- what it does
+    # -------------------------------------------------------------- actions
 
     async def transact(self) -> None:
         """Sign and send a transaction, and record the reply."""
@@ -146,7 +146,7 @@ class Client:
             body = bytes(damaged)
         check(await self._network.request(body, self.manner()))
 
-    # -------------------------------------------------------------- what it says
+    # -------------------------------------------------------------- transactions and calls
 
     def signed(self, head: Any, operation: list[Any], role: str, signer: str = "") -> SignedTransaction:
         """Return a signed transaction with one operation. `head` is the node's reply with its global properties."""

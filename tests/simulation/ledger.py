@@ -60,7 +60,7 @@ class Branch:
         self.popped: dict[bytes, float] = {}
         self.switched_at = -1.0
         self.switches = 0
-        self.undone: tuple[SignedBlock, ...] = ()  # by the last switch, newest first
+        self.undone: tuple[SignedBlock, ...] = ()  # the blocks undone by the last switch, newest first
         self._now = now
         self._rivals = rivals
 

@@ -49,7 +49,7 @@ def test_other_seed_gives_other_events() -> None:
     assert run_seed((1, "busy"), 0.5).trace != run_seed((2, "busy"), 0.5).trace
 
 
-# ------------------------------------------------------------------ what it would see
+# ------------------------------------------------------------------ detection of faults
 
 
 def test_unwritten_block_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,7 +68,7 @@ class Life:
         self.branch = branch
         self.scope = trio.CancelScope()
         self.ended = trio.Event()
-        self.decided = trio.Event()  # it answers, or has ended
+        self.decided = trio.Event()  # set once the node answers or has ended
         self.status: int | None = None
         self.error: BaseException | None = None
         self.loaded = 0
@@ -377,7 +377,7 @@ class World:
             demand(ours[name] == theirs[name], f"{name} is another after a start from a snapshot than after a replay")
         self.figures.snapshots_compared += 1
 
-    # -------------------------------------------------------------- what is seen
+    # -------------------------------------------------------------- checks
 
     def check(self) -> None:
         """Check the invariants of a running node."""

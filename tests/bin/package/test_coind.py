@@ -13,7 +13,7 @@ from node.version import VERSION
 from tests.helpers.install_scenario import MODULES, InstallScenario
 from tests.helpers.wheels import Installed
 
-# ------------------------------------------------------------------ what is in it
+# ------------------------------------------------------------------ content of the wheel
 
 
 def names(wheel: Path) -> Iterator[tuple[str, str]]:
@@ -54,7 +54,7 @@ def test_metadata(package: Installed) -> None:
     assert any(name.endswith("/licenses/LICENSE") for name, _ in names(package.wheel))
 
 
-# ------------------------------------------------------------------ what it does
+# ------------------------------------------------------------------ users' programs
 
 
 @pytest.mark.parametrize("step", ["library", "testing", "plugin"])

@@ -132,7 +132,7 @@ def keyboard_reaches_everything(browser: Browser, node: Node) -> None:
 @check
 def texts_of_strangers_run_nothing(browser: Browser, node: Node) -> None:
     texts = attacks()
-    posts = [f"/@judy/attack-{i}" for i in range(0, len(texts), ATTACKS_PER_POST)]  # the others are their replies
+    posts = [f"/@judy/attack-{i}" for i in range(0, len(texts), ATTACKS_PER_POST)]  # the other texts are in replies to these
     lists = [
         "/",
         "/@judy",

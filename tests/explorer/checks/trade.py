@@ -48,7 +48,7 @@ def witnesses_stand_by_votes(browser: Browser, node: Node) -> None:
 
 @check
 def feeds_and_properties_have_their_medians(browser: Browser, node: Node) -> None:
-    node.mine(ROUND)  # the next round has all who publish
+    node.mine(ROUND)  # the next round includes all publishers
     witnesses = {one["owner"]: one for one in node.call("condenser_api.get_witnesses_by_vote", ["", 100])}
     median = node.call("condenser_api.get_witness_schedule", [])["median_props"]
     with viewing(browser, node.url) as view:

@@ -19,13 +19,13 @@ from tests.helpers.fake_connection import FakeConnection
 from tests.helpers.fakes import Results, fake_service
 from tests.helpers.log_capture import capture_logs
 
-SECONDS_MAX = 3600  # on trio's clock, which leaps: whoever waits longer waits for ever
+SECONDS_MAX = 3600  # on trio's mock clock, which jumps ahead; a longer wait counts as endless
 UPGRADE = (
     b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
     b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
 )
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-SPLIT = b"\0\xff\0\xff"  # in an input: what follows arrives by itself
+SPLIT = b"\0\xff\0\xff"  # separator in an input; the bytes after it arrive separately
 CLIENT, SERVER = ("127.0.0.1", 40000), ("127.0.0.1", 8090)
 
 

@@ -14,7 +14,7 @@ from tests.fuzz.targets.wires import new_wire
 
 # A folder in memory if available, since each input is written to a file.
 MEMORY = Path("/dev/shm")
-BLOCKS_MAX = 1000  # read of one file
+BLOCKS_MAX = 1000  # blocks read from one file
 # An input for a block log is the log's size in four bytes, then the log, then the index.
 LENGTH_BYTES = 4
 

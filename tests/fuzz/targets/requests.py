@@ -19,7 +19,7 @@ from tests.fuzz.target import Run
 from tests.helpers.api import StubProcessor
 
 CASE, HEIGHT = "tx_validity", 53
-STEPS_MAX = 2  # blocks that one input makes
+STEPS_MAX = 2  # number of blocks that an input can make
 # After this number of accepted inputs the state is compared with the initial one.
 CHECK_EVERY = 256
 INTERNAL = msgspec.json.encode(internal_error())

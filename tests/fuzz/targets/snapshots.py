@@ -14,7 +14,7 @@ from tests.fuzz.target import Run
 from tests.fuzz.targets.files import scratch, write
 
 START_SIZE, PLACE_SIZE, DIGEST_SIZE = 16, 8, 32
-CHUNKS_SIZE_MAX = 1 << 24  # read of one input
+CHUNKS_SIZE_MAX = 1 << 24  # bytes read from one input
 
 
 def snapshots() -> Run:

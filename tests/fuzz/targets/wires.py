@@ -13,7 +13,7 @@ from state.protocol.operation import Needed
 from state.protocol.transaction import SignedBlock, SignedTransaction, Wire, leaf_of, merkle_root
 from tests.fuzz.target import Run
 
-FORMS = (False, True)  # whether it is the condenser's
+FORMS = (False, True)  # is_legacy: appbase and condenser format
 
 
 def refused_or(work: Any, *arguments: Any) -> Any:
