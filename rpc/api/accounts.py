@@ -7,31 +7,29 @@ from rpc.api.database_lists import By, declare_list, require_few
 from rpc.declare.arguments import AccountName, Example, MaxValue, Text, Timestamp, UInt32
 from rpc.declare.errors import NotServed
 from rpc.declare.method import method
-from rpc.declare.record_encoder import Json, RecordEncoder, ShowsRecord
+from rpc.declare.record_encoder import Json, RecordEncoder
 from rpc.records.accounts import AccountRecord, ExtendedAccountRecord, account_view, account_views
 from state.protocol.errors import Refused
 from state.tables import State
 
-AccountJson = Annotated[Json, ShowsRecord(AccountRecord)]
-ExtendedAccountJson = Annotated[Json, ShowsRecord(ExtendedAccountRecord)]
 LookupLimit = Annotated[UInt32, MaxValue(1000, condition="limit <= 1000")]
 
 
-@method("database_api.find_accounts", key="accounts")
-def find_accounts(state: State, show: RecordEncoder, /, accounts: list[AccountName]) -> list[AccountJson]:
+@method("database_api.find_accounts", key="accounts", record=AccountRecord)
+def find_accounts(state: State, show: RecordEncoder, /, accounts: list[AccountName]) -> list[Json]:
     """Return the accounts with these names, in the given order. Unknown names are omitted."""
     require_few("accounts", accounts)
     return show.each(AccountRecord, account_views(state, accounts))
 
 
-@method("condenser_api.get_accounts")
-def get_accounts(state: State, show: RecordEncoder, /, accounts: list[AccountName]) -> list[ExtendedAccountJson]:
+@method("condenser_api.get_accounts", record=ExtendedAccountRecord)
+def get_accounts(state: State, show: RecordEncoder, /, accounts: list[AccountName]) -> list[Json]:
     """Return the accounts with these names in extended form, in the given order. Unknown names are omitted."""
     return show.each(ExtendedAccountRecord, account_views(state, accounts))
 
 
-@method("condenser_api.lookup_account_names")
-def lookup_account_names(state: State, show: RecordEncoder, /, names: list[AccountName]) -> list[AccountJson | None]:
+@method("condenser_api.lookup_account_names", record=AccountRecord)
+def lookup_account_names(state: State, show: RecordEncoder, /, names: list[AccountName]) -> list[Json | None]:
     """Return the account for each name, null for unknown names."""
     dump, by_name = show.by(AccountRecord), state.accounts.by_name
     return [None if (row := by_name.get(name)) is None else dump(account_view(state, row)) for name in names]

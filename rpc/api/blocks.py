@@ -13,7 +13,6 @@ from state.chain.chain import Chain
 from state.protocol.transaction import BlockHeader, SignedBlock
 
 BlockJson = Annotated[Json, ShowsRecord(BlockRecord)]
-HeaderJson = Annotated[Json, ShowsRecord(BlockHeader)]
 
 
 @method("block_api.get_block", key="block")
@@ -37,9 +36,9 @@ def _in_slices(show: RecordEncoder, known_by: bytes, read: Callable[[], SignedBl
     return shown
 
 
-@method("block_api.get_block_header")
-@method("condenser_api.get_block_header")
-def get_block_header(chain: Chain, show: RecordEncoder, /, block_num: UInt32) -> HeaderJson | None:
+@method("block_api.get_block_header", record=BlockHeader)
+@method("condenser_api.get_block_header", record=BlockHeader)
+def get_block_header(chain: Chain, show: RecordEncoder, /, block_num: UInt32) -> Json | None:
     """Return the header of the block with this number, or null. Its extensions are objects in both groups."""
     is_settled = 0 < block_num <= chain.irreversible
     header = chain.irreversible_blocks.header(block_num) if is_settled else chain.block_by_number(block_num)

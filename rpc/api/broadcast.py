@@ -1,11 +1,9 @@
 """Broadcasting transactions and blocks to this node. Source: rpc-api.md §3.2.1, §3.11, §7."""
 
-from typing import Annotated
-
 from rpc.caller import Caller
 from rpc.declare.arguments import Int32
 from rpc.declare.method import method
-from rpc.declare.record_encoder import Json, RecordEncoder, ShowsRecord
+from rpc.declare.record_encoder import Json, RecordEncoder
 from rpc.jsonrpc.dispatch import Service
 from rpc.processor import Processor
 from rpc.records.blocks import InclusionRecord
@@ -13,7 +11,6 @@ from state.protocol.errors import require
 from state.protocol.transaction import SignedBlock, SignedTransaction
 from state.tables import State
 
-InclusionJson = Annotated[Json, ShowsRecord(InclusionRecord)]
 ANY_AGE = -1
 
 
@@ -41,13 +38,13 @@ async def broadcast_young_transaction(
     return await broadcast_transaction(processor, caller, trx)
 
 
-@method("condenser_api.broadcast_transaction_synchronous")
-async def broadcast_and_wait(processor: Processor, show: RecordEncoder, caller: Caller, /, trx: SignedTransaction) -> InclusionJson:
+@method("condenser_api.broadcast_transaction_synchronous", record=InclusionRecord)
+async def broadcast_and_wait(processor: Processor, show: RecordEncoder, caller: Caller, /, trx: SignedTransaction) -> Json:
     """Push a transaction and wait for the block that includes it, or for the first block after its expiration."""
     return show(InclusionRecord, await processor.wait_for(trx, caller))
 
 
-@method("network_broadcast_api.broadcast_transaction_synchronous")
+@method("network_broadcast_api.broadcast_transaction_synchronous", record=InclusionRecord)
 async def broadcast_young_and_wait(
     service: Service,
     state: State,
@@ -57,7 +54,7 @@ async def broadcast_young_and_wait(
     /,
     trx: SignedTransaction,
     max_block_age: Int32 = ANY_AGE,
-) -> InclusionJson:
+) -> Json:
     """Push a transaction, unless the head block is older than `max_block_age` seconds, and wait for the block that includes it."""
     require_young_head(service, state, max_block_age)
     return await broadcast_and_wait(processor, show, caller, trx)

@@ -19,7 +19,7 @@ from rpc.api.database_lists import (
 )
 from rpc.declare.arguments import AccountName, AnyOf, OneOfNames, Text, Timestamp
 from rpc.declare.method import method
-from rpc.declare.record_encoder import Json, RecordEncoder, ShowsRecord
+from rpc.declare.record_encoder import Json, RecordEncoder
 from rpc.records.comments import CommentRecord, VoteRecord, comment_view, vote_view
 from state.protocol.errors import existing, require
 from state.tables import State
@@ -27,8 +27,6 @@ from state.tables import State
 FIRST = 0
 """The record id for no comment and no account. It precedes all others."""
 
-CommentJson = Annotated[Json, ShowsRecord(CommentRecord)]
-VoteJson = Annotated[Json, ShowsRecord(VoteRecord)]
 CommentKey = tuple[AccountName, Text]
 TWO_COMMENTS = "account_name_type, string, account_name_type, string)"
 UPDATED_COMMENT = "account_name_type, time_point_sec, account_name_type, string)"
@@ -39,7 +37,7 @@ UpdateStart = exactly("by_last_update", UPDATED_COMMENT, AccountName, Timestamp,
 AuthorUpdateStart = exactly("by_author_last_update", UPDATED_COMMENT, AccountName, Timestamp, AccountName, Text)
 
 
-@method("database_api.find_comments", key="comments")
+@method("database_api.find_comments", key="comments", record=CommentRecord)
 def find_comments(
     state: State,
     show: RecordEncoder,
@@ -48,7 +46,7 @@ def find_comments(
     limit: ListLimit = QUERY_LIMIT,
     order: Any = None,
     comments: list[CommentKey] = [],  # noqa: B006 - it is never changed
-) -> list[CommentJson]:
+) -> list[Json]:
     """Return the comments with these authors and permlinks, in the given order. Unknown comments are omitted.
 
     Pass the authors and permlinks as `start` or as `comments`. The argument `order` is ignored.
@@ -60,8 +58,8 @@ def find_comments(
     return show.each(CommentRecord, (comment_view(state, row) for row in islice(rows, limit)))
 
 
-@method("database_api.find_votes", key="votes")
-def find_votes(state: State, show: RecordEncoder, /, author: AccountName = "", permlink: Text = "") -> list[VoteJson]:
+@method("database_api.find_votes", key="votes", record=VoteRecord)
+def find_votes(state: State, show: RecordEncoder, /, author: AccountName = "", permlink: Text = "") -> list[Json]:
     """Return the votes on a comment, oldest voting account first."""
     found, condition = state.comments.by_permlink.get(author, permlink), "comment != nullptr"
     comment = existing(found, "Could not find comment ${a}/${p}", condition=condition, a=author, p=permlink)
@@ -168,7 +166,7 @@ VoteStart = Annotated[Any, AnyOf((CommentVoter, VoterComment))]
 VoteOrder = Annotated[Any, OneOfNames((*VOTES, *SYMBOL_ORDERS))]
 
 
-@method("database_api.list_votes", key="votes")
+@method("database_api.list_votes", key="votes", record=VoteRecord)
 def list_votes(
     state: State,
     show: RecordEncoder,
@@ -176,7 +174,7 @@ def list_votes(
     start: VoteStart = BEGINNING,
     limit: ListLimit = QUERY_LIMIT,
     order: VoteOrder = "by_comment_voter",
-) -> list[VoteJson]:
+) -> list[Json]:
     """List votes by comment and voter, or by voter and comment, each by record id.
 
     The orders with a symbol are equal to those without one, because the symbol is ignored.

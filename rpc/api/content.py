@@ -35,10 +35,7 @@ OFF = ("_tags_api", "tags_api_plugin not enabled.")
 TAGS_USED_MAX = 1000
 
 DiscussionJson = Annotated[Json, ShowsRecord(DiscussionRecord)]
-VoteStateJson = Annotated[Json, ShowsRecord(VoteStateRecord)]
-AccountVoteJson = Annotated[Json, ShowsRecord(AccountVoteRecord)]
 TagJson = Annotated[Json, ShowsRecord(TagRecord)]
-TagCountJson = Annotated[Json, ShowsRecord(TagCountRecord)]
 TagsLimit = Annotated[UInt32, MaxValue(1000, "Cannot retrieve more than 1000 tags at a time.")]
 FewTagsLimit = Annotated[UInt32, MaxValue(100, "Cannot retrieve more than 100 tags at a time.")]
 
@@ -74,15 +71,15 @@ def unpromoted(show: RecordEncoder) -> Asset:
 # ------------------------------------------------------------------ votes
 
 
-@method("tags_api.get_active_votes", key="votes", plugin=TAGS)
-@method("condenser_api.get_active_votes")
-def get_active_votes(state: State, show: RecordEncoder, /, author: AccountName, permlink: Permlink) -> list[VoteStateJson]:
+@method("tags_api.get_active_votes", key="votes", plugin=TAGS, record=VoteStateRecord)
+@method("condenser_api.get_active_votes", record=VoteStateRecord)
+def get_active_votes(state: State, show: RecordEncoder, /, author: AccountName, permlink: Permlink) -> list[Json]:
     """List at most 10,000 votes on a comment, oldest voting account first. An unknown comment is refused."""
     return show.each(VoteStateRecord, vote_views(shared(state), comment_of(state, author, permlink)))
 
 
-@method("condenser_api.get_account_votes")
-def get_account_votes(state: State, show: RecordEncoder, /, account: AccountName) -> list[AccountVoteJson]:
+@method("condenser_api.get_account_votes", record=AccountVoteRecord)
+def get_account_votes(state: State, show: RecordEncoder, /, account: AccountName) -> list[Json]:
     """List at most 10,000 retained votes of an account, oldest comment first. An unknown account is refused."""
     find = state.comments.find
     votes = whole(state.comment_votes.by_voter_comment, state.account(account).id)
@@ -104,9 +101,9 @@ def get_trending_tags(state: State, show: RecordEncoder, /, start_tag: Text, lim
     return show.each(TagRecord, trending_tags(state, stored(start_tag), limit))
 
 
-@method("tags_api.get_tags_used_by_author", key="tags", plugin=TAGS)
-@method("condenser_api.get_tags_used_by_author", plugin=TAGS, not_enabled=OFF)
-def get_tags_used_by_author(state: State, show: RecordEncoder, /, author: AccountName) -> list[TagCountJson]:
+@method("tags_api.get_tags_used_by_author", key="tags", plugin=TAGS, record=TagCountRecord)
+@method("condenser_api.get_tags_used_by_author", plugin=TAGS, not_enabled=OFF, record=TagCountRecord)
+def get_tags_used_by_author(state: State, show: RecordEncoder, /, author: AccountName) -> list[Json]:
     """List at most 1,000 tags that an account has used, most used first."""
     require(state.accounts.by_name.get(author) is not None, "Author not found", condition="acnt != nullptr")
     return show.each(TagCountRecord, islice(tags_by_author(state, author), TAGS_USED_MAX))

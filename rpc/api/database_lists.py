@@ -12,7 +12,7 @@ from msgspec import Struct
 from rpc.declare.arguments import AnyOf, Argument, EnumTitle, ExactLength, MaxValue, OneOfNames, UInt32, argument
 from rpc.declare.errors import BadArgument
 from rpc.declare.method import method
-from rpc.declare.record_encoder import Json, RecordEncoder, ShowsRecord
+from rpc.declare.record_encoder import Json, RecordEncoder
 from state.protocol.errors import ChainError, Refused, require
 from state.protocol.transaction import Wire
 from state.protocol.values.convert import to_array
@@ -175,8 +175,7 @@ def declare_list(name: str, about: str, *, key: str, record: type, view: View = 
     list_rows.__doc__ = about
     list_rows.__annotations__["start"] = Annotated[Any, AnyOf(start_types(orders))]
     list_rows.__annotations__["order"] = Annotated[Order, OneOfNames(tuple(orders))]
-    list_rows.__annotations__["return"] = list[Annotated[Json, ShowsRecord(record)]]
-    method(name, key=key)(list_rows)
+    method(name, key=key, record=record)(list_rows)
 
 
 def start_types(orders: dict[str, By]) -> tuple[Any, ...]:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from rpc.declare.arguments import AccountName, EnumTitle, MaxValue, Permlink, UInt32
 from rpc.declare.method import method
-from rpc.declare.record_encoder import Json, RecordEncoder, ShowsRecord
+from rpc.declare.record_encoder import Json, RecordEncoder
 from rpc.records.comments import comment_view
 from rpc.records.follow import (
     AuthorCountRecord,
@@ -43,20 +43,12 @@ FollowsLimit = Annotated[UInt32, MaxValue(1000)]
 BlogLimit = Annotated[UInt32, MaxValue(500, "Cannot retrieve more than 500 blog entries at a time.")]
 FeedLimit = Annotated[UInt32, MaxValue(500, "Cannot retrieve more than 500 feed entries at a time.")]
 
-FollowJson = Annotated[Json, ShowsRecord(FollowRecord)]
-FollowCountJson = Annotated[Json, ShowsRecord(FollowCountRecord)]
-AuthorCountJson = Annotated[Json, ShowsRecord(AuthorCountRecord)]
-BlogItemJson = Annotated[Json, ShowsRecord(BlogItemRecord)]
-BlogEntryJson = Annotated[Json, ShowsRecord(BlogEntryRecord)]
-FeedItemJson = Annotated[Json, ShowsRecord(FeedItemRecord)]
-FeedEntryJson = Annotated[Json, ShowsRecord(FeedEntryRecord)]
-
 
 # ------------------------------------------------------------------ relations
 
 
-@method("follow_api.get_followers", key="followers", plugin=FOLLOW)
-@method("condenser_api.get_followers", plugin=FOLLOW, not_enabled=OFF, required=4)
+@method("follow_api.get_followers", key="followers", plugin=FOLLOW, record=FollowRecord)
+@method("condenser_api.get_followers", plugin=FOLLOW, not_enabled=OFF, required=4, record=FollowRecord)
 def get_followers(
     state: State,
     show: RecordEncoder,
@@ -65,13 +57,13 @@ def get_followers(
     start: AccountName = "",
     type_: Relation = FollowType.undefined,
     limit: FollowsLimit = 1000,
-) -> list[FollowJson]:
+) -> list[Json]:
     """List the accounts that follow or ignore an account, by name, from `start` on."""
     return show.each(FollowRecord, islice(followers(state, account, start, type_.value), limit))
 
 
-@method("follow_api.get_following", key="following", plugin=FOLLOW)
-@method("condenser_api.get_following", plugin=FOLLOW, not_enabled=OFF, required=4)
+@method("follow_api.get_following", key="following", plugin=FOLLOW, record=FollowRecord)
+@method("condenser_api.get_following", plugin=FOLLOW, not_enabled=OFF, required=4, record=FollowRecord)
 def get_following(
     state: State,
     show: RecordEncoder,
@@ -80,14 +72,14 @@ def get_following(
     start: AccountName = "",
     type_: Relation = FollowType.undefined,
     limit: FollowsLimit = 1000,
-) -> list[FollowJson]:
+) -> list[Json]:
     """List the accounts that an account follows or ignores, by name, from `start` on."""
     return show.each(FollowRecord, islice(followed(state, account, start, type_.value), limit))
 
 
-@method("follow_api.get_follow_count", plugin=FOLLOW)
-@method("condenser_api.get_follow_count", plugin=FOLLOW, not_enabled=OFF)
-def get_follow_count(state: State, show: RecordEncoder, /, account: AccountName) -> FollowCountJson:
+@method("follow_api.get_follow_count", plugin=FOLLOW, record=FollowCountRecord)
+@method("condenser_api.get_follow_count", plugin=FOLLOW, not_enabled=OFF, record=FollowCountRecord)
+def get_follow_count(state: State, show: RecordEncoder, /, account: AccountName) -> Json:
     """Return the number of followers of an account, and the number of accounts that it follows. Both are 0 for an unknown account."""
     return show(FollowCountRecord, FollowCountRecord(account, *follow_count(state, account)))
 
@@ -95,20 +87,18 @@ def get_follow_count(state: State, show: RecordEncoder, /, account: AccountName)
 # ------------------------------------------------------------------ blogs
 
 
-@method("follow_api.get_blog", key="blog", plugin=FOLLOW)
-@method("condenser_api.get_blog", plugin=FOLLOW, not_enabled=OFF, required=2)
-def get_blog(
-    state: State, show: RecordEncoder, /, account: AccountName, start_entry_id: UInt32 = 0, limit: BlogLimit = 500
-) -> list[BlogItemJson]:
+@method("follow_api.get_blog", key="blog", plugin=FOLLOW, record=BlogItemRecord)
+@method("condenser_api.get_blog", plugin=FOLLOW, not_enabled=OFF, required=2, record=BlogItemRecord)
+def get_blog(state: State, show: RecordEncoder, /, account: AccountName, start_entry_id: UInt32 = 0, limit: BlogLimit = 500) -> list[Json]:
     """List the posts in an account's blog, its own and reblogged ones, newest first, from entry `start_entry_id` on (0: the newest)."""
     return show.each(BlogItemRecord, blog_views(state, account, start_entry_id, limit))
 
 
-@method("follow_api.get_blog_entries", key="blog", plugin=FOLLOW)
-@method("condenser_api.get_blog_entries", plugin=FOLLOW, not_enabled=OFF, required=2)
+@method("follow_api.get_blog_entries", key="blog", plugin=FOLLOW, record=BlogEntryRecord)
+@method("condenser_api.get_blog_entries", plugin=FOLLOW, not_enabled=OFF, required=2, record=BlogEntryRecord)
 def get_blog_entries(
     state: State, show: RecordEncoder, /, account: AccountName, start_entry_id: UInt32 = 0, limit: BlogLimit = 500
-) -> list[BlogEntryJson]:
+) -> list[Json]:
     """List the entries of an account's blog, with author and permlink instead of the post, newest first.
 
     The list starts at entry `start_entry_id` (0: the newest).
@@ -122,9 +112,9 @@ def blog_views(state: State, account: str, start: int, limit: int) -> Iterator[B
         yield BlogView(entry, comment_view(state, state.comments.find(entry.comment)))
 
 
-@method("follow_api.get_blog_authors", key="blog_authors", plugin=FOLLOW)
-@method("condenser_api.get_blog_authors", plugin=FOLLOW, not_enabled=OFF, renamed="account")
-def get_blog_authors(state: State, show: RecordEncoder, /, blog_account: AccountName) -> list[AuthorCountJson]:
+@method("follow_api.get_blog_authors", key="blog_authors", plugin=FOLLOW, record=AuthorCountRecord)
+@method("condenser_api.get_blog_authors", plugin=FOLLOW, not_enabled=OFF, renamed="account", record=AuthorCountRecord)
+def get_blog_authors(state: State, show: RecordEncoder, /, blog_account: AccountName) -> list[Json]:
     """List at most 2,000 authors whose posts an account has reblogged, with the number of posts, by name."""
     return show.each(AuthorCountRecord, blog_authors(state, blog_account))
 
@@ -139,11 +129,9 @@ def get_reblogged_by(state: State, /, author: AccountName, permlink: Permlink) -
 # ------------------------------------------------------------------ feeds
 
 
-@method("follow_api.get_feed", key="feed", plugin=FOLLOW)
-@method("condenser_api.get_feed", plugin=FOLLOW, not_enabled=OFF, required=2)
-def get_feed(
-    state: State, show: RecordEncoder, /, account: AccountName, start_entry_id: UInt32 = 0, limit: FeedLimit = 500
-) -> list[FeedItemJson]:
+@method("follow_api.get_feed", key="feed", plugin=FOLLOW, record=FeedItemRecord)
+@method("condenser_api.get_feed", plugin=FOLLOW, not_enabled=OFF, required=2, record=FeedItemRecord)
+def get_feed(state: State, show: RecordEncoder, /, account: AccountName, start_entry_id: UInt32 = 0, limit: FeedLimit = 500) -> list[Json]:
     """List the posts in an account's feed, newest first, from entry `start_entry_id` on (0: the newest).
 
     A feed holds the posts and reblogs of the accounts that the account follows.
@@ -151,11 +139,11 @@ def get_feed(
     return show.each(FeedItemRecord, feed_views(state, account, start_entry_id, limit))
 
 
-@method("follow_api.get_feed_entries", key="feed", plugin=FOLLOW)
-@method("condenser_api.get_feed_entries", plugin=FOLLOW, not_enabled=OFF, required=2)
+@method("follow_api.get_feed_entries", key="feed", plugin=FOLLOW, record=FeedEntryRecord)
+@method("condenser_api.get_feed_entries", plugin=FOLLOW, not_enabled=OFF, required=2, record=FeedEntryRecord)
 def get_feed_entries(
     state: State, show: RecordEncoder, /, account: AccountName, start_entry_id: UInt32 = 0, limit: FeedLimit = 500
-) -> list[FeedEntryJson]:
+) -> list[Json]:
     """List the entries of an account's feed, with author and permlink instead of the post, newest first.
 
     The list starts at entry `start_entry_id` (0: the newest).

@@ -29,14 +29,7 @@ REVISION = "unknown"
 CONFIGS_KEPT_MAX = 8
 
 PropertiesJson = Annotated[Json, ShowsRecord(DynamicGlobalPropertiesRecord)]
-MedianJson = Annotated[Json, ShowsRecord(MedianPropertiesRecord)]
-FeedJson = Annotated[Json, ShowsRecord(FeedHistoryRecord)]
-HardforkJson = Annotated[Json, ShowsRecord(HardforkPropertiesRecord)]
-ScheduledJson = Annotated[Json, ShowsRecord(ScheduledHardforkRecord)]
-VersionJson = Annotated[Json, ShowsRecord(NodeVersionRecord)]
 PriceJson = Annotated[Json, ShowsRecord(Price)]
-FundJson = Annotated[Json, ShowsRecord(RewardFundRecord)]
-ReserveJson = Annotated[Json, ShowsRecord(ReserveRatioRecord)]
 
 
 @method("database_api.get_config")
@@ -52,9 +45,9 @@ def config_of(spec: ChainSpec) -> Json:
     return config_object(spec)
 
 
-@method("database_api.get_version")
-@method("condenser_api.get_version")
-def get_version(state: State, show: RecordEncoder, /) -> VersionJson:
+@method("database_api.get_version", record=NodeVersionRecord)
+@method("condenser_api.get_version", record=NodeVersionRecord)
+def get_version(state: State, show: RecordEncoder, /) -> Json:
     """Return the version of the reference whose rules this node follows. It has no source revisions."""
     spec = state.spec
     return show(NodeVersionRecord, NodeVersionRecord(spec.constants.COIN_BLOCKCHAIN_VERSION, REVISION, REVISION, spec.chain_id))
@@ -70,14 +63,14 @@ def get_dynamic_global_properties(state: State, show: RecordEncoder, /) -> Prope
     return shown
 
 
-@method("witness_api.get_reserve_ratio")
-def get_reserve_ratio(state: State, show: RecordEncoder, /) -> ReserveJson:
+@method("witness_api.get_reserve_ratio", record=ReserveRatioRecord)
+def get_reserve_ratio(state: State, show: RecordEncoder, /) -> Json:
     """Return the average size of blocks, and the resulting bandwidth for accounts by the rules of release 0.20.2."""
     return show(ReserveRatioRecord, state.props)
 
 
-@method("condenser_api.get_chain_properties")
-def get_chain_properties(state: State, show: RecordEncoder, /) -> MedianJson:
+@method("condenser_api.get_chain_properties", record=MedianPropertiesRecord)
+def get_chain_properties(state: State, show: RecordEncoder, /) -> Json:
     """Return the medians of the properties that the witnesses of this round vote for."""
     return show(MedianPropertiesRecord, state.schedule.median_props)
 
@@ -89,16 +82,16 @@ def get_current_price_feed(state: State, show: RecordEncoder, /) -> PriceJson:
     return show(Price, state.feed.current_median_history)
 
 
-@method("database_api.get_feed_history")
-@method("condenser_api.get_feed_history")
-def get_feed_history(state: State, show: RecordEncoder, /) -> FeedJson:
+@method("database_api.get_feed_history", record=FeedHistoryRecord)
+@method("condenser_api.get_feed_history", record=FeedHistoryRecord)
+def get_feed_history(state: State, show: RecordEncoder, /) -> Json:
     """Return the median price and the prices that it is the median of, oldest first."""
     return show(FeedHistoryRecord, state.feed)
 
 
-@method("database_api.get_hardfork_properties")
-@method("debug_node_api.debug_get_hardfork_property_object", loopback_only=True)
-def get_hardfork_properties(state: State, show: RecordEncoder, /) -> HardforkJson:
+@method("database_api.get_hardfork_properties", record=HardforkPropertiesRecord)
+@method("debug_node_api.debug_get_hardfork_property_object", loopback_only=True, record=HardforkPropertiesRecord)
+def get_hardfork_properties(state: State, show: RecordEncoder, /) -> Json:
     """Return the applied hardforks, and the next one that the witnesses vote for."""
     return show(HardforkPropertiesRecord, state.hardforks)
 
@@ -109,20 +102,20 @@ def get_hardfork_version(state: State) -> str:
     return version_text(state.hardforks.current_hardfork_version)
 
 
-@method("condenser_api.get_next_scheduled_hardfork")
-def get_next_scheduled_hardfork(state: State, show: RecordEncoder, /) -> ScheduledJson:
+@method("condenser_api.get_next_scheduled_hardfork", record=ScheduledHardforkRecord)
+def get_next_scheduled_hardfork(state: State, show: RecordEncoder, /) -> Json:
     """Return the next hardfork and its time, or the current one if none is scheduled."""
     return show(ScheduledHardforkRecord, state.hardforks)
 
 
-@method("database_api.get_reward_funds", key="funds")
-def get_reward_funds(state: State, show: RecordEncoder, /) -> list[FundJson]:
+@method("database_api.get_reward_funds", key="funds", record=RewardFundRecord)
+def get_reward_funds(state: State, show: RecordEncoder, /) -> list[Json]:
     """Return the funds that pay authors and curators."""
     return show.each(RewardFundRecord, state.reward_funds)
 
 
-@method("condenser_api.get_reward_fund")
-def get_reward_fund(state: State, show: RecordEncoder, /, name: Annotated[Text, Example("post")]) -> FundJson:
+@method("condenser_api.get_reward_fund", record=RewardFundRecord)
+def get_reward_fund(state: State, show: RecordEncoder, /, name: Annotated[Text, Example("post")]) -> Json:
     """Return the fund with this name, from which authors and curators are paid. An unknown name is refused."""
     fund = state.reward_funds.by_name.get(name)
     require(fund is not None, "Invalid reward fund name", condition="fund != nullptr")

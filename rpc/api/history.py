@@ -23,7 +23,6 @@ VIRTUAL_OPERATIONS_ENOUGH = 10_000
 SEQUENCE_MAX = UINT32_MAX
 
 OperationJson = Annotated[Json, ShowsRecord(AppliedOperationRecord)]
-TransactionJson = Annotated[Json, ShowsRecord(StoredTransactionRecord)]
 HistoryLimit = Annotated[UInt32, MaxValue(10_000, "limit of ${l} is greater than maxmimum allowed", key="l")]
 
 
@@ -73,9 +72,9 @@ def enum_virtual_ops(state: State, show: RecordEncoder, /, block_range_begin: UI
     return {"ops": shown_operations(show, found), "next_block_range_begin": following}
 
 
-@method("account_history_api.get_transaction", plugin=ACCOUNT_HISTORY)
-@method("condenser_api.get_transaction", plugin=ACCOUNT_HISTORY, not_enabled=OFF, renamed="trx_id")
-def get_transaction(state: State, chain: Chain, show: RecordEncoder, /, id_: Hash160) -> TransactionJson:
+@method("account_history_api.get_transaction", plugin=ACCOUNT_HISTORY, record=StoredTransactionRecord)
+@method("condenser_api.get_transaction", plugin=ACCOUNT_HISTORY, not_enabled=OFF, renamed="trx_id", record=StoredTransactionRecord)
+def get_transaction(state: State, chain: Chain, show: RecordEncoder, /, id_: Hash160) -> Json:
     """Return a transaction of the main branch, with its block and its index in the block. Pending transactions are unknown."""
     place = account_history.locate_transaction(state, id_)
     if place is None:

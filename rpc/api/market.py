@@ -14,11 +14,7 @@ from state.tables import State
 
 OFF = ("_market_history_api", "market_history_api_plugin not enabled.")
 
-BucketJson = Annotated[Json, ShowsRecord(TokenBucketRecord)]
-TickerJson = Annotated[Json, ShowsRecord(TickerRecord)]
-VolumeJson = Annotated[Json, ShowsRecord(VolumeRecord)]
 OrderJson = Annotated[Json, ShowsRecord(PricedOrderRecord)]
-TradeJson = Annotated[Json, ShowsRecord(TradeRecord)]
 BookLimit = Annotated[UInt32, MaxValue(500)]
 TradesLimit = Annotated[UInt32, MaxValue(1000)]
 
@@ -30,9 +26,9 @@ class OrderBook(TypedDict):
     asks: list[OrderJson]
 
 
-@method("market_history_api.get_market_history", key="buckets", plugin=MARKET_HISTORY)
-@method("condenser_api.get_market_history", plugin=MARKET_HISTORY, not_enabled=OFF)
-def get_market_history(state: State, show: RecordEncoder, /, bucket_seconds: UInt32, start: Timestamp, end: Timestamp) -> list[BucketJson]:
+@method("market_history_api.get_market_history", key="buckets", plugin=MARKET_HISTORY, record=TokenBucketRecord)
+@method("condenser_api.get_market_history", plugin=MARKET_HISTORY, not_enabled=OFF, record=TokenBucketRecord)
+def get_market_history(state: State, show: RecordEncoder, /, bucket_seconds: UInt32, start: Timestamp, end: Timestamp) -> list[Json]:
     """Return the buckets of `bucket_seconds` (sums of the trades in one period) that begin at `start` or later and before `end`."""
     record = TokenBucketRecord if state.spec.smt else BucketRecord
     return show.each(record, market_history.buckets(state, bucket_seconds, start, end))
@@ -45,16 +41,16 @@ def get_market_history_buckets(_state: State) -> list[UInt32]:
     return list(market_history.BUCKET_SIZES)
 
 
-@method("market_history_api.get_volume", plugin=MARKET_HISTORY)
-@method("condenser_api.get_volume", plugin=MARKET_HISTORY, not_enabled=OFF)
-def get_volume(state: State, show: RecordEncoder, /) -> VolumeJson:
+@method("market_history_api.get_volume", plugin=MARKET_HISTORY, record=VolumeRecord)
+@method("condenser_api.get_volume", plugin=MARKET_HISTORY, not_enabled=OFF, record=VolumeRecord)
+def get_volume(state: State, show: RecordEncoder, /) -> Json:
     """Return the volume of all retained buckets of the shortest size. In a busy market they cover the last 24 hours."""
     return show(VolumeRecord, VolumeRecord(*market_history.volume(state)))
 
 
-@method("market_history_api.get_ticker", plugin=MARKET_HISTORY)
-@method("condenser_api.get_ticker", plugin=MARKET_HISTORY, not_enabled=OFF)
-def get_ticker(state: State, show: RecordEncoder, /) -> TickerJson:
+@method("market_history_api.get_ticker", plugin=MARKET_HISTORY, record=TickerRecord)
+@method("condenser_api.get_ticker", plugin=MARKET_HISTORY, not_enabled=OFF, record=TickerRecord)
+def get_ticker(state: State, show: RecordEncoder, /) -> Json:
     """Return the latest price, its change within 24 hours in percent, the best bid and ask, and the volume."""
     opened = latest = change = 0.0
     day = market_history.last_day(state)
@@ -76,15 +72,15 @@ def get_order_book(state: State, show: RecordEncoder, /, limit: BookLimit = 500)
     return {"bids": show.each(PricedOrderRecord, map(book_order, bids)), "asks": show.each(PricedOrderRecord, map(book_order, asks))}
 
 
-@method("market_history_api.get_trade_history", key="trades", plugin=MARKET_HISTORY)
-@method("condenser_api.get_trade_history", plugin=MARKET_HISTORY, not_enabled=OFF)
-def get_trade_history(state: State, show: RecordEncoder, /, start: Timestamp, end: Timestamp, limit: TradesLimit = 1000) -> list[TradeJson]:
+@method("market_history_api.get_trade_history", key="trades", plugin=MARKET_HISTORY, record=TradeRecord)
+@method("condenser_api.get_trade_history", plugin=MARKET_HISTORY, not_enabled=OFF, record=TradeRecord)
+def get_trade_history(state: State, show: RecordEncoder, /, start: Timestamp, end: Timestamp, limit: TradesLimit = 1000) -> list[Json]:
     """List the first `limit` trades from `start` to `end`, both included, oldest first."""
     return show.each(TradeRecord, market_history.trade_history(state, start, end, limit))
 
 
-@method("market_history_api.get_recent_trades", key="trades", plugin=MARKET_HISTORY)
-@method("condenser_api.get_recent_trades", plugin=MARKET_HISTORY, not_enabled=OFF)
-def get_recent_trades(state: State, show: RecordEncoder, /, limit: TradesLimit = 1000) -> list[TradeJson]:
+@method("market_history_api.get_recent_trades", key="trades", plugin=MARKET_HISTORY, record=TradeRecord)
+@method("condenser_api.get_recent_trades", plugin=MARKET_HISTORY, not_enabled=OFF, record=TradeRecord)
+def get_recent_trades(state: State, show: RecordEncoder, /, limit: TradesLimit = 1000) -> list[Json]:
     """List the last `limit` trades, newest first."""
     return show.each(TradeRecord, market_history.recent_trades(state, limit))

@@ -15,8 +15,6 @@ BOOK_LIMIT = 500
 SYMBOLS = 2
 """Number of leading parts of a price's key that identify its market."""
 
-OrderJson = Annotated[Json, ShowsRecord(LimitOrderRecord)]
-OpenOrderJson = Annotated[Json, ShowsRecord(OpenOrderRecord)]
 BookOrderJson = Annotated[Json, ShowsRecord(BookOrderRecord)]
 
 
@@ -27,14 +25,14 @@ class Book(TypedDict):
     bids: list[BookOrderJson]
 
 
-@method("database_api.find_limit_orders", key="orders")
-def find_limit_orders(state: State, show: RecordEncoder, /, account: AccountName = "") -> list[OrderJson]:
+@method("database_api.find_limit_orders", key="orders", record=LimitOrderRecord)
+def find_limit_orders(state: State, show: RecordEncoder, /, account: AccountName = "") -> list[Json]:
     """Return the open orders of an account, by number."""
     return show.each(LimitOrderRecord, few(state.limit_orders.by_account, account))
 
 
-@method("condenser_api.get_open_orders")
-def get_open_orders(state: State, show: RecordEncoder, /, account: AccountName) -> list[OpenOrderJson]:
+@method("condenser_api.get_open_orders", record=OpenOrderRecord)
+def get_open_orders(state: State, show: RecordEncoder, /, account: AccountName) -> list[Json]:
     """Return at most 10,000 open orders of an account, by number."""
     return show.each(OpenOrderRecord, whole(state.limit_orders.by_account, account))
 

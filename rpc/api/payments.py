@@ -5,52 +5,49 @@ from typing import Annotated, Any
 from rpc.api.database_lists import By, declare_list, exactly, few, read_argument, whole
 from rpc.declare.arguments import AccountName, Bool, Example, Int64, Timestamp, UInt32
 from rpc.declare.method import method
-from rpc.declare.record_encoder import Json, RecordEncoder, ShowsRecord
+from rpc.declare.record_encoder import Json, RecordEncoder
 from rpc.records.payments import ConversionRecord, EscrowRecord, SavingsWithdrawalRecord
 from state.tables import State
 
-EscrowJson = Annotated[Json, ShowsRecord(EscrowRecord)]
-SavingsJson = Annotated[Json, ShowsRecord(SavingsWithdrawalRecord)]
-ConversionJson = Annotated[Json, ShowsRecord(ConversionRecord)]
 Ratification = exactly("by_ratification_deadline", "bool, time_point_sec, escrow_id_type)", Bool, Timestamp, Int64)
 CompleteFromId = exactly("by_complete_from_id", "time_point_sec, account_name_type, uint32_t)", Timestamp, AccountName, UInt32)
 # The reference doesn't close this bracket.
 ToComplete = exactly("by_to_complete", "account_name_type, time_point_sec, savings_withdraw_id_type", AccountName, Timestamp, Int64)
 
 
-@method("database_api.find_escrows", key="escrows")
-def find_escrows(state: State, show: RecordEncoder, /, from_: AccountName = "") -> list[EscrowJson]:
+@method("database_api.find_escrows", key="escrows", record=EscrowRecord)
+def find_escrows(state: State, show: RecordEncoder, /, from_: AccountName = "") -> list[Json]:
     """Return the escrows that an account has opened, by number."""
     return show.each(EscrowRecord, few(state.escrows.by_from_id, from_))
 
 
-@method("condenser_api.get_escrow")
-def get_escrow(state: State, show: RecordEncoder, /, from_: AccountName, escrow_id: UInt32) -> EscrowJson | None:
+@method("condenser_api.get_escrow", record=EscrowRecord)
+def get_escrow(state: State, show: RecordEncoder, /, from_: AccountName, escrow_id: UInt32) -> Json | None:
     """Return the escrow of an account with this number, or null."""
     return show.maybe(EscrowRecord, state.escrows.by_from_id.get(from_, escrow_id))
 
 
-@method("database_api.find_savings_withdrawals", key="withdrawals")
-@method("condenser_api.get_savings_withdraw_from", required=1)
-def find_savings_withdrawals(state: State, show: RecordEncoder, /, account: AccountName = "") -> list[SavingsJson]:
+@method("database_api.find_savings_withdrawals", key="withdrawals", record=SavingsWithdrawalRecord)
+@method("condenser_api.get_savings_withdraw_from", required=1, record=SavingsWithdrawalRecord)
+def find_savings_withdrawals(state: State, show: RecordEncoder, /, account: AccountName = "") -> list[Json]:
     """Return the pending withdrawals from an account's savings, by number."""
     return show.each(SavingsWithdrawalRecord, few(state.savings_withdraws.by_from_rid, account))
 
 
-@method("condenser_api.get_savings_withdraw_to")
-def get_savings_withdraw_to(state: State, show: RecordEncoder, /, account: AccountName) -> list[SavingsJson]:
+@method("condenser_api.get_savings_withdraw_to", record=SavingsWithdrawalRecord)
+def get_savings_withdraw_to(state: State, show: RecordEncoder, /, account: AccountName) -> list[Json]:
     """Return at most 10,000 pending withdrawals from savings to an account, soonest first."""
     return show.each(SavingsWithdrawalRecord, whole(state.savings_withdraws.by_to_complete, account))
 
 
-@method("database_api.find_sbd_conversion_requests", key="requests")
-def find_sbd_conversion_requests(state: State, show: RecordEncoder, /, account: AccountName = "") -> list[ConversionJson]:
+@method("database_api.find_sbd_conversion_requests", key="requests", record=ConversionRecord)
+def find_sbd_conversion_requests(state: State, show: RecordEncoder, /, account: AccountName = "") -> list[Json]:
     """Return the pending conversions of an account, by number."""
     return show.each(ConversionRecord, few(state.convert_requests.by_owner, account))
 
 
-@method("condenser_api.get_conversion_requests")
-def get_conversion_requests(state: State, show: RecordEncoder, /, account_or_id: Annotated[Any, Example("alice")]) -> list[ConversionJson]:
+@method("condenser_api.get_conversion_requests", record=ConversionRecord)
+def get_conversion_requests(state: State, show: RecordEncoder, /, account_or_id: Annotated[Any, Example("alice")]) -> list[Json]:
     """Return the pending conversions of an account, by number, or the conversion with this record id."""
     if type(account_or_id) is int:
         row = state.convert_requests.get(account_or_id)

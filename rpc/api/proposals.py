@@ -8,13 +8,10 @@ from typing import Annotated, Any
 from rpc.api.database_lists import BEGINNING, QUERY_LIMIT, By, ListLimit, Order, SortOrder, chosen, require_few, start_types
 from rpc.declare.arguments import APPBASE, AccountName, AnyOf, EnumTitle, Example, OneOfNames, Timestamp, UInt64
 from rpc.declare.method import method
-from rpc.declare.record_encoder import Json, RecordEncoder, ShowsRecord
+from rpc.declare.record_encoder import Json, RecordEncoder
 from rpc.records.proposals import ProposalRecord, ProposalView, ProposalVoteRecord, ProposalVoteView
 from state.protocol.values.integers import as_int64
 from state.tables import State, proposals
-
-ProposalJson = Annotated[Json, ShowsRecord(ProposalRecord)]
-ProposalVoteJson = Annotated[Json, ShowsRecord(ProposalVoteRecord)]
 
 
 class OrderDirection(enum.Enum):
@@ -67,9 +64,9 @@ VoteStart = Annotated[Any, AnyOf(start_types(VOTES)), Example([])]
 VoteOrder = Annotated[Order, OneOfNames(tuple(VOTES)), Example("by_voter_proposal")]
 
 
-@method("database_api.find_proposals", key="proposals")
-@method("condenser_api.find_proposals", renamed="ids")
-def find_proposals(state: State, show: RecordEncoder, /, proposal_ids: list[UInt64]) -> list[ProposalJson]:
+@method("database_api.find_proposals", key="proposals", record=ProposalRecord)
+@method("condenser_api.find_proposals", renamed="ids", record=ProposalRecord)
+def find_proposals(state: State, show: RecordEncoder, /, proposal_ids: list[UInt64]) -> list[Json]:
     """Return the proposals with these ids, in the given order. Unknown and removed proposals are omitted."""
     require_few("proposal_ids", proposal_ids)
     by_id = state.proposals.by_proposal_id
@@ -77,8 +74,8 @@ def find_proposals(state: State, show: RecordEncoder, /, proposal_ids: list[UInt
     return show.each(ProposalRecord, (proposal_view(state, row) for row in rows))
 
 
-@method("database_api.list_proposals", key="proposals")
-@method("condenser_api.list_proposals", required=3)
+@method("database_api.list_proposals", key="proposals", record=ProposalRecord)
+@method("condenser_api.list_proposals", required=3, record=ProposalRecord)
 def list_proposals(
     state: State,
     show: RecordEncoder,
@@ -88,15 +85,15 @@ def list_proposals(
     order: ProposalOrder = SortOrder.by_creator,
     order_direction: Direction = UP,
     status: Status = ALL,
-) -> list[ProposalJson]:
+) -> list[Json]:
     """List proposals by creator, start, end or votes, then by id. In descending order, the list begins below `start`."""
     rows = chosen(PROPOSALS, order).rows(state, show.wire, start, order_direction is not UP)
     views = (proposal_view(state, row) for row in rows if not row.removed)
     return show.each(ProposalRecord, islice((view for view in views if has_status(view, status)), limit))
 
 
-@method("database_api.list_proposal_votes", key="proposal_votes")
-@method("condenser_api.list_proposal_votes", form=APPBASE, required=3)
+@method("database_api.list_proposal_votes", key="proposal_votes", record=ProposalVoteRecord)
+@method("condenser_api.list_proposal_votes", form=APPBASE, required=3, record=ProposalVoteRecord)
 def list_proposal_votes(
     state: State,
     show: RecordEncoder,
@@ -106,7 +103,7 @@ def list_proposal_votes(
     order: VoteOrder = SortOrder.by_voter_proposal,
     order_direction: Direction = UP,
     status: Status = ALL,
-) -> list[ProposalVoteJson]:
+) -> list[Json]:
     """List votes for proposals by voter and proposal, or by proposal and voter. The status is ignored.
 
     The proposals have the format of database_api.

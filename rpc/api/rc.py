@@ -1,11 +1,11 @@
 """Resource credits: the resources and their prices, the pools, and the credits of accounts. Source: rpc-api.md §5.3."""
 
 from functools import lru_cache
-from typing import Annotated, TypedDict
+from typing import TypedDict
 
 from rpc.declare.arguments import AccountName, Text
 from rpc.declare.method import method
-from rpc.declare.record_encoder import Json, RecordEncoder, ShowsRecord
+from rpc.declare.record_encoder import Json, RecordEncoder
 from rpc.records.plugins import CreditsRecord, CreditsView
 from state.plugins.rc.plugin import RC
 from state.plugins.rc.prices import Resource
@@ -17,8 +17,6 @@ from state.protocol.values.convert import json_int
 from state.tables import State
 
 ACCOUNTS_MAX = 1000
-
-CreditsJson = Annotated[Json, ShowsRecord(CreditsRecord)]
 
 
 class ResourceParameters(TypedDict):
@@ -47,8 +45,8 @@ def get_resource_pool(state: State) -> Json:
     return {resource.name: {"pool": json_int(pool)} for resource, pool in left}
 
 
-@method("rc_api.find_rc_accounts", key="rc_accounts", plugin=RC)
-def find_rc_accounts(state: State, show: RecordEncoder, /, accounts: list[AccountName]) -> list[CreditsJson]:
+@method("rc_api.find_rc_accounts", key="rc_accounts", plugin=RC, record=CreditsRecord)
+def find_rc_accounts(state: State, show: RecordEncoder, /, accounts: list[AccountName]) -> list[Json]:
     """Return the resource credits of accounts as of their last change, in the given order. Unknown accounts are omitted."""
     require(len(accounts) <= ACCOUNTS_MAX, condition="args.accounts.size() <= RC_API_SINGLE_QUERY_LIMIT")
     rows = [row for name in accounts if (row := RC.of(state).accounts.by_account.get(name)) is not None]

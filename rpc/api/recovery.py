@@ -1,48 +1,43 @@
 """Account recovery, former owner authorities, declined voting rights. Source: rpc-api.md §3.7, §3.8, §5.1."""
 
 from itertools import islice
-from typing import Annotated, Any
+from typing import Any
 
 from rpc.api.database_lists import BEGINNING, QUERY_LIMIT, By, ListLimit, declare_list, few, named
 from rpc.declare.arguments import AccountName, Timestamp
 from rpc.declare.method import method
-from rpc.declare.record_encoder import Json, RecordEncoder, ShowsRecord
+from rpc.declare.record_encoder import Json, RecordEncoder
 from rpc.records.recovery import ChangeRecoveryRequestRecord, DeclineRequestRecord, OwnerHistoryRecord, RecoveryRequestRecord
 from state.tables import State
 
-RecoveryJson = Annotated[Json, ShowsRecord(RecoveryRequestRecord)]
-ChangeRecoveryJson = Annotated[Json, ShowsRecord(ChangeRecoveryRequestRecord)]
-DeclineJson = Annotated[Json, ShowsRecord(DeclineRequestRecord)]
-OwnerHistoryJson = Annotated[Json, ShowsRecord(OwnerHistoryRecord)]
 
-
-@method("database_api.find_account_recovery_requests", key="requests")
-def find_account_recovery_requests(state: State, show: RecordEncoder, /, accounts: list[AccountName]) -> list[RecoveryJson]:
+@method("database_api.find_account_recovery_requests", key="requests", record=RecoveryRequestRecord)
+def find_account_recovery_requests(state: State, show: RecordEncoder, /, accounts: list[AccountName]) -> list[Json]:
     """Return the pending recoveries of these accounts, in the given order."""
     return show.each(RecoveryRequestRecord, named(state.recovery_requests.by_account, "accounts", accounts))
 
 
-@method("condenser_api.get_recovery_request")
-def get_recovery_request(state: State, show: RecordEncoder, /, account: AccountName) -> RecoveryJson | None:
+@method("condenser_api.get_recovery_request", record=RecoveryRequestRecord)
+def get_recovery_request(state: State, show: RecordEncoder, /, account: AccountName) -> Json | None:
     """Return the pending recovery of an account, or null."""
     return show.maybe(RecoveryRequestRecord, state.recovery_requests.by_account.get(account))
 
 
-@method("database_api.find_change_recovery_account_requests", key="requests")
-def find_change_recovery_account_requests(state: State, show: RecordEncoder, /, accounts: list[AccountName]) -> list[ChangeRecoveryJson]:
+@method("database_api.find_change_recovery_account_requests", key="requests", record=ChangeRecoveryRequestRecord)
+def find_change_recovery_account_requests(state: State, show: RecordEncoder, /, accounts: list[AccountName]) -> list[Json]:
     """Return the pending changes of the recovery partners of these accounts, in the given order."""
     return show.each(ChangeRecoveryRequestRecord, named(state.change_recovery_requests.by_account, "accounts", accounts))
 
 
-@method("database_api.find_decline_voting_rights_requests", key="requests")
-def find_decline_voting_rights_requests(state: State, show: RecordEncoder, /, accounts: list[AccountName]) -> list[DeclineJson]:
+@method("database_api.find_decline_voting_rights_requests", key="requests", record=DeclineRequestRecord)
+def find_decline_voting_rights_requests(state: State, show: RecordEncoder, /, accounts: list[AccountName]) -> list[Json]:
     """Return the pending requests of these accounts to decline their voting rights, in the given order."""
     return show.each(DeclineRequestRecord, named(state.decline_voting_requests.by_account, "accounts", accounts))
 
 
-@method("database_api.find_owner_histories", key="owner_auths")
-@method("condenser_api.get_owner_history", required=1, renamed="account")
-def find_owner_histories(state: State, show: RecordEncoder, /, owner: AccountName = "") -> list[OwnerHistoryJson]:
+@method("database_api.find_owner_histories", key="owner_auths", record=OwnerHistoryRecord)
+@method("condenser_api.get_owner_history", required=1, renamed="account", record=OwnerHistoryRecord)
+def find_owner_histories(state: State, show: RecordEncoder, /, owner: AccountName = "") -> list[Json]:
     """Return the retained former owner authorities of an account, oldest first."""
     return show.each(OwnerHistoryRecord, few(state.owner_histories.by_account, owner))
 
@@ -50,10 +45,8 @@ def find_owner_histories(state: State, show: RecordEncoder, /, owner: AccountNam
 OWNER_HISTORIES = By(lambda state: state.owner_histories.by_account, tuple[AccountName, Timestamp])
 
 
-@method("database_api.list_owner_histories", key="owner_auths")
-def list_owner_histories(
-    state: State, show: RecordEncoder, /, start: Any = BEGINNING, limit: ListLimit = QUERY_LIMIT
-) -> list[OwnerHistoryJson]:
+@method("database_api.list_owner_histories", key="owner_auths", record=OwnerHistoryRecord)
+def list_owner_histories(state: State, show: RecordEncoder, /, start: Any = BEGINNING, limit: ListLimit = QUERY_LIMIT) -> list[Json]:
     """List former owner authorities by account and last time of validity."""
     return show.each(OwnerHistoryRecord, islice(OWNER_HISTORIES.rows(state, show.wire, start), limit))
 

@@ -1,10 +1,8 @@
 """rewards_api: simulation of payouts by another reward curve, for experiments only. Source: rpc-api.md §3.13."""
 
-from typing import Annotated
-
 from rpc.declare.method import method
 from rpc.declare.plugin_switches import REWARDS_API
-from rpc.declare.record_encoder import Json, RecordEncoder, ShowsRecord
+from rpc.declare.record_encoder import Json, RecordEncoder
 from rpc.records.plugins import PayoutRecord, SimulationRecord
 from state.effects.curves import curve_value
 from state.protocol.codec.kinds import Curve, UInt128
@@ -15,11 +13,9 @@ from state.tables import State
 FUND = "post"
 CLAIMS_MAX = 2**127
 
-SimulationJson = Annotated[Json, ShowsRecord(SimulationRecord)]
 
-
-@method("rewards_api.simulate_curve_payouts", plugin=REWARDS_API)
-def simulate_curve_payouts(state: State, show: RecordEncoder, /, curve: Curve, var1: UInt128) -> SimulationJson:
+@method("rewards_api.simulate_curve_payouts", plugin=REWARDS_API, record=SimulationRecord)
+def simulate_curve_payouts(state: State, show: RecordEncoder, /, curve: Curve, var1: UInt128) -> Json:
     """Return the payouts that all pending comments would have if the fund used `curve` with the constant `var1`."""
     return show(SimulationRecord, simulate(state, curve, var1))
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from rpc.api.database_lists import QUERY_LIMIT, By, declare_list, few, require_few, start_reader
 from rpc.declare.arguments import AccountName, Bool, ExactLength, Int64, Timestamp, UInt32
 from rpc.declare.method import method
-from rpc.declare.record_encoder import Json, RecordEncoder, ShowsRecord
+from rpc.declare.record_encoder import Json, RecordEncoder
 from rpc.records.tokens import ContributionRecord, EmissionRecord, TokenView, TokenWithIcoRecord
 from state.effects.tokens import liquid_variant, token_with_name
 from state.protocol.codec.kinds import Symbol, SymbolKind
@@ -27,24 +27,20 @@ def empty_or(members: str, size: int) -> ExactLength:
 
 
 CONTRIBUTOR_START = empty_or("asset_symbol_type, contributor and contribution_id", 3)
-SymbolJson = Annotated[Json, ShowsRecord(SYMBOL)]
-TokenJson = Annotated[Json, ShowsRecord(TokenWithIcoRecord)]
-EmissionJson = Annotated[Json, ShowsRecord(EmissionRecord)]
-ContributionJson = Annotated[Json, ShowsRecord(ContributionRecord)]
 SymbolTime = Annotated[tuple[Symbol, Timestamp], empty_or("asset_symbol_type and time_point_sec", 2)]
 SymbolId = Annotated[tuple[Symbol, Int64], empty_or("asset_symbol_type and id", 2)]
 ContributorFirst = Annotated[tuple[AccountName, Symbol, UInt32], empty_or("contributor, asset_symbol_type and contribution_id", 3)]
 
 
-@method("database_api.get_nai_pool", key="nai_pool")
-@method("condenser_api.get_nai_pool")
-def get_nai_pool(state: State, show: RecordEncoder, /) -> list[SymbolJson]:
+@method("database_api.get_nai_pool", key="nai_pool", record=SYMBOL)
+@method("condenser_api.get_nai_pool", record=SYMBOL)
+def get_nai_pool(state: State, show: RecordEncoder, /) -> list[Json]:
     """Return the symbols that are available for new tokens, in the order of the pool."""
     return show.each(SYMBOL, state.nai_pool.nais)
 
 
-@method("database_api.find_smt_tokens", key="tokens")
-def find_smt_tokens(state: State, show: RecordEncoder, /, symbols: list[Symbol], ignore_precision: Bool = False) -> list[TokenJson]:
+@method("database_api.find_smt_tokens", key="tokens", record=TokenWithIcoRecord)
+def find_smt_tokens(state: State, show: RecordEncoder, /, symbols: list[Symbol], ignore_precision: Bool = False) -> list[Json]:
     """Return the tokens with these liquid or vesting symbols, in the given order. `ignore_precision` ignores the number of decimals."""
     require_few("symbols", symbols)
     by_symbol = state.smt_tokens.by_symbol
@@ -52,16 +48,14 @@ def find_smt_tokens(state: State, show: RecordEncoder, /, symbols: list[Symbol],
     return show.each(TokenWithIcoRecord, (token_view(state, row) for row in rows if row is not None))
 
 
-@method("database_api.find_smt_token_emissions", key="token_emissions")
-def find_smt_token_emissions(state: State, show: RecordEncoder, /, asset_symbol: Symbol = BEFORE_ALL_SYMBOLS) -> list[EmissionJson]:
+@method("database_api.find_smt_token_emissions", key="token_emissions", record=EmissionRecord)
+def find_smt_token_emissions(state: State, show: RecordEncoder, /, asset_symbol: Symbol = BEFORE_ALL_SYMBOLS) -> list[Json]:
     """Return the emissions of a token, by time."""
     return show.each(EmissionRecord, few(state.smt_emissions.by_symbol_time, asset_symbol))
 
 
-@method("database_api.find_smt_contributions", key="contributions")
-def find_smt_contributions(
-    state: State, show: RecordEncoder, /, symbol_contributors: list[tuple[Symbol, AccountName]]
-) -> list[ContributionJson]:
+@method("database_api.find_smt_contributions", key="contributions", record=ContributionRecord)
+def find_smt_contributions(state: State, show: RecordEncoder, /, symbol_contributors: list[tuple[Symbol, AccountName]]) -> list[Json]:
     """Return the contributions of these accounts to the offerings of these tokens, by number."""
     require_few("symbol_contributors", symbol_contributors)
     by_contributor = state.smt_contributions.by_symbol_contributor

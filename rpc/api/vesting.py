@@ -7,15 +7,12 @@ from typing import Annotated
 from rpc.api.database_lists import By, ListLimit, Order, SortOrder, declare_list, exactly, few, unknown_order
 from rpc.declare.arguments import AccountName, EnumTitle, Int64, OneOfNames, Timestamp
 from rpc.declare.method import method
-from rpc.declare.record_encoder import Json, RecordEncoder, ShowsRecord
+from rpc.declare.record_encoder import Json, RecordEncoder
 from rpc.records.vesting import DelegationExpirationRecord, DelegationRecord, RouteRecord
 from state.tables import State
 
 PAGE = 100
 
-DelegationJson = Annotated[Json, ShowsRecord(DelegationRecord)]
-ExpirationJson = Annotated[Json, ShowsRecord(DelegationExpirationRecord)]
-RouteJson = Annotated[Json, ShowsRecord(RouteRecord)]
 # The reference doesn't close this bracket.
 EXPIRATION_TYPES = "account_name_type, time_point_sec, vesting_delegation_expiration_id_type"
 AccountExpiration = exactly("by_account_expiration", EXPIRATION_TYPES, AccountName, Timestamp, Int64)
@@ -34,40 +31,40 @@ RouteOrder = Annotated[Order, OneOfNames(ROUTE_ORDERS)]
 Direction = Annotated[RouteType, EnumTitle("coin::plugins::condenser_api::withdraw_route_type")]
 
 
-@method("database_api.find_vesting_delegations", key="delegations")
-def find_vesting_delegations(state: State, show: RecordEncoder, /, account: AccountName = "") -> list[DelegationJson]:
+@method("database_api.find_vesting_delegations", key="delegations", record=DelegationRecord)
+def find_vesting_delegations(state: State, show: RecordEncoder, /, account: AccountName = "") -> list[Json]:
     """Return the delegations of an account, by name of the receiver."""
     return show.each(DelegationRecord, few(state.vesting_delegations.by_delegation, account))
 
 
-@method("condenser_api.get_vesting_delegations")
+@method("condenser_api.get_vesting_delegations", record=DelegationRecord)
 def get_vesting_delegations(
     state: State, show: RecordEncoder, /, delegator: AccountName, start: AccountName, limit: ListLimit = PAGE
-) -> list[DelegationJson]:
+) -> list[Json]:
     """List the delegations of an account, by name of the receiver, from `start` on."""
     rows = state.vesting_delegations.by_delegation.starting(delegator, start)
     return show.each(DelegationRecord, islice(takewhile(lambda row: row.delegator == delegator, rows), limit))
 
 
-@method("database_api.find_vesting_delegation_expirations", key="delegations")
-def find_vesting_delegation_expirations(state: State, show: RecordEncoder, /, account: AccountName = "") -> list[ExpirationJson]:
+@method("database_api.find_vesting_delegation_expirations", key="delegations", record=DelegationExpirationRecord)
+def find_vesting_delegation_expirations(state: State, show: RecordEncoder, /, account: AccountName = "") -> list[Json]:
     """Return the delegated VESTS that are returning to an account, by time."""
     return show.each(DelegationExpirationRecord, few(state.delegation_expirations.by_account_expiration, account))
 
 
-@method("condenser_api.get_expiring_vesting_delegations")
+@method("condenser_api.get_expiring_vesting_delegations", record=DelegationExpirationRecord)
 def get_expiring_vesting_delegations(
     state: State, show: RecordEncoder, /, account: AccountName, after: Timestamp, limit: ListLimit = PAGE
-) -> list[ExpirationJson]:
+) -> list[Json]:
     """List the delegated VESTS that are returning to an account, by time, from `after` on."""
     rows = state.delegation_expirations.by_account_expiration.starting(account, after)
     return show.each(DelegationExpirationRecord, islice(takewhile(lambda row: row.delegator == account, rows), limit))
 
 
-@method("database_api.find_withdraw_vesting_routes", key="routes")
+@method("database_api.find_withdraw_vesting_routes", key="routes", record=RouteRecord)
 def find_withdraw_vesting_routes(
     state: State, show: RecordEncoder, /, account: AccountName = "", order: RouteOrder = SortOrder.by_withdraw_route
-) -> list[RouteJson]:
+) -> list[Json]:
     """Return the power-down routes from an account, by destination. With the order `by_destination`, return the routes to it instead, by
     record id.
     """
@@ -76,10 +73,8 @@ def find_withdraw_vesting_routes(
     return routes_of(state, show, account, incoming=order is SortOrder.by_destination)
 
 
-@method("condenser_api.get_withdraw_routes")
-def get_withdraw_routes(
-    state: State, show: RecordEncoder, /, account: AccountName, type_: Direction = RouteType.outgoing
-) -> list[RouteJson]:
+@method("condenser_api.get_withdraw_routes", record=RouteRecord)
+def get_withdraw_routes(state: State, show: RecordEncoder, /, account: AccountName, type_: Direction = RouteType.outgoing) -> list[Json]:
     """Return the routes from an account by destination, the routes to it by record id, or both."""
     outgoing = routes_of(state, show, account, incoming=False) if type_ is not RouteType.incoming else []
     incoming = routes_of(state, show, account, incoming=True) if type_ is not RouteType.outgoing else []

@@ -68,6 +68,7 @@ class Method(Struct, frozen=True, kw_only=True):
     needs_local: bool
     of_process: bool
     key: str
+    record: Any
     description: str
     waits: bool
 
@@ -126,6 +127,7 @@ def method(
     name: str,
     *,
     key: str = "",
+    record: Any = None,
     required: int = 0,
     renamed: str = "",
     form: Form | None = None,
@@ -145,6 +147,7 @@ def method(
     answer at once.
 
     `key`: the reply is an object whose only member has this name and holds the result of the function.
+    `record`: the record or kind that the JSON objects of the result encode.
     `required`: so many arguments have no default in this group, though the signature has one for others. `renamed`: the name of the first
     argument in this group.
     `form`: LEGACY by default for condenser_api, else APPBASE. `raw`: the function takes the params unconverted.
@@ -162,6 +165,7 @@ def method(
             function=function,
             declared=function,
             key=key,
+            record=record,
             required=required,
             renamed=renamed,
             form=form or (LEGACY if name.split(".")[0] == POSITIONAL_GROUP else APPBASE),

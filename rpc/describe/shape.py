@@ -109,7 +109,20 @@ def shape_of(annotation: Any) -> Shape:
 def result_shape(method: Method) -> Shape:
     """Return the shape of a method's reply: that of the function's result, under the method's key if it has one."""
     returned = shape_of(method.returns)
+    returned = returned if method.record is None else _showing(returned, method.record)
     return Members({method.key: returned}, frozenset()) if method.key else returned
+
+
+def _showing(shape: Shape, record: Any) -> Shape:
+    """Return a shape with a record in place of its undeclared values."""
+    match shape:
+        case Anything():
+            return Declared(record)
+        case ListShape(element=element):
+            return ListShape(_showing(element, record))
+        case Nullable(of=of):
+            return Nullable(_showing(of, record))
+    return shape
 
 
 def _container(bare: Any) -> Shape:

@@ -1,7 +1,7 @@
 """Accounts in the social index: notifications, profiles and relations. Source: social.md §3.4, §3.8."""
 
 from itertools import islice
-from typing import Annotated, Any
+from typing import Any
 
 from rpc.api.bridge.arguments import (
     NameArgument,
@@ -19,7 +19,7 @@ from rpc.api.bridge.arguments import (
     permlink_argument,
 )
 from rpc.declare.method import method
-from rpc.declare.record_encoder import Json, RecordEncoder, ShowsRecord
+from rpc.declare.record_encoder import Json, RecordEncoder
 from rpc.records.bridge.notifications import NotificationRecord, UnreadRecord, notification
 from rpc.records.bridge.profiles import FollowListEntryRecord, ProfileRecord, RelationshipRecord, profile
 from state.plugins.follow.lists import followed
@@ -34,13 +34,6 @@ NOTIFICATIONS_MAX, PROFILES_MAX, FOLLOW_LIST_MAX = 100, 100, 1000
 FOLLOW_TYPES = ("blacklisted", "follow_blacklist", "muted", "follow_muted")
 
 
-NotificationJson = Annotated[Json, ShowsRecord(NotificationRecord)]
-UnreadJson = Annotated[Json, ShowsRecord(UnreadRecord)]
-ProfileJson = Annotated[Json, ShowsRecord(ProfileRecord)]
-RelationshipJson = Annotated[Json, ShowsRecord(RelationshipRecord)]
-FollowListEntryJson = Annotated[Json, ShowsRecord(FollowListEntryRecord)]
-
-
 def last_argument(value: Any) -> int:
     """Return the row before which a page of notifications starts. Clients count notifications from 1, rows count from 0."""
     return notifications_lists.LAST if value is None else number_argument(value, "last_id") - 1
@@ -51,7 +44,7 @@ def is_communitys(state: State, name: str) -> bool:
     return name.startswith(state.spec.community_prefix)
 
 
-@method("bridge.account_notifications", plugin=COMMUNITIES)
+@method("bridge.account_notifications", plugin=COMMUNITIES, record=NotificationRecord)
 def account_notifications(
     state: State,
     show: RecordEncoder,
@@ -60,7 +53,7 @@ def account_notifications(
     min_score: NumberArgument = 25,
     last_id: NumberArgument = None,
     limit: NumberArgument = 100,
-) -> list[NotificationJson]:
+) -> list[Json]:
     """List the notifications of an account before `last_id`, newest first. For a community, these are all events in it."""
     kept, most = COMMUNITIES.of(state), limit_argument(limit, NOTIFICATIONS_MAX)
     name, last = existing_account(state, account).name, last_argument(last_id)
@@ -71,7 +64,7 @@ def account_notifications(
     return show.each(NotificationRecord, [notification(kept, row) for row in islice(found, most)])
 
 
-@method("bridge.post_notifications", plugin=COMMUNITIES)
+@method("bridge.post_notifications", plugin=COMMUNITIES, record=NotificationRecord)
 def post_notifications(
     state: State,
     show: RecordEncoder,
@@ -81,7 +74,7 @@ def post_notifications(
     min_score: NumberArgument = 25,
     last_id: NumberArgument = None,
     limit: NumberArgument = 100,
-) -> list[NotificationJson]:
+) -> list[Json]:
     """List the notifications about a post before `last_id`, newest first."""
     kept, most = COMMUNITIES.of(state), limit_argument(limit, NOTIFICATIONS_MAX)
     post = kept.post(account_argument(author), permlink_argument(permlink))
@@ -91,8 +84,8 @@ def post_notifications(
     return show.each(NotificationRecord, [notification(kept, row) for row in islice(found, most)])
 
 
-@method("bridge.unread_notifications", plugin=COMMUNITIES)
-def unread_notifications(state: State, show: RecordEncoder, /, account: NameArgument, min_score: NumberArgument = 25) -> UnreadJson:
+@method("bridge.unread_notifications", plugin=COMMUNITIES, record=UnreadRecord)
+def unread_notifications(state: State, show: RecordEncoder, /, account: NameArgument, min_score: NumberArgument = 25) -> Json:
     """Return the time up to which an account has read its notifications, and the number of newer ones in `account_notifications`."""
     kept, name = COMMUNITIES.of(state), existing_account(state, account).name
     if is_communitys(state, name):
@@ -102,16 +95,16 @@ def unread_notifications(state: State, show: RecordEncoder, /, account: NameArgu
     return show(UnreadRecord, UnreadRecord(notifications_lists.last_read(kept, name), unread))
 
 
-@method("bridge.get_profile", plugin=COMMUNITIES)
-def get_profile(state: State, show: RecordEncoder, /, account: NameArgument, observer: TextArgument = "") -> ProfileJson | None:
+@method("bridge.get_profile", plugin=COMMUNITIES, record=ProfileRecord)
+def get_profile(state: State, show: RecordEncoder, /, account: NameArgument, observer: TextArgument = "") -> Json | None:
     """Return an account with its profile, and its relation to the observer if one is given, or null for an unknown account."""
     viewer, name = observer_argument(state, observer), account_argument(account)
     row = state.accounts.by_name.get(name)
     return show.maybe(ProfileRecord, None if row is None else profile(state, COMMUNITIES.of(state), row, viewer))
 
 
-@method("bridge.get_profiles", plugin=COMMUNITIES)
-def get_profiles(state: State, show: RecordEncoder, /, accounts: NamesArgument, observer: TextArgument = "") -> list[ProfileJson]:
+@method("bridge.get_profiles", plugin=COMMUNITIES, record=ProfileRecord)
+def get_profiles(state: State, show: RecordEncoder, /, accounts: NamesArgument, observer: TextArgument = "") -> list[Json]:
     """Return several accounts with their profiles, as `get_profile` does. Unknown accounts are omitted."""
     viewer = observer_argument(state, observer)
     demand(isinstance(accounts, list), "accounts must be an array")
@@ -120,10 +113,10 @@ def get_profiles(state: State, show: RecordEncoder, /, accounts: NamesArgument, 
     return show.each(ProfileRecord, [profile(state, COMMUNITIES.of(state), row, viewer) for row in rows if row is not None])
 
 
-@method("bridge.get_relationship_between_accounts", plugin=COMMUNITIES)
+@method("bridge.get_relationship_between_accounts", plugin=COMMUNITIES, record=RelationshipRecord)
 def get_relationship_between_accounts(
     state: State, show: RecordEncoder, /, account1: NameArgument, account2: OtherNameArgument, observer: TextArgument = ""
-) -> RelationshipJson:
+) -> Json:
     """Return whether `account1` follows or ignores `account2`."""
     observer_argument(state, observer)
     one, other = existing_account(state, account1).name, existing_account(state, account2).name
@@ -137,10 +130,8 @@ def does_user_follow_any_lists(state: State, /, observer: NameArgument) -> bool:
     return False
 
 
-@method("bridge.get_follow_list", plugin=COMMUNITIES)
-def get_follow_list(
-    state: State, show: RecordEncoder, /, observer: NameArgument, follow_type: TextArgument = "blacklisted"
-) -> list[FollowListEntryJson]:
+@method("bridge.get_follow_list", plugin=COMMUNITIES, record=FollowListEntryRecord)
+def get_follow_list(state: State, show: RecordEncoder, /, observer: NameArgument, follow_type: TextArgument = "blacklisted") -> list[Json]:
     """List the accounts that the observer ignores (`muted`), by name. Lists of other types are empty, since this node has none."""
     name = existing_account(state, observer).name
     demand(follow_type in FOLLOW_TYPES, f"invalid follow_type `{follow_type}`")

@@ -40,9 +40,6 @@ SUBSCRIBERS_MAX = communities_lists.SUBSCRIBERS_MAX
 SORTS = ("rank", "new", "subs")
 TOPICS = ("photography", "travel", "gaming", "crypto", "music", "food")
 
-CommunityJson = Annotated[Json, ShowsRecord(ListedCommunityRecord)]
-FullCommunityJson = Annotated[Json, ShowsRecord(FullCommunityRecord)]
-ContextJson = Annotated[Json, ShowsRecord(CommunityContextRecord)]
 RoleJson = Annotated[tuple[str, str, str], ShowsRecord(ROLE)]
 Subscriber = tuple[str, str, str | None, TimeText]
 Named = tuple[str, str]
@@ -56,16 +53,16 @@ def existing_community(kept: Social, value: object) -> Community:
     return row
 
 
-@method("bridge.get_community", plugin=COMMUNITIES)
-def get_community(state: State, show: RecordEncoder, /, name: CommunityArgument, observer: TextArgument = "") -> FullCommunityJson:
+@method("bridge.get_community", plugin=COMMUNITIES, record=FullCommunityRecord)
+def get_community(state: State, show: RecordEncoder, /, name: CommunityArgument, observer: TextArgument = "") -> Json:
     """Return a community with its figures, its team, and the role of the observer in it."""
     kept = COMMUNITIES.of(state)
     viewer = observer_argument(state, observer)
     return show(FullCommunityRecord, full_community(state, kept, existing_community(kept, name), viewer))
 
 
-@method("bridge.get_community_context", plugin=COMMUNITIES)
-def get_community_context(state: State, show: RecordEncoder, /, name: CommunityArgument, account: NameArgument) -> ContextJson:
+@method("bridge.get_community_context", plugin=COMMUNITIES, record=CommunityContextRecord)
+def get_community_context(state: State, show: RecordEncoder, /, name: CommunityArgument, account: NameArgument) -> Json:
     """Return the role and the title of an account in a community, and whether it subscribes."""
     kept = COMMUNITIES.of(state)
     row = existing_community(kept, name)
@@ -121,7 +118,7 @@ def list_subscribers(
     return found
 
 
-@method("bridge.list_communities", plugin=COMMUNITIES)
+@method("bridge.list_communities", plugin=COMMUNITIES, record=ListedCommunityRecord)
 def list_communities(
     state: State,
     show: RecordEncoder,
@@ -131,7 +128,7 @@ def list_communities(
     query: TextArgument = None,
     sort: TextArgument = "rank",
     observer: TextArgument = None,
-) -> list[CommunityJson]:
+) -> list[Json]:
     """List communities by `rank`, age (`new`) or subscribers (`subs`), after the community `last`.
 
     A query selects communities whose title and about text contain all of its words.

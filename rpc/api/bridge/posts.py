@@ -40,7 +40,6 @@ ACCOUNT_SORTS = ("blog", "feed", "posts", "comments", "replies", "payout")
 
 PostJson = Annotated[Json, ShowsRecord(BridgePostRecord)]
 UnknownPostJson = Annotated[Json, ShowsRecord(UnknownPostRecord)]
-HeaderJson = Annotated[Json, ShowsRecord(PostHeaderRecord)]
 
 
 class PayoutStats(TypedDict):
@@ -178,8 +177,8 @@ def get_discussion(
     return found
 
 
-@method("bridge.get_post_header", plugin=COMMUNITIES)
-def get_post_header(state: State, show: RecordEncoder, /, author: NameArgument, permlink: PermlinkArgument) -> HeaderJson | None:
+@method("bridge.get_post_header", plugin=COMMUNITIES, record=PostHeaderRecord)
+def get_post_header(state: State, show: RecordEncoder, /, author: NameArgument, permlink: PermlinkArgument) -> Json | None:
     """Return author, permlink, category and depth of a post or a reply, or null."""
     comment = state.comments.by_permlink.get(author, permlink) if isinstance(author, str) and isinstance(permlink, str) else None
     return show.maybe(PostHeaderRecord, comment)
