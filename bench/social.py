@@ -120,7 +120,7 @@ def after_vote(made: State, comment: int, ask: Callable[[], object]) -> None:
     """Change a value that ranks a post, and request the ranked posts."""
     row = made.comments.find(comment)
     made.comments.modify(row, net_rshares=row.net_rshares + 10**9)
-    COMMUNITIES.of(made).dirty.post(comment)
+    COMMUNITIES.of(made).dirty.row(comment)
     ask()
 
 

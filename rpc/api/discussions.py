@@ -23,7 +23,6 @@ from rpc.records.discussions import (
 )
 from state.effects.comments import comment_of, find_comment
 from state.plugins.follow.feeds import BlogEntry, FeedEntry
-from state.plugins.follow.lists import blog, blog_entry, feed, feed_entry
 from state.plugins.follow.plugin import FOLLOW
 from state.plugins.tags.lists import SCANNED_PER_FOUND, discussions, tags_of
 from state.plugins.tags.metadata import SMALL_LETTERS, stored
@@ -176,7 +175,7 @@ def in_blog(known: PayoutContext, query: DiscussionQuery) -> list[DiscussionView
     require_follow(known.state, "blog")
     state, account, start = known.state, named_account(known.state, query.tag), NEWEST
     if query.start_author or query.start_permlink:
-        found = blog_entry(state, account, start_comment(state, query).id)
+        found = FOLLOW.of(state).blogs.find(account, start_comment(state, query).id)
         start = existing(found, "Comment is not in account's blog", condition="start_c != c_idx.end()").number
 
     def reblogged(entry: BlogEntry) -> DiscussionView:
@@ -184,7 +183,11 @@ def in_blog(known: PayoutContext, query: DiscussionQuery) -> list[DiscussionView
         view.first_reblogged_on = entry.reblogged_on or None
         return view
 
-    entries = (entry for entry in blog(state, account, start) if is_selected(state, state.comments.find(entry.comment), query))
+    entries = (
+        entry
+        for entry in FOLLOW.of(state).blogs.newest_first(account, start)
+        if is_selected(state, state.comments.find(entry.comment), query)
+    )
     return computed(reblogged, entries, query.limit)
 
 
@@ -194,9 +197,9 @@ def in_feed(known: PayoutContext, query: DiscussionQuery) -> list[DiscussionView
     require_follow(known.state, "feed")
     state, account, start = known.state, named_account(known.state, query.tag), NEWEST
     if query.start_author or query.start_permlink:
-        found = feed_entry(state, account, start_comment(state, query).id)
+        found = FOLLOW.of(state).feeds.find(account, start_comment(state, query).id)
         start = existing(found, "Comment is not in account's feed", condition="start_c != c_idx.end()").number
-    entries = feed(state, account, start)
+    entries = FOLLOW.of(state).feeds.newest_first(account, start)
     return computed(lambda entry: brought(listed_view(known, state.comments.find(entry.comment)), entry), entries, query.limit)
 
 

@@ -21,7 +21,7 @@ from rpc.records.follow import (
     FollowRecord,
 )
 from state.effects.comments import comment_of
-from state.plugins.follow.lists import blog, blog_authors, feed, follow_count, followed, followers, reblogged_by
+from state.plugins.follow.lists import blog_authors, follow_count, followed, followers, reblogged_by
 from state.plugins.follow.plugin import FOLLOW
 from state.plugins.follow.rows import BLOG, IGNORE
 from state.tables import State
@@ -108,7 +108,7 @@ def get_blog_entries(
 
 def blog_views(state: State, account: str, start: int, limit: int) -> Iterator[BlogView]:
     """Yield the entries of a blog with their posts, from number `start` on (0: the newest). Entry 0 can't be requested."""
-    for entry in islice(blog(state, account, start or NEWEST), limit):
+    for entry in islice(FOLLOW.of(state).blogs.newest_first(account, start or NEWEST), limit):
         yield BlogView(entry, comment_view(state, state.comments.find(entry.comment)))
 
 
@@ -153,5 +153,5 @@ def get_feed_entries(
 
 def feed_views(state: State, account: str, start: int, limit: int) -> Iterator[FeedView]:
     """Yield the entries of a feed with their posts, from number `start` on (0: the newest). Entry 0 can't be requested."""
-    for entry in islice(feed(state, account, start or NEWEST), limit):
+    for entry in islice(FOLLOW.of(state).feeds.newest_first(account, start or NEWEST), limit):
         yield FeedView(entry, comment_view(state, state.comments.find(entry.comment)))

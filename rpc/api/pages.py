@@ -22,7 +22,7 @@ from rpc.records.witnesses import WitnessRecord
 from state.effects.comments import find_comment
 from state.plugins import account_history
 from state.plugins.account_history import ACCOUNT_HISTORY
-from state.plugins.follow.lists import blog, blog_authors, feed
+from state.plugins.follow.lists import blog_authors
 from state.plugins.follow.plugin import FOLLOW
 from state.plugins.plugin import Plugin
 from state.plugins.tags.lists import trending_tags
@@ -267,7 +267,7 @@ def page_account(state: State, name: str) -> PageAccountView:
 def fill_blog(page: Page, account: PageAccountView) -> None:
     """Fill the section with the newest entries of an account's blog."""
     account.blog = []
-    for entry in islice(blog(page.state, account.row.name), ENTRIES_SHOWN):
+    for entry in islice(FOLLOW.of(page.state).blogs.newest_first(account.row.name), ENTRIES_SHOWN):
         view = discussion_view(page.known, page.state.comments.find(entry.comment))
         view.first_reblogged_on = entry.reblogged_on or None
         account.blog.append(page.add(view))
@@ -276,7 +276,7 @@ def fill_blog(page: Page, account: PageAccountView) -> None:
 def fill_feed(page: Page, account: PageAccountView) -> None:
     """Fill the section with the newest entries of an account's feed."""
     account.feed = []
-    for entry in islice(feed(page.state, account.row.name), ENTRIES_SHOWN):
+    for entry in islice(FOLLOW.of(page.state).feeds.newest_first(account.row.name), ENTRIES_SHOWN):
         view = discussion_view(page.known, page.state.comments.find(entry.comment))
         account.feed.append(page.add(brought(view, entry)))
 

@@ -41,7 +41,7 @@ from state.store.due import Due
 from state.store.grouped import Grouped
 from state.store.journal import Journal, UndoSession
 from state.store.keys import ComputedKey, Where
-from state.store.lazy.dirty import DirtyRows
+from state.store.lazy.dirty import DirtyMarks
 from state.store.lazy.order import LazyOrder
 from state.store.lists import AppendList, AppendLists
 from state.store.ordered import Ordered, OrderedIndex
@@ -53,7 +53,7 @@ __all__ = [
     "AppendList",
     "AppendLists",
     "ComputedKey",
-    "DirtyRows",
+    "DirtyMarks",
     "Due",
     "Grouped",
     "Journal",

@@ -103,7 +103,7 @@ class SocialScenario:
         self.facts.ranks[name] = rank
         if reputation:
             FOLLOW.of(state).reputations.insert(Reputation(account=name, reputation=reputation))
-        self.social.dirty.author(name)
+        self.social.dirty.name(name)
         register(state, self.social, name)
         return row
 

@@ -5,7 +5,6 @@ Source: rpc-api.md §6.4.
 from collections.abc import Iterator
 from itertools import islice
 
-from state.plugins.follow.feeds import BlogEntry, FeedEntry
 from state.plugins.follow.plugin import FOLLOW
 from state.plugins.follow.rows import BlogAuthor, Follow
 from state.plugins.reputation import REPUTATION, Reputations
@@ -44,26 +43,6 @@ def has_relation(state: State, account: str, other: str, what: int) -> bool:
     kept = FOLLOW.find(state)
     row = None if kept is None else kept.follows.by_pair.get(account, other)
     return row is not None and bool(row.what & what)
-
-
-def blog(state: State, account: str, start: int = -1) -> Iterator[BlogEntry]:
-    """Yield the entries of a blog from number `start` on (-1: the newest), newest first."""
-    return FOLLOW.of(state).blogs.newest_first(account, start)
-
-
-def feed(state: State, account: str, start: int = -1) -> Iterator[FeedEntry]:
-    """Yield the entries of a feed from number `start` on (-1: the newest), newest first."""
-    return FOLLOW.of(state).feeds.newest_first(account, start)
-
-
-def blog_entry(state: State, account: str, comment: int) -> BlogEntry | None:
-    """Return a post's entry in a blog, or None."""
-    return FOLLOW.of(state).blogs.find(account, comment)
-
-
-def feed_entry(state: State, account: str, comment: int) -> FeedEntry | None:
-    """Return a post's entry in a feed, or None."""
-    return FOLLOW.of(state).feeds.find(account, comment)
 
 
 def reblogged_by(state: State, comment: int) -> list[str]:

@@ -4,7 +4,7 @@ from typing import Any
 
 from state.plugins.social.chain_reader import ChainReader
 from state.plugins.social.community_payloads import GUEST
-from state.plugins.social.ranked_posts import DirtyPosts, RankedPosts
+from state.plugins.social.ranked_posts import RankedPosts
 from state.plugins.social.rows import (
     Communities,
     Community,
@@ -20,7 +20,7 @@ from state.plugins.social.rows import (
 )
 from state.protocol.constants import COIN_BLOCK_INTERVAL
 from state.protocol.transaction import ZERO_ID, SignedBlock
-from state.store import DirtyRows
+from state.store import DirtyMarks
 from state.tables import State
 
 
@@ -44,7 +44,7 @@ class Social:
         self.notifications = Notifications(journal)
         self.sent_once = SentOnceTable(journal)
         self.last_reads = LastReads(journal)
-        self.dirty = DirtyPosts(journal, DirtyRows(journal.record, lambda: state.comments.next_id))
+        self.dirty = DirtyMarks(journal.record, lambda: state.comments.next_id)
         self.view = RankedPosts(state, self.posts, self.dirty)
         self._comments = state.comments
         # The post that the current operation deletes.

@@ -6,7 +6,6 @@ Source: social.md §2.2, §2.3, §3.3.
 """
 
 from collections.abc import Callable, Iterator, Sequence, Set
-from typing import Any
 
 from msgspec import Struct
 
@@ -16,7 +15,7 @@ from state.plugins.social.post_metadata import post_tags
 from state.plugins.social.rows import SocialPost, SocialPosts
 from state.plugins.social.scores import hot, is_low, trend
 from state.protocol.constants import TIME_MAX
-from state.store import DirtyRows, Journal, LazyOrder
+from state.store import DirtyMarks, LazyOrder
 from state.store.lazy.incremental import CHUNK_ROWS, process_some
 from state.store.rows import shared
 from state.tables import State
@@ -34,26 +33,6 @@ Entry = tuple[float, int]
 def community_scope(name: str) -> str:
     """Return the scope of a community."""
     return COMMUNITIES + name
-
-
-class DirtyPosts:
-    """Posts and authors that changed since the view was last read. Undoing a change also counts as a change."""
-
-    def __init__(self, journal: Journal, posts: DirtyRows) -> None:
-        self.posts = posts
-        self.authors: set[str] = set()
-        self.post = posts.add
-        self._record = journal.record
-
-    def author(self, name: str) -> None:
-        """Mark an author whose reputation can have changed."""
-        self.authors.add(name)
-        self._record((mark_dirty_again, self.authors, name))
-
-
-def mark_dirty_again(changed: set[Any], what: Any) -> None:
-    """Mark a post or author as changed when its change is undone."""
-    changed.add(what)
 
 
 class RankedPost(Struct, gc=False):
@@ -94,7 +73,7 @@ class RankedPosts:
     on its first read. Above LISTS_MAX lists, the least recently read one is dropped.
     """
 
-    def __init__(self, state: State, posts: SocialPosts, changed: DirtyPosts) -> None:
+    def __init__(self, state: State, posts: SocialPosts, changed: DirtyMarks) -> None:
         self._state, self._posts, self._changed = state, posts, changed
         self._is_stale = False
         self._ranked: dict[int, RankedPost] = {}
@@ -114,10 +93,8 @@ class RankedPosts:
         if self._is_stale:
             self._mark_all()
         changed = self._changed
-        if changed.posts or changed.authors:
-            self._state.journal.read_mode.raise_if_large(
-                len(changed.posts) + len(changed.authors), lambda: self._refresh(facts, CHUNK_ROWS)
-            )
+        if changed.rows or changed.names:
+            self._state.journal.read_mode.raise_if_large(len(changed.rows) + len(changed.names), lambda: self._refresh(facts, CHUNK_ROWS))
             while self._refresh(facts, CHUNK_ROWS):
                 pass
         return self._ranked
@@ -175,8 +152,8 @@ class RankedPosts:
     def _mark_all(self) -> None:
         """Mark all posts and authors as changed, including those that no longer exist."""
         self._is_stale = False
-        self._changed.posts.add_all(self._ranked)
-        self._changed.authors.update(self._low, {post.author for post in self._posts})
+        self._changed.rows.add_all(self._ranked)
+        self._changed.names.update(self._low, {post.author for post in self._posts})
 
     def _refresh(self, facts: ChainReader, most: int) -> bool:
         """Process at most `most` changed authors, which can mark more posts, or if none is left, at most `most` changed posts.
@@ -184,7 +161,7 @@ class RankedPosts:
         Return whether more are left.
         """
         self.version += 1
-        authors, posts = self._changed.authors, self._changed.posts
+        authors, posts = self._changed.names, self._changed.rows
         if authors:
             process_some(authors, most, lambda author: self._mark_low(facts, author))
         else:
@@ -199,7 +176,7 @@ class RankedPosts:
         low = is_low(facts.reputation(self._state, author))
         if low != (author in self._low):
             (self._low.add if low else self._low.discard)(author)
-            self._changed.posts.ids.update(self._by_author.get(author, ()))
+            self._changed.rows.ids.update(self._by_author.get(author, ()))
 
     def _take_over(self, facts: ChainReader, comment: int) -> None:
         old, new = self._ranked.get(comment), self._made(facts, comment)

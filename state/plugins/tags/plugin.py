@@ -15,7 +15,6 @@ from state.operations.transfers import Transfer
 from state.plugins.plugin import Plugin, bound
 from state.plugins.tags.metadata import stored, wanted_tags
 from state.plugins.tags.rows import (
-    DirtyTags,
     Place,
     StaleRoot,
     StaleRoots,
@@ -34,7 +33,7 @@ from state.plugins.tags.view import TagView
 from state.protocol.constants import COIN_NULL_ACCOUNT, TIME_MAX
 from state.protocol.values.asset import SBD
 from state.protocol.virtual import CommentPayoutUpdate, CommentReward, Hardfork
-from state.store import DirtyRows, Table
+from state.store import DirtyMarks, Table
 from state.store.rows import shared
 from state.store.serializers import SnapshotPart, tables
 from state.tables import State
@@ -55,7 +54,7 @@ class Tags:
         self.counters = TagCounters(journal)
         self.counters.insert(TagCounter())
         self.stale = StaleRoots(journal)
-        self.dirty = DirtyTags(journal, DirtyRows(journal.record, lambda: state.comments.next_id))
+        self.dirty = DirtyMarks(journal.record, lambda: state.comments.next_id)
         self.view = TagView(self.tagged, self.rests, self.dirty, journal.read_mode)
 
 
@@ -118,7 +117,7 @@ def on_reward(state: State, kept: Tags, operation: CommentReward) -> None:
     for tag in wanted_tags(state, comment):
         rest = rest_of(kept, stored(tag))
         kept.rests.modify(rest, total_payout=rest.total_payout + operation.payout.amount)
-        kept.dirty.tag(rest.tag)
+        kept.dirty.name(rest.tag)
 
 
 def promote(state: State, kept: Tags, operation: Transfer) -> None:
@@ -135,7 +134,7 @@ def promote(state: State, kept: Tags, operation: Transfer) -> None:
     if row is not None and row.cashout != TIME_MAX:
         places = [(tag, number, paid + operation.amount.amount) for tag, number, paid in row.places]
         kept.tagged.modify(row, **fields_of(places))
-        kept.dirty.comment(comment.id)
+        kept.dirty.row(comment.id)
 
 
 def on_hardfork(state: State, kept: Tags, operation: Hardfork) -> None:
@@ -212,7 +211,7 @@ def show(kept: Tags, row: Tagged, comment: CommentRow) -> None:
         changes["cashout"] = comment.cashout_time
     if changes:
         kept.tagged.modify(row, **changes)
-        kept.dirty.comment(comment.id)
+        kept.dirty.row(comment.id)
 
 
 def shown(comment: CommentRow) -> dict[str, Any]:
@@ -265,7 +264,7 @@ def retag(state: State, kept: Tags, comment: CommentRow) -> None:
         return
     if places != old:
         kept.tagged.modify(row, **fields_of(places))
-        kept.dirty.comment(comment.id)
+        kept.dirty.row(comment.id)
     show(kept, row, comment)
 
 
@@ -277,7 +276,7 @@ def tag_first(state: State, kept: Tags, comment: CommentRow, wanted: tuple[str, 
         first, tags = enter(kept, comment.author, [stored(tag) for tag in wanted])
         parent = parent_id(state, comment)
         kept.tagged.insert(Tagged(comment=comment.id, parent=parent, created=comment.created, tags=tags, first=first, **shown(comment)))
-        kept.dirty.comment(comment.id)
+        kept.dirty.row(comment.id)
 
 
 def enter(kept: Tags, author: str, wanted: list[str]) -> tuple[int, tuple[str, ...]]:
@@ -294,7 +293,7 @@ def enter(kept: Tags, author: str, wanted: list[str]) -> tuple[int, tuple[str, .
 
 def drop(kept: Tags, row: Tagged) -> None:
     """Remove all entries of a comment."""
-    kept.dirty.comment(row.comment)
+    kept.dirty.row(row.comment)
     kept.tagged.remove(row)
 
 
@@ -304,7 +303,7 @@ def count_beyond(kept: Tags, row: Tagged, places: Sequence[Place]) -> None:
     for tag, _, _ in places:
         rest = rest_of(kept, tag)
         kept.rests.modify(rest, beyond=added(rest.beyond, counted))
-        kept.dirty.tag(tag)
+        kept.dirty.name(tag)
 
 
 def rest_of(kept: Tags, tag: str) -> TagRest:
@@ -312,7 +311,7 @@ def rest_of(kept: Tags, tag: str) -> TagRest:
     row = kept.rests.by_tag.get(tag)
     if row is None:
         row = kept.rests.insert(TagRest(tag=tag))
-        kept.dirty.tag(tag)
+        kept.dirty.name(tag)
     return row
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from state.effects.mana import truncated
 from state.protocol.constants import TIME_MAX
 from state.protocol.values.integers import WORD32
-from state.store import DirtyRows, Journal, Row, Table, Unique
+from state.store import Row, Table, Unique
 
 SCORE_UNIT = 10_000_000  # rshares
 HOT_SECONDS, TRENDING_SECONDS = 10_000, 480_000
@@ -102,26 +102,6 @@ class StaleRoots(Table[StaleRoot]):
     """All stale discussions: those with deleted replies or edits after the payout, and all from before hardfork 17."""
 
     by_root = Unique("root")
-
-
-class DirtyTags:
-    """Comments and tags whose rows changed since the view was last read. Undoing a change also counts as a change."""
-
-    def __init__(self, journal: Journal, comments: DirtyRows) -> None:
-        self.comments = comments
-        self.tags: set[str] = set()
-        self.comment = comments.add
-        self._record = journal.record
-
-    def tag(self, tag: str) -> None:
-        """Mark a tag's row as changed."""
-        self.tags.add(tag)
-        self._record((again, self.tags, tag))
-
-
-def again(notes: set[Any], what: Any) -> None:
-    """Mark a row as changed when its change is undone."""
-    notes.add(what)
 
 
 # ------------------------------------------------------------------ scores

@@ -10,7 +10,6 @@ from typing import Any
 from state.plugins.tags.rows import (
     NOTHING,
     Contribution,
-    DirtyTags,
     Place,
     Tagged,
     TaggedComments,
@@ -21,7 +20,7 @@ from state.plugins.tags.rows import (
     less,
     trending,
 )
-from state.store import Journal, Ordered, Row, Table, Unique
+from state.store import DirtyMarks, Journal, Ordered, Row, Table, Unique
 from state.store.lazy.incremental import ReadMode, process_some
 
 COMMENTS_CHUNK = 100  # fewer than CHUNK_ROWS, since a comment has an entry per tag, and an entry is in nine orders
@@ -82,7 +81,7 @@ class TagStatsTable(Table[TagStats]):
 class TagView:
     """Entries and sums. Their tables need a journal, which is emptied after each update."""
 
-    def __init__(self, tagged: TaggedComments, rests: TagRests, notes: DirtyTags, read_mode: ReadMode) -> None:
+    def __init__(self, tagged: TaggedComments, rests: TagRests, notes: DirtyMarks, read_mode: ReadMode) -> None:
         self._tagged, self._rests, self._notes = tagged, rests, notes
         self._is_stale = False
         self._journal = Journal(read_mode)
@@ -116,23 +115,23 @@ class TagView:
     def _note_all(self) -> None:
         """Mark all comments and tags as changed, including those that no longer exist."""
         self._is_stale = False
-        self._notes.comments.add_all(self._by_comment)
-        self._notes.tags.update(self._live, [stats.tag for stats in self._stats], [row.tag for row in self._rests])
+        self._notes.rows.add_all(self._by_comment)
+        self._notes.names.update(self._live, [stats.tag for stats in self._stats], [row.tag for row in self._rests])
 
     def _refresh(self) -> None:
         """Update entries and sums with all marked changes."""
         notes = self._notes
         if self._is_stale:
             self._note_all()
-        if not notes.comments and not notes.tags:
+        if not notes.rows and not notes.names:
             return
-        self._journal.read_mode.raise_if_large(len(notes.comments) + len(notes.tags), lambda: self._refresh_chunk(COMMENTS_CHUNK))
+        self._journal.read_mode.raise_if_large(len(notes.rows) + len(notes.names), lambda: self._refresh_chunk(COMMENTS_CHUNK))
         while self._refresh_chunk(COMMENTS_CHUNK):
             pass
 
     def _refresh_chunk(self, most: int) -> bool:
         """Update at most `most` changed comments, or if none is left, sum up at most `most` changed tags. Return whether more are left."""
-        comments, tags = self._notes.comments, self._notes.tags
+        comments, tags = self._notes.rows, self._notes.names
         if comments:
             comments.process(most, self._take_over)
         else:
@@ -147,7 +146,7 @@ class TagView:
         counted = self._counted.pop(comment, NOTHING)
         for entry in old:
             self._live[entry.tag] = less(self._live[entry.tag], counted)
-            self._notes.tags.add(entry.tag)
+            self._notes.names.add(entry.tag)
         if row is not None:
             # Entries are matched by number and modified in place, so that only indices with changed values move them.
             # Use the row's id object, since the other one can be a copy that would stay in memory.
@@ -156,7 +155,7 @@ class TagView:
             self._counted[comment] = counted = contribution_of(row)
             for tag in row.tags:
                 self._live[tag] = added(self._live.get(tag, NOTHING), counted)
-                self._notes.tags.add(tag)
+                self._notes.names.add(tag)
         kept = self._by_comment.get(comment, ())
         for entry in old:
             if not any(entry is other for other in kept):

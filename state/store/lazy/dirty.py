@@ -1,9 +1,11 @@
-"""`DirtyRows`, the rows of a table that changed since a derived view last read them."""
+"""`DirtyRows` and `DirtyMarks`: what changed since a derived view last read it."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from state.store.lazy.incremental import process_some
+
+Record = Callable[[tuple[Callable[[Any, Any], None], Any, Any]], object]
 
 
 class DirtyRows:
@@ -13,7 +15,7 @@ class DirtyRows:
     nobody queries all rows are unread. `next_id` returns the next id of the table.
     """
 
-    def __init__(self, record: Callable[[tuple[Callable[[Any, Any], None], Any, Any]], object], next_id: Callable[[], int]) -> None:
+    def __init__(self, record: Record, next_id: Callable[[], int]) -> None:
         self.ids: set[int] = set()
         self.unread = 0
         self._next_id, self._record = next_id, record
@@ -45,3 +47,18 @@ class DirtyRows:
     def _add_again(self, row_id: int, _: Any) -> None:
         if row_id < self.unread:
             self.ids.add(row_id)
+
+
+class DirtyMarks:
+    """Rows, and names of other things, that changed since a derived view last read them. Undoing a change also marks them dirty."""
+
+    def __init__(self, record: Record, next_id: Callable[[], int]) -> None:
+        self.rows = DirtyRows(record, next_id)
+        self.row = self.rows.add
+        self.names: set[str] = set()
+        self._record = record
+
+    def name(self, name: str) -> None:
+        """Mark a name dirty."""
+        self.names.add(name)
+        self._record((set.add, self.names, name))

@@ -52,9 +52,9 @@ async def test_changed_orders_are_refreshed_periodically(node: Node, autojump_cl
         assert not any(order.dirty for order in view._entries.lazy_orders)
         assert not any(order.dirty for order in state.accounts.lazy_orders)
         node.site.apply(Vote("user-000001", "user-000002", "post", 5000))
-        assert TAGS.of(state).dirty.comments
+        assert TAGS.of(state).dirty.rows
         await trio.sleep(warm_up.PAUSE_SECONDS_MIN + 1)
-        assert not TAGS.of(state).dirty.comments
+        assert not TAGS.of(state).dirty.rows
         assert not any(order.dirty for order in view._entries.lazy_orders)
         nursery.cancel_scope.cancel()
 

@@ -228,7 +228,7 @@ def act_on_post(state: State, kept: Social, actor: str, payload: Payload) -> Non
     assert post is not None, "these actions are about posts"
     if changes:
         kept.posts.modify(post, **changes)
-        kept.dirty.post(post.comment)
+        kept.dirty.row(post.comment)
     else:
         remember(kept, kind, post, actor)
     notify(state, kept, kind, src=actor, post=post.id, community=payload.community.name, payload=payload.text)

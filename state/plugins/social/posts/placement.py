@@ -35,7 +35,7 @@ def on_comment(state: State, kept: Social, operation: Comment) -> None:
     if post is None:
         post = add_post(state, kept, comment)
         notify_reply(state, kept, comment, post)
-    kept.dirty.post(comment.id)
+    kept.dirty.row(comment.id)
     content = state.comment_contents.by_comment.get(comment.id)
     if content is not None:
         notify_mentions(state, kept, comment, post, content.body)
@@ -93,7 +93,7 @@ def mark_deleted(state: State, kept: Social, operation: DeleteComment) -> None:
     post = kept.leaving
     if post is not None and state.comments.get(post.comment) is None:
         kept.posts.modify(post, is_deleted=True)
-        kept.dirty.post(post.comment)
+        kept.dirty.row(post.comment)
 
 
 def on_vote(state: State, kept: Social, operation: Vote) -> None:
@@ -102,8 +102,8 @@ def on_vote(state: State, kept: Social, operation: Vote) -> None:
     voter = state.accounts.by_name.get(operation.voter)
     if comment is None or voter is None:
         return
-    kept.dirty.post(comment.id)
-    kept.dirty.author(comment.author)
+    kept.dirty.row(comment.id)
+    kept.dirty.name(comment.author)
     vote = state.comment_votes.by_comment_voter.get(comment.id, voter.id)
     post = kept.posts.by_comment.get(comment.id)
     if vote is not None and post is not None:
@@ -114,13 +114,13 @@ def on_payout(state: State, kept: Social, operation: CommentPayoutUpdate) -> Non
     """Mark a post for ranking after its payout."""
     comment = find_comment(state, operation.author, operation.permlink)
     if comment is not None:
-        kept.dirty.post(comment.id)
+        kept.dirty.row(comment.id)
 
 
 def on_hardfork(state: State, kept: Social, operation: Hardfork) -> None:
     """Mark all posts for ranking after a hardfork, since the rules of payouts can have changed."""
     for comment in state.comments:
-        kept.dirty.post(comment.id)
+        kept.dirty.row(comment.id)
 
 
 def promote(state: State, kept: Social, operation: Transfer) -> None:
@@ -138,7 +138,7 @@ def promote(state: State, kept: Social, operation: Transfer) -> None:
     post = None if comment is None else kept.posts.by_comment.get(comment.id)
     if post is not None:
         kept.posts.modify(post, promoted=post.promoted + operation.amount.amount)
-        kept.dirty.post(post.comment)
+        kept.dirty.row(post.comment)
 
 
 # ------------------------------------------------------------------ follows and reblogs

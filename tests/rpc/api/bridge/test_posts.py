@@ -134,7 +134,7 @@ def test_a_changed_reputation_changes_muted_posts() -> None:
     reputations = FOLLOW.of(world.state).reputations
     mark = world.state.journal.position()
     reputations.modify(reputations.by_account.find("dan"), reputation=10**10)
-    world.social.dirty.author("dan")
+    world.social.dirty.name("dan")
     after = world.call("get_ranked_posts", sort="muted")
     assert {post["author"] for post in after if "community" not in post} == set()
     world.state.journal.undo(mark)

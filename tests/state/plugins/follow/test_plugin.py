@@ -9,18 +9,7 @@ from state.chain.chain import Chain
 from state.operations.content import Comment, DeleteComment
 from state.operations.custom import CustomBinary, CustomJson
 from state.plugins.follow.feeds import FEED_SIZE_MAX
-from state.plugins.follow.lists import (
-    blog,
-    blog_authors,
-    blog_entry,
-    feed,
-    feed_entry,
-    follow_count,
-    followed,
-    followers,
-    known_reputations,
-    reblogged_by,
-)
+from state.plugins.follow.lists import blog_authors, follow_count, followed, followers, known_reputations, reblogged_by
 from state.plugins.follow.operations import FollowOperation, InnerKind, ReblogOperation
 from state.plugins.follow.plugin import FOLLOW, interpret, spread
 from state.plugins.follow.rows import BLOG, IGNORE
@@ -70,12 +59,12 @@ def post(chain: Chain, author: str, permlink: str = "post") -> int:
 
 def feed_of(state: State, account: str) -> list[tuple[int, int]]:
     """Numbers and comments of a feed, newest first."""
-    return [(entry.number, entry.comment) for entry in feed(state, account)]
+    return [(entry.number, entry.comment) for entry in FOLLOW.of(state).feeds.newest_first(account)]
 
 
 def blog_of(state: State, account: str) -> list[tuple[int, int]]:
     """Numbers and comments of a blog, newest first."""
-    return [(entry.number, entry.comment) for entry in blog(state, account)]
+    return [(entry.number, entry.comment) for entry in FOLLOW.of(state).blogs.newest_first(account)]
 
 
 # ------------------------------------------------------------------ relations
@@ -211,8 +200,8 @@ def test_posts_come_into_blog_and_feeds() -> None:
     first, second = post(chain, "bob", "one"), post(chain, "bob", "two")
     assert blog_of(state, "bob") == feed_of(state, "amy") == [(1, second), (0, first)]
     assert (feed_of(state, "cid"), feed_of(state, "bob")) == ([], [])
-    assert [entry.number for entry in feed(state, "amy", 0)] == [0]
-    assert [entry.number for entry in blog(state, "bob", 0)] == [0]
+    assert [entry.number for entry in FOLLOW.of(state).feeds.newest_first("amy", 0)] == [0]
+    assert [entry.number for entry in FOLLOW.of(state).blogs.newest_first("bob", 0)] == [0]
 
 
 def test_an_edit_in_the_same_block_adds_new_followers() -> None:
@@ -248,14 +237,14 @@ def test_reblogs_are_numbered_like_posts_and_store_the_first_reblogger() -> None
     apply(chain, reblogs("bob", "dan"))
     apply(chain, reblogs("cid", "dan"), reblogs("cid", "bob"))
     assert feed_of(state, "amy") == [(1, of_dan), (0, of_bob)]
-    newest, oldest = feed(state, "amy")
+    newest, oldest = FOLLOW.of(state).feeds.newest_first("amy")
     assert (newest.reblogged_by, newest.first_reblogged_by, newest.first_reblogged_on) == (("bob", "cid"), "bob", state.head_time)
     assert (oldest.reblogged_by, oldest.first_reblogged_by, oldest.first_reblogged_on) == (("cid",), "", 0)
-    assert feed_entry(state, "amy", of_bob) == oldest
-    assert feed_entry(state, "bob", of_bob) is None
+    assert FOLLOW.of(state).feeds.find("amy", of_bob) == oldest
+    assert FOLLOW.of(state).feeds.find("bob", of_bob) is None
     assert reblogged_by(state, of_dan) == ["bob", "cid", "dan"]
     assert [(row.guest, row.count) for row in blog_authors(state, "cid")] == [("bob", 1), ("dan", 1)]
-    entry = blog_entry(state, "cid", of_bob)
+    entry = FOLLOW.of(state).blogs.find("cid", of_bob)
     assert entry is not None
     assert (entry.number, entry.reblogged_on) == (1, state.head_time)
     assert "Account has already reblogged this post" in refused(chain, reblogs("cid", "bob"), by=push)

@@ -2,8 +2,8 @@
 
 from math import isclose
 
-from state.plugins.tags.rows import DirtyTags, Tagged, again, contribution_of, hot, trending
-from state.store import DirtyRows, Journal
+from state.plugins.tags.rows import Tagged, contribution_of, hot, trending
+from state.store import DirtyMarks, Journal
 
 
 def test_scores() -> None:
@@ -21,14 +21,12 @@ def test_a_negative_score_counts_nothing() -> None:
 
 def test_an_undone_change_is_dirty() -> None:
     journal = Journal()
-    notes = DirtyTags(journal, DirtyRows(journal.record, lambda: 5))
-    notes.comments.process(5, lambda comment: None)
+    notes = DirtyMarks(journal.record, lambda: 5)
+    notes.rows.process(5, lambda comment: None)
     mark = journal.position()
-    notes.comment(1)
-    notes.tag("art")
-    notes.comments.ids.clear()
-    notes.tags.clear()
+    notes.row(1)
+    notes.name("art")
+    notes.rows.ids.clear()
+    notes.names.clear()
     journal.undo(mark)
-    assert (notes.comments.ids, notes.tags) == ({1}, {"art"})
-    again(notes.tags, "music")
-    assert notes.tags == {"art", "music"}
+    assert (notes.rows.ids, notes.names) == ({1}, {"art"})

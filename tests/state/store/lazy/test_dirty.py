@@ -2,7 +2,8 @@
 
 import pytest
 
-from state.store import DirtyRows, Journal
+from state.store import Journal
+from state.store.lazy.dirty import DirtyRows
 
 
 class Reader:
