@@ -40,9 +40,9 @@ def main(arguments: list[str]) -> int:
     """Run the named parts, or all of them. The status is 0 if all succeeded."""
     known = [name for name in PARTS if find_spec(f"tests.attack.{name}") is not None]
     parser = argparse.ArgumentParser(prog="bin/test attack", description="Attack real nodes.")
-    parser.add_argument("name", nargs="*", help=f"of {', '.join(f'{name} ({PARTS[name].of})' for name in known)}; all by default")
-    parser.add_argument("--count", type=int, default=0, help="instead of the full count")
-    parser.add_argument("--seed", type=int, default=0, help="of everything random; another one each time by default")
+    parser.add_argument("name", nargs="*", help=f"of {', '.join(f'{name} ({PARTS[name].of})' for name in known)}; default: all")
+    parser.add_argument("--count", type=int, default=0, help="the count of each part (default: its full count)")
+    parser.add_argument("--seed", type=int, default=0, help="the random seed (default: a new one each time)")
     chosen = parser.parse_args(arguments)
     unknown = set(chosen.name) - set(known)
     if unknown:

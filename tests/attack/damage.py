@@ -207,8 +207,8 @@ def attack(seed: int) -> str:
         assert str(FOLDER) in text, f"{done}: {text}"
         assert any(advice in text for advice in ADVICE), f"{done}: {text}"
         return "refused"
-    assert head_id == folder.head, f"{done}: believed, head {int.from_bytes(head_id[:4], 'big')}"
-    assert digest == folder.digest, f"{done}: another state"
+    assert head_id == folder.head, f"{done}: the damage was not detected, head {int.from_bytes(head_id[:4], 'big')}"
+    assert digest == folder.digest, f"{done}: the state differs"
     if folder.has_snapshot:
         return "started as it was, from the snapshot" if is_from_snapshot else "started as it was, without the snapshot"
     return "started as it was"

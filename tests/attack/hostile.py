@@ -118,7 +118,7 @@ class Attacker:
             shown = self._again(request)
         self.slowest = max(self.slowest, time.monotonic() - start)
         assert "head_block_number" in shown, shown
-        assert self._node.is_running, f"{request} has ended the node: {self._node.words()}"
+        assert self._node.is_running, f"{request} ended the node: {self._node.words()}"
 
     def _again(self, request: str) -> dict[str, Any]:
         try:

@@ -299,7 +299,7 @@ class Worker:
         if not branch or len(ids) <= len(self.known.ids) or ids[first - 1 :] != branch[: len(ids) - first + 1]:
             known = [*self.known.ids, b""]
             place = next(i for i, pair in enumerate(zip([*ids, b""], known, strict=False)) if pair[0] != pair[1])
-            raise Lost(f"{self.data}: block {place + 1} of {len(known) - 1} is another one or missing; the head is {len(ids)}")
+            raise Lost(f"{self.data}: block {place + 1} of {len(known) - 1} differs or is missing; the head is {len(ids)}")
         self._forget_popped_transactions(self.other)
         self.counts["switches not answered"] += 1
 

@@ -104,14 +104,14 @@ class Watcher:
         figures["longest_turn_ms"], figures["longest_turn_processor_ms"] = map(milliseconds, self._turns)
         for source, name in ((ORDINARY, "health"), (CROWDED, "health_from_an_attacker's_address")):
             waits = sorted(self.waits[source])
-            assert waits, f"nobody was answered at {source}"
+            assert waits, f"no request from {source} was answered"
             figures[f"{name}_max_ms"] = milliseconds(waits[-1])
             figures[f"{name}_p99_ms"] = milliseconds(waits[len(waits) * 99 // 100])
             figures[f"{name}_asked"] = len(waits)
             figures[f"{name}_not_answered"] = self.refused[source]
         assert len(self.late) > 1, f"no blocks were seen: {figures}"
         assert figures["health_max_ms"] <= HEALTH_SECONDS_MAX * 1000, f"an ordinary client waited for /health: {figures}"
-        assert not self.refused[ORDINARY], f"an ordinary client was turned away from /health: {figures}"
+        assert not self.refused[ORDINARY], f"an ordinary client was refused /health: {figures}"
         assert figures["latest_block_ms"] <= BLOCK_SECONDS_MAX * 1000, f"a block was late: {figures}"
         return figures
 

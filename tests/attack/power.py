@@ -136,7 +136,7 @@ class Story:
     def start(self) -> Node:
         """Start a node and check the guarantees of its predecessor."""
         node = Node(self.disk)
-        assert node.head in self.after_kill, f"block {node.chain.state.props.head_block_number} is no head that could be left"
+        assert node.head in self.after_kill, f"block {node.chain.state.props.head_block_number} is not an allowed head"
         assert state_digest(node.chain.state) == tree().digests[node.head]
         self.counts["starts"] += 1
         self.after_kill, self.after_power = [node.head], [node.head]

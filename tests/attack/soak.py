@@ -153,8 +153,8 @@ def checked_figures(samples: list[Sample], counts: Counter[str]) -> dict[str, in
         "threads": last.threads,
     }
     bound = MEMORY_KB_MAX + transactions * TRANSACTION_KB_MAX + blocks * BLOCK_KB_MAX
-    assert grown <= bound, f"memory has grown by {grown:,} kB, at most {bound:,} kB are for {transactions:,} transactions: {figures}"
-    assert last.descriptors <= warm.descriptors + DESCRIPTORS_MORE_MAX, f"files stay open: {figures}"
-    assert last.threads <= warm.threads + 2, f"threads stay: {figures}"
+    assert grown <= bound, f"memory has grown by {grown:,} kB, the limit for {transactions:,} transactions is {bound:,} kB: {figures}"
+    assert last.descriptors <= warm.descriptors + DESCRIPTORS_MORE_MAX, f"open files have grown: {figures}"
+    assert last.threads <= warm.threads + 2, f"threads have grown: {figures}"
     assert blocks > 0, f"no blocks were produced: {figures}"
     return figures

@@ -237,13 +237,15 @@ def attacked(node: Node, name: str, seconds: float) -> dict[str, int]:
     assert max(seen.blocks) <= BLOCKS_MAX, f"{name}: a transfer was late: {figures}"
     assert max(seen.health) <= HEALTH_SECONDS_MAX, f"{name}: /health was late: {figures}"
     assert node.memory_kb() < MEMORY_KB_MAX, f"{name}: {figures}"
-    assert refused > 0 or name not in REFUSED or not REFUSED[name][1], f"{name}: no refused work is shown: {figures}"
-    assert limited <= CONNECTIONS, f"{name}: others are limited: {figures}"
-    assert named <= NAMED_MAX * (1 + elapsed // 60), f"{name}: the log names too many: {figures}"
+    assert refused > 0 or name not in REFUSED or not REFUSED[name][1], f"{name}: the metrics have no refused work: {figures}"
+    assert limited <= CONNECTIONS, f"{name}: other clients are limited: {figures}"
+    assert named <= NAMED_MAX * (1 + elapsed // 60), f"{name}: the log has too many lines about limited clients: {figures}"
     forgiven = FORGIVEN_PER_SECOND * elapsed
-    assert refused <= CONNECTIONS * (ALLOWANCE_UNITS + DEBT_UNITS_MAX + forgiven), f"{name}: more is refused than may be: {figures}"
+    assert refused <= CONNECTIONS * (ALLOWANCE_UNITS + DEBT_UNITS_MAX + forgiven), f"{name}: too much refused work: {figures}"
     # More refused work than this is possible only after a client has used up its allowance. A slow machine never gets this far.
-    assert named or refused <= CONNECTIONS * (ALLOWANCE_UNITS - LEFT_UNITS_MIN + forgiven), f"{name}: the log names nobody: {figures}"
+    assert named or refused <= CONNECTIONS * (ALLOWANCE_UNITS - LEFT_UNITS_MIN + forgiven), (
+        f"{name}: no limited client in the log: {figures}"
+    )
     return figures
 
 

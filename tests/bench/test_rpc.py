@@ -1,6 +1,6 @@
 """bench.rpc measures only complete replies, and reports incomplete ones."""
 
-from bench.rpc import Question, answered, beside, made_up, questions, rows_of
+from bench.rpc import Question, answered, figure_note, made_up, questions, rows_of
 from node.app.service import new_service
 from node.devchain.devchain import DevChain
 from node.processor.processor import Processor
@@ -20,9 +20,9 @@ def test_generated_chain_fills_every_reply() -> None:
 
 
 def test_incomplete_reply_has_no_figure() -> None:
-    assert beside(HALF, 99, is_compared=True) == beside(HALF, 99, is_compared=False) == "ONLY 99 OF 100 ROWS"
-    assert beside(HALF, 100, is_compared=True) == "reference    41"
-    assert beside(HALF, 100, is_compared=False) == ""
+    assert figure_note(HALF, 99, is_compared=True) == beside(HALF, 99, is_compared=False) == "ONLY 99 OF 100 ROWS"
+    assert figure_note(HALF, 100, is_compared=True) == "reference    41"
+    assert figure_note(HALF, 100, is_compared=False) == ""
 
 
 def test_reply_rows_are_counted() -> None:

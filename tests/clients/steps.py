@@ -41,7 +41,7 @@ def refused(what: Callable[[], object], error: type[Exception], text: str) -> No
         if text not in str(refusal):
             raise AssertionError(f"{text!r} is not in {refusal!r}") from None
     else:
-        raise AssertionError(f"it was not refused with {text!r}")
+        raise AssertionError(f"the call was not refused with {text!r}")
 
 
 def wait_until(is_there: Callable[[], bool]) -> None:

@@ -89,7 +89,7 @@ def test_every_operation_is_in_each_table(table: object, left_out: frozenset[str
     known = frozenset(table)
     assert operations - known - left_out == set(), "neither in the table nor in the list of this test"
     assert known & left_out == set(), "in both"
-    assert (known | left_out) - operations == set(), "no such operations"
+    assert (known | left_out) - operations == set(), "these operations don't exist"
 
 
 def test_declared_fields_exist() -> None:

@@ -73,7 +73,7 @@ def test_nightly_workflow_includes_every_long_test() -> None:
     nightly = {command.split()[1] for command in commands("nightly") if command.startswith("bin/test")}
     in_ci = {command.split()[1] for command in commands("ci") if command.startswith("bin/test")}
     assert nightly | in_ci == long_runs()
-    assert nightly & in_ci == set(), "what every push runs needs no night"
+    assert nightly & in_ci == set(), "the nightly workflow repeats a command of every push"
 
 
 def test_python_versions_match_pyproject() -> None:
@@ -114,4 +114,4 @@ def test_actions_have_a_version() -> None:
     for text in used:
         assert re.fullmatch(r"[\w-]+/[\w-]+@(v\d+|release/v\d+|[0-9a-f]{40})", text), text
         versions.setdefault(text.split("@")[0], set()).add(text)
-    assert [each for each in versions.values() if len(each) > 1] == [], "one action in two versions"
+    assert [each for each in versions.values() if len(each) > 1] == [], "an action is used in two versions"

@@ -249,10 +249,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("case", nargs="*")
     parser.add_argument(
-        "--queries", nargs="?", const="", help="ask the queries whose method starts so, several with commas; all without a value"
+        "--queries",
+        nargs="?",
+        const="",
+        help="also play queries of methods with these prefixes, by comma (without a value: all)",
     )
-    parser.add_argument("--show", type=int, default=20, help="how much of what is wrong is printed of each case")
-    parser.add_argument("--report", type=Path, help="write what is wrong with queries as JSON lines")
+    parser.add_argument("--show", type=int, default=20, help="maximum number of differences to print for each case")
+    parser.add_argument("--report", type=Path, help="write the differences of queries as JSON lines")
     options = parser.parse_args()
     prefixes = () if options.queries is None else tuple(options.queries.split(","))
     report = options.report.open("w") if options.report else None

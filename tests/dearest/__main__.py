@@ -133,7 +133,7 @@ def show(search: Search[Recipe] | Search[Call], begun: float) -> bool:
         print(line(found))
     units = sorted(kinds.dearest_unit.values(), key=lambda found: -each(found.cost))
     if each(units[0].cost):
-        print("The dearest units of each kind:")
+        print("The most expensive work units of each kind:")
         for found in units:
             print(line(found))
     print(f"{search.count:,} tried in {time.monotonic() - begun:.0f} s, the longest {dearest[0].cost.longest:.1f} ms")
@@ -159,14 +159,14 @@ async def run(world: World, arguments: argparse.Namespace) -> bool:
 def main() -> None:
     """Run the command line."""
     parser = argparse.ArgumentParser(prog="bin/test dearest", description="Searches for what takes a node longest.")
-    parser.add_argument("what", nargs="*", choices=["operations", "methods", "blocks", []], help="all, if none is given")
-    parser.add_argument("--minutes", type=float, default=1.0, help="for each of them")
+    parser.add_argument("what", nargs="*", choices=["operations", "methods", "blocks", []], help="the searches to run (default: all)")
+    parser.add_argument("--minutes", type=float, default=1.0, help="the duration of each search")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", default="", help="operations and methods whose name holds this")
-    parser.add_argument("--to", type=Path, help="a folder for the inputs of what takes too long")
-    parser.add_argument("--most", type=float, default=TOO_LONG, help="the milliseconds that are fine: more on a slow machine")
-    parser.add_argument("--again", nargs="+", help="files of such inputs, which are measured on the same chain")
-    parser.add_argument("--profile", type=int, default=0, metavar="N", help="with --again: show the N functions that take most")
+    parser.add_argument("--only", default="", help="only operations and methods whose name contains this")
+    parser.add_argument("--to", type=Path, help="a folder for inputs that take too long")
+    parser.add_argument("--most", type=float, default=TOO_LONG, help="the maximum allowed milliseconds, more on a slow machine")
+    parser.add_argument("--again", nargs="+", help="measure the inputs in these files on the same chain")
+    parser.add_argument("--profile", type=int, default=0, metavar="N", help="with --again: print the N functions that take the most time")
     arguments = parser.parse_args()
     logging.disable(logging.WARNING)  # the clock moves backwards here, which is logged
     collect_in_portions()

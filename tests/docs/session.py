@@ -284,7 +284,7 @@ class Reader:
         try:
             return self._shell.run(self.ports.put(text))
         except TimeoutError as error:
-            raise PageError(block, f"no end after {BLOCK_SECONDS_MAX} s", str(error)) from None
+            raise PageError(block, f"the program runs longer than {BLOCK_SECONDS_MAX} s", str(error)) from None
 
     def _compare(self, block: Block, seen: str, printed: str | Callable[[], str]) -> None:
         """Compare the output with the page. A node's output can appear shortly after its first reply."""
@@ -294,7 +294,7 @@ class Reader:
             if agrees(seen, shown):
                 return
             if isinstance(printed, str) or time.monotonic() > until:
-                raise PageError(block, f"one sees something else than\n{seen}", shown)
+                raise PageError(block, f"the output differs from\n{seen}", shown)
             time.sleep(0.05)
 
 

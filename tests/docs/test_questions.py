@@ -5,4 +5,4 @@ from tests.docs.questions import PAGE, made
 
 def test_page_is_up_to_date() -> None:
     page = PAGE.read_text(encoding="utf-8")
-    assert made(page) == page, "make it anew: .venv/bin/python -m tests.docs.questions"
+    assert made(page) == page, "generate it again: .venv/bin/python -m tests.docs.questions"

@@ -27,9 +27,9 @@ ENVIRONMENT = (HERE / "requirements.txt", ROOT / ".venv-explorer", "playwright, 
 def main(arguments: list[str]) -> int:
     """Run the session. The status is 0 if nothing failed."""
     parser = argparse.ArgumentParser(prog="bin/test explorer", description="Looks at the explorer in a real browser.")
-    parser.add_argument("names", nargs="*", help="the checks to make whose names begin so; all by default")
-    parser.add_argument("--pictures", type=Path, help="write pictures of all pages into this folder")
-    parser.add_argument("--docs", nargs="?", type=Path, const=PICTURES, metavar="DIR", help="only make the pictures of docs/pictures anew")
+    parser.add_argument("names", nargs="*", help="run only checks whose names start with this (default: all)")
+    parser.add_argument("--pictures", type=Path, help="write screenshots of all pages into this folder")
+    parser.add_argument("--docs", nargs="?", type=Path, const=PICTURES, metavar="DIR", help="only recreate the pictures in docs/pictures")
     options = parser.parse_intermixed_args(arguments)
     browser = chromium()
     if browser is None:

@@ -22,8 +22,8 @@ KILLED = "rewards"
 def main() -> int:
     """Run the requested tests. The first failure ends the run with a traceback."""
     parser = argparse.ArgumentParser(prog="bin/test export", description="Checks exports against the chain, and kills them.")
-    parser.add_argument("--count", type=int, default=200, help="how many exports are killed")
-    parser.add_argument("--seed", type=int, default=1, help="of the moments at which they are")
+    parser.add_argument("--count", type=int, default=200, help="the number of exports to kill")
+    parser.add_argument("--seed", type=int, default=1, help="the seed of the kill times")
     parser.add_argument("--workload", type=Path, help="a longer block log of the chain steem-testnet")
     arguments = parser.parse_args()
     logs = {name: CASES / name / "block_log" for name in case_names()}

@@ -43,11 +43,11 @@ def main(arguments: list[str]) -> int:
     """Run the named targets, or all."""
     names = [*TARGETS, OPERATIONS]
     parser = argparse.ArgumentParser(prog="bin/test fuzz", description="Fuzz the parsers.")
-    parser.add_argument("target", nargs="*", help=f"of {', '.join(names)}; all by default")
-    parser.add_argument("--runs", type=int, default=0, help=f"inputs of all targets together ({RUNS_BY_DEFAULT:,} by default)")
-    parser.add_argument("--seconds", type=int, default=0, help="instead: how long each target runs")
-    parser.add_argument("--seed", type=int, default=0, help="of the search; another one each time by default")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="targets that run at a time")
+    parser.add_argument("target", nargs="*", help=f"of {', '.join(names)}; default: all")
+    parser.add_argument("--runs", type=int, default=0, help=f"the total number of inputs ({RUNS_BY_DEFAULT:,} by default)")
+    parser.add_argument("--seconds", type=int, default=0, help="the duration of each target, instead of a number of inputs")
+    parser.add_argument("--seed", type=int, default=0, help="the seed of the search (default: a new one each time)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="the number of targets that run in parallel")
     chosen = parser.parse_args(arguments)
     unknown = set(chosen.target) - set(names)
     if unknown:

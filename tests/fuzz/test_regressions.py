@@ -14,7 +14,7 @@ def test_seeds_and_findings_pass(target: Target) -> None:
     kept = list(kept_inputs(target))
     assert len(kept) >= 3
     for path in kept:
-        assert path.name == name_of(path.read_bytes()), "the name of an input is the beginning of its SHA-256"
+        assert path.name == name_of(path.read_bytes()), "the file name of an input must be the start of its SHA-256"
         try:
             run(path.read_bytes())
         except Exception as error:

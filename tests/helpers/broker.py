@@ -202,7 +202,7 @@ class _Client:
             case ["PUB" | "HPUB" as verb, subject, *reply_and_sizes]:
                 *before, size = reply_and_sizes
                 head_size = int(before.pop()) if verb == "HPUB" else 0
-                assert int(size) <= self.broker.max_payload, "the client knows how much it may send"
+                assert int(size) <= self.broker.max_payload, "the client must respect max_payload"
                 body = (await reader.readexactly(int(size) + 2))[:-2]
                 headers = dict(line.split(": ", 1) for line in body[:head_size].decode().split("\r\n") if ": " in line)
                 self.broker.publish(subject, body[head_size:], headers, before[0] if before else "")

@@ -44,7 +44,7 @@ def same_as_golden(text: str) -> None:
     texts.append(shown)
     if not UPDATING:
         known = golden().get(test, golden().get(without_parameters(test), []))[len(texts) - 1 : len(texts)]
-        assert [shown] == known, f"{shown!r} in place of {known}; if that is better: pytest --update-golden"
+        assert [shown] == known, f"{shown!r} instead of {known}; to accept it: pytest --update-golden"
 
 
 @cache

@@ -138,7 +138,7 @@ class InstallScenario:
         expect("given up" not in single, "a process that recovers keys has failed", single)
         ranges, seen = self.watched("replay", *options, "--parallel", "2")
         expect(any("coind.node.replay.parallel.worker" in each for each in seen), "no process replays a range", f"{seen}\n{ranges}")
-        expect(digest(single) == digest(ranges), "another state by ranges", ranges)
+        expect(digest(single) == digest(ranges), "the replay by ranges has another state", ranges)
         return digest(single)[:16]
 
     def library(self) -> str:
@@ -160,13 +160,13 @@ class InstallScenario:
         expect("2 passed" in seen, "not two passed", seen)
         # Naming the plugin explicitly does not load it a second time.
         seen = self.python("-m", "pytest", *options, "-p", "coind.pytest_plugin", "--co", "test_wallet.py")
-        expect("2 tests collected" in seen, "the plugin can't be named", seen)
+        expect("2 tests collected" in seen, "naming the plugin explicitly fails", seen)
         return "2 passed"
 
     def help_texts(self) -> str:
         """Print help and shell completion, which must contain the installed command's name."""
         texts = [self.coind(*words) for words in (["--help"], ["completion", "bash"])]
-        expect("bin/coind" not in "".join(texts), "a text names the launcher of a checkout", "".join(texts))
+        expect("bin/coind" not in "".join(texts), "a help text names the launcher of a checkout", "".join(texts))
         return f"{len(texts[1].splitlines())} lines of completion"
 
     def export(self) -> str:
@@ -196,7 +196,7 @@ class InstallScenario:
     def missing(self) -> str:
         """Check the error messages when the extra `data` is not installed."""
         seen = self.coind("export", str(CASE), "--chain", CHAIN, "--to", "refused", status=None)
-        expect("install it: coind install data" in seen, "no way to get the extra", seen)
+        expect("install it: coind install data" in seen, "the message doesn't say how to get the extra", seen)
         return "named"
 
     # ------------------------------------------------------------------ tools

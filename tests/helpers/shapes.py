@@ -124,4 +124,4 @@ def _is_plain(shape: str, value: Any) -> bool:
             return isinstance(value, list) and len(value) == 2
         case "appbase_operation":
             return isinstance(value, dict) and value.keys() == {"type", "value"}
-    raise AssertionError(f"no way to check {shape} is known")
+    raise AssertionError(f"unknown shape {shape}")

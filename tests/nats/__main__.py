@@ -22,9 +22,9 @@ def main(arguments: list[str]) -> int:
     """Run the session. The status is 0 if all nodes agree."""
     parser = argparse.ArgumentParser(prog="bin/test nats", description=str(__doc__))
     parser.add_argument("--replicas", type=int, default=10)
-    parser.add_argument("--blocks", type=int, default=200, help="of 3 s each in the chain's time")
-    parser.add_argument("--pause", type=float, default=0.3, help="between two blocks, in seconds")
-    parser.add_argument("--direct", action="store_true", help="follow the producer, without a broker")
+    parser.add_argument("--blocks", type=int, default=200, help="the number of blocks, each of 3 s of chain time")
+    parser.add_argument("--pause", type=float, default=0.3, help="the pause between two blocks, in seconds")
+    parser.add_argument("--direct", action="store_true", help="let the replicas follow the producer without a broker")
     chosen = parser.parse_args(arguments)
     if find_spec("nats") is None and not chosen.direct:
         subprocess.run([ROOT / "bin/coind", "install", "nats"], check=True)

@@ -233,12 +233,12 @@ class World:
             return found[0], found[1], parts
 
         blocks, operations, parts = asyncio.run(read())
-        assert parts, "some are in parts"
+        assert parts, "some messages must be split"
         branch: list[str] = []
         for line in blocks:
             branch = branch[: line["undone"]["first"] - 1] if "undone" in line else [*branch[: line["block"] - 1], line["id"]]
         shown = [self.producer.call("block_api.get_block", {"block_num": number + 1})["block"]["block_id"] for number in range(len(branch))]
-        assert branch == shown, "the broker has the producer's blocks"
+        assert branch == shown, "the broker must have the producer's blocks"
         ids = [line["id"] for line in blocks if "id" in line]
         assert len(ids) == len(set(ids)), "no block occurs twice"
         places = [(line["block_id"], line["place"]) for line in operations if "block_id" in line]

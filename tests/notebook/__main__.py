@@ -20,8 +20,8 @@ SECONDS_MAX = 600
 def main(arguments: list[str]) -> int:
     """Run the session. The status is 0 if nothing failed."""
     parser = argparse.ArgumentParser(prog="bin/test notebook", description="Runs the worked notebooks in Jupyter.")
-    parser.add_argument("--save", action="store_true", help="keep the outputs in the notebooks")
-    parser.add_argument("--pages", type=Path, default=ROOT / ".venv-notebook" / "pages", help="the folder for pages and pictures")
+    parser.add_argument("--save", action="store_true", help="store the outputs in the notebooks")
+    parser.add_argument("--pages", type=Path, default=ROOT / ".venv-notebook" / "pages", help="the folder for pages and screenshots")
     return totals(run_notebooks(parser.parse_args(arguments)))
 
 

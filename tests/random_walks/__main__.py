@@ -21,7 +21,7 @@ SECONDS_BETWEEN_LINES = 10.0
 def main() -> int:
     """Run the requested seeds."""
     parser = argparse.ArgumentParser(prog="bin/test walks", description="Drives random chains in different ways, and compares them.")
-    parser.add_argument("--seed", type=int, default=1, help="the seed, or the first of them")
+    parser.add_argument("--seed", type=int, default=1, help="the first seed")
     parser.add_argument("--count", type=int, default=1, help="how many seeds")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
     arguments = parser.parse_args()

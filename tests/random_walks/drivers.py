@@ -43,7 +43,7 @@ def made_by_trial(walk: Walk) -> Chain:
             if event.kind == "made":
                 block = chain.state.wire.unpack_block(event.data)[0]
                 again = chain.generate_block(block.timestamp, block.witness, event.secret)
-                assert chain.state.wire.pack_block(again) == event.data, f"block {block.number} is another when its transactions are tried"
+                assert chain.state.wire.pack_block(again) == event.data, f"block {block.number} differs when its transactions are tested"
             else:
                 expect(event, apply_event(chain, event))
     return chain
@@ -69,7 +69,7 @@ def recovered_ahead(walk: Walk) -> Chain:
         patch.setattr(block_prefetcher, "WAIT_SECONDS", PATIENCE)
         coming = block_prefetcher.BlockPrefetcher(blocks, wire, 1, new_pool=lambda _: one_pool())
         for block in coming:
-            assert all(trx.signers is not None for trx in block.transactions if trx.signatures), "keys have not come"
+            assert all(trx.signers is not None for trx in block.transactions if trx.signatures), "the recovered keys have not arrived"
             coming.push(chain, block, Skip.NOTHING)
     return chain
 
@@ -159,4 +159,4 @@ def replayed(chain: Chain, walk: Walk, skip_flags: int, until: int | None = None
 
 def expect(event: Event, refusal: str) -> None:
     """Assert that an event has the same refusal as in the walk, or none."""
-    assert refusal == event.refusal, f"a {event.kind} ends in {refusal!r}, and in the walk in {event.refusal!r}"
+    assert refusal == event.refusal, f"a {event.kind} has the refusal {refusal!r}, in the walk {event.refusal!r}"

@@ -38,7 +38,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="bin/test ray", description="Verifies a chain by ranges on a small Ray cluster.")
     parser.add_argument("--blocks", type=Path, default=BLOCKS, help="the blocks")
     parser.add_argument("--chain", default="steem-testnet", help="their chain")
-    parser.add_argument("--ranges", type=int, default=5, help="into how many ranges they are cut, about")
+    parser.add_argument("--ranges", type=int, default=5, help="the approximate number of ranges")
     given = parser.parse_args()
     if not given.blocks.exists():
         parser.error(f"{given.blocks} is not there; name blocks with --blocks")

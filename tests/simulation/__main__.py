@@ -45,8 +45,8 @@ def main() -> int:
 def parsed() -> argparse.Namespace:
     """Return the arguments."""
     parser = argparse.ArgumentParser(prog="bin/test simulate", description="Simulates nodes, clients and faults from a seed.")
-    parser.add_argument("--seed", type=int, default=1, help="the seed, or the first of them")
-    parser.add_argument("--minutes", type=float, help="run seeds until so many minutes have been simulated")
+    parser.add_argument("--seed", type=int, default=1, help="the first seed")
+    parser.add_argument("--minutes", type=float, help="run seeds until this number of minutes has been simulated")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--only", default="", help=f"scenes, by comma: {', '.join(SCENES)}")
     arguments = parser.parse_args()

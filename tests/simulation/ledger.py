@@ -88,7 +88,7 @@ class Branch:
         demand(block.number == len(self.seen) + 1, f"block {block.number} has a wrong number")
         self.seen.append(Seen(block, self._now()))
         for trx in block.transactions:
-            demand(trx.id not in self.where, f"block {block.number} has a transaction once more")
+            demand(trx.id not in self.where, f"block {block.number} repeats a transaction")
             self.where[trx.id] = block.number
 
     def is_too_late(self, since: float, expiration: int) -> bool:

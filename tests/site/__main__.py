@@ -44,8 +44,8 @@ def served(folder: Path) -> Iterator[str]:
 def main(arguments: list[str]) -> int:
     """Build the site and run the session. The status is 0 if nothing failed."""
     parser = argparse.ArgumentParser(prog="bin/test site", description="Looks at the site of the docs in a real browser.")
-    parser.add_argument("names", nargs="*", help="the pages to look at whose names begin so; all by default")
-    parser.add_argument("--pictures", type=Path, help="write pictures of the pages into this folder")
+    parser.add_argument("names", nargs="*", help="check only pages whose names start with this (default: all)")
+    parser.add_argument("--pictures", type=Path, help="write screenshots of the pages into this folder")
     options = parser.parse_intermixed_args(arguments)
     checks = [] if options.names else [sys.executable, "-m", "pytest", "tests/site/checks.py"]
     if checks and subprocess.run(checks, cwd=ROOT, check=False).returncode:

@@ -33,9 +33,9 @@ SECONDS_MAX = 1800
 def main(arguments: list[str]) -> int:
     """Run the session. The status is 0 if nothing failed."""
     parser = argparse.ArgumentParser(prog="bin/test spark", description="Has the worked questions answered by Spark and by DuckDB.")
-    parser.add_argument("names", nargs="*", help="the questions to ask whose names begin so; all by default")
-    parser.add_argument("--export", type=Path, help="an export that is there, with the tables that the questions name")
-    parser.add_argument("--master", default=CLUSTER, help="the cluster, as Spark names it")
+    parser.add_argument("names", nargs="*", help="run only questions whose names start with this (default: all)")
+    parser.add_argument("--export", type=Path, help="an existing export with the tables that the questions use")
+    parser.add_argument("--master", default=CLUSTER, help="the Spark master URL of the cluster")
     options = parser.parse_intermixed_args(arguments)
     if "JAVA_HOME" not in os.environ and shutil.which("java") is None:
         say(ADVICE)

@@ -38,8 +38,8 @@ Row = tuple[str, str, str, str]
 def main() -> int:
     """Build everything and run the steps with each Python. Return the exit status."""
     parser = argparse.ArgumentParser(prog="bin/test wheel", description="Installs the wheel for each Python, and uses it there.")
-    parser.add_argument("--python", action="append", default=[], metavar="PATH", help="a Python; can be repeated (all that are found)")
-    parser.add_argument("--lowest", action="store_true", help="install the lowest versions that are allowed; needs uv")
+    parser.add_argument("--python", action="append", default=[], metavar="PATH", help="a Python executable; can be repeated (default: all)")
+    parser.add_argument("--lowest", action="store_true", help="install the lowest allowed versions (needs uv)")
     given = parser.parse_args()
     pythons = [Path(path) for path in given.python] or found()
     if given.lowest and shutil.which("uv") is None:

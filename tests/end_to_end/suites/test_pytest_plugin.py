@@ -298,7 +298,7 @@ def test_it(coin_node, request):
     url = (project.folder / "url").read_text()
     end = time.monotonic() + 20
     while answers(url):
-        assert time.monotonic() < end, "the node is still there"
+        assert time.monotonic() < end, "the node is still running"
         time.sleep(0.05)
 
 

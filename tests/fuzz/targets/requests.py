@@ -94,7 +94,7 @@ def run_reply(reply: Any) -> bytes:
     except StopIteration as stop:
         value: bytes = stop.value
         return value
-    raise AssertionError("an answer waits for something")
+    raise AssertionError("a reply blocks")
 
 
 def rpc() -> Run:
