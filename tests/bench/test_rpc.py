@@ -20,7 +20,7 @@ def test_generated_chain_fills_every_reply() -> None:
 
 
 def test_incomplete_reply_has_no_figure() -> None:
-    assert figure_note(HALF, 99, is_compared=True) == beside(HALF, 99, is_compared=False) == "ONLY 99 OF 100 ROWS"
+    assert figure_note(HALF, 99, is_compared=True) == figure_note(HALF, 99, is_compared=False) == "ONLY 99 OF 100 ROWS"
     assert figure_note(HALF, 100, is_compared=True) == "reference    41"
     assert figure_note(HALF, 100, is_compared=False) == ""
 

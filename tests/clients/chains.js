@@ -1,4 +1,4 @@
-// What the sessions in JavaScript know of the chains.
+// The chains for the JavaScript sessions.
 'use strict'
 
 const TESTNET = {
@@ -9,10 +9,10 @@ const DEV = {
   brand: 'COIN', coin: 'COIN', prefix: 'TST', funds: '100000.000 COIN',
   id: '72a2b8e4c8af1c8e571f90b7ee885840b00fb10acfc8c024cd2b538d4dc4fbbc',
 }
-// As dev, with the symbols that dsteem knows.
+// Like dev, with symbols that dsteem supports.
 const DEV_TESTS = {...DEV, coin: 'TESTS', funds: '100000.000 TESTS', id: 'aba0ceab4e13f9f3d6248f03359d1a1632d52d57cc8c6826b0250d5eec204e26'}
 const INIT_WIF = '5JNHfZYKGaomSFvd4NUdQ9qMcEAC43kujbfjueTHpVapX1Kzq2n'
-// The keys of the accounts of dev are made from this; those that sessions create have the same.
+// The password from which the keys of dev's accounts, and of accounts that sessions create, are derived.
 const PASSWORD = 'dev'
 
 module.exports = {chains: {dev: DEV, 'dev-tests': DEV_TESTS, 'steem-testnet': TESTNET}, INIT_WIF, PASSWORD}

@@ -1,5 +1,5 @@
-// A node of coind for a suite in JavaScript: start, readiness, snapshots, and the other methods of dev_api. Node.js 18 or newer, and
-// nothing else; copy it into your project. tests/clients/dsteem/suite.js shows its use.
+// A node of coind for a suite in JavaScript: start, readiness, snapshots, and the other methods of dev_api. It needs only
+// Node.js 18 or newer. Copy it into your project. tests/clients/dsteem/suite.js shows its use.
 'use strict'
 
 const {spawn} = require('node:child_process')
@@ -7,7 +7,7 @@ const {mkdtempSync, openSync, readFileSync, rmSync} = require('node:fs')
 const {tmpdir} = require('node:os')
 const path = require('node:path')
 
-const START_SECONDS_MAX = 120 // the very first start of a checkout sets it up
+const START_SECONDS_MAX = 120 // the first start in a checkout includes the setup
 const POLL_MILLISECONDS = 5
 
 // A refused call. `explain` has rule, why, what_to_do and values of a refused transaction, and is null for other calls.
@@ -30,7 +30,7 @@ class Node {
     this._folder = folder
   }
 
-  // Start a node on a free port, and wait until it answers: then the chain has blocks, and a client can work at once.
+  // Start a node on a free port and wait until it answers. The chain then has blocks and is ready for clients.
   static async start({command = process.env.COIND || 'coind', chain = 'dev-tests', blocks = 'instant', options = []} = {}) {
     const folder = mkdtempSync(path.join(tmpdir(), 'coind-'))
     const [readyFile, log] = [path.join(folder, 'ready.json'), path.join(folder, 'log')]
@@ -44,7 +44,7 @@ class Node {
     started.once('exit', code => { ended = ended || `it ended with status ${code}`; process.removeListener('exit', kill) })
     for (const end = Date.now() + START_SECONDS_MAX * 1000; !ended && Date.now() < end;) {
       try {
-        // It is written in one step.
+        // The file is written atomically.
         return new Node(started, JSON.parse(readFileSync(readyFile, 'utf8')), folder)
       } catch (error) {
         if (error.code !== 'ENOENT') throw error
@@ -65,7 +65,7 @@ class Node {
     rmSync(this._folder, {recursive: true, force: true})
   }
 
-  // The result of an RPC method; throws Refused.
+  // Call an RPC method and return its result; throws Refused.
   async call(method, params = {}) {
     const body = JSON.stringify({jsonrpc: '2.0', id: 1, method, params})
     const reply = await (await fetch(this.url, {method: 'POST', body})).json()
@@ -73,7 +73,7 @@ class Node {
     return reply.result
   }
 
-  // Keep this moment; `revert(id)` returns to it, as often as wanted, in milliseconds.
+  // Take a dev snapshot. `revert(id)` restores it any number of times, within milliseconds.
   async snapshot() { return (await this.call('dev_api.snapshot')).id }
   async revert(id) { return this.call('dev_api.revert', {id}) }
   async reset() { return this.call('dev_api.reset') }
@@ -81,7 +81,7 @@ class Node {
   async mine(count = 1) { return this.call('dev_api.mine', {count}) }
   async advance(seconds, leap = '') { return this.call('dev_api.advance_time', {seconds, leap}) }
 
-  // Have the node sign operations with the keys of the chain's accounts, or with `keys`, and take them as one transaction.
+  // Broadcast operations as one transaction, which the node signs with the keys of the chain's accounts or with `keys`.
   async broadcast(operations, keys = []) { return this.call('dev_api.broadcast_operations', {operations, keys}) }
 }
 

@@ -1,10 +1,10 @@
-// What the sessions in JavaScript share: steps that are reported one by one, and waiting for a block.
+// Shared tools of the JavaScript sessions: reporting of steps, and waiting for blocks.
 'use strict'
 
 const PATIENCE_SECONDS = 30
 const MESSAGE_SIZE_MAX = 600
 
-// One thing that a client does: a line `pass NAME` or `fail NAME: WHY`; the session goes on either way.
+// Run a step and print `pass NAME` or `fail NAME: WHY`. A failure doesn't end the session.
 async function step(name, work) {
   try {
     await work()
@@ -14,13 +14,13 @@ async function step(name, work) {
   }
 }
 
-// Fail unless both are the same.
+// Fail unless both are equal.
 function equal(found, expected) {
   const texts = [JSON.stringify(found), JSON.stringify(expected)]
   if (texts[0] !== texts[1]) throw new Error(`${texts[0]} is not ${texts[1]}`)
 }
 
-// Fail unless this is refused with a text; the error is given back.
+// Fail unless the promise is rejected with this text in the error. Return the error.
 async function refused(work, text) {
   let result
   try {
@@ -32,7 +32,7 @@ async function refused(work, text) {
   throw new Error(`it was not refused with ${text}: ${JSON.stringify(result)}`)
 }
 
-// Wait until the head is so many blocks further.
+// Wait until the head has advanced by `count` blocks.
 async function waitForBlocks(head, count = 1) {
   const first = await head()
   for (let i = 0; i < 2 * PATIENCE_SECONDS; i++) {

@@ -1,4 +1,4 @@
-// Commands that a reader copies: pasted into a shell, nothing of what strangers wrote runs. Run by `node --test tests/explorer`.
+// Commands that users copy from a page: in a shell, no text from strangers is executed. Run by `node --test tests/explorer`.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -13,7 +13,7 @@ const attacks = JSON.parse(readFileSync(new URL("../rpc/explorer/attacks.json", 
 const QUOTES = ["it's", "'; touch /tmp/x; '", "\\'; id; \\'", "$(id)`id`", '" & calc & "', "a\n'\nEND\nid\n", "\u2019; calc; \u2019", "%PATH%!x", "\u001b[201~\u009b201~"];
 const everything = [...new Set([...QUOTES, ...Object.values(attacks).flat()])];
 
-// What a POSIX shell makes of a word.
+// How a POSIX shell expands a word.
 function shellWord(word) {
   return execFileSync("sh", ["-c", `printf %s ${word}`], { encoding: "utf8" });
 }

@@ -1,4 +1,4 @@
-// The one WebSocket of a page: when it is opened, given back and opened again. Run by `node --test tests/explorer`.
+// The single WebSocket of a page: when it is opened, released and reopened. Run by `node --test tests/explorer`.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { beforeEach, mock, test } from "node:test";
@@ -23,7 +23,7 @@ class FakeSocket {
   close() {
     this.isClosed = true;
   }
-  // What the node and the browser do.
+  // Actions of the node and the browser.
   opened() {
     this.readyState = 1;
     this.onopen();

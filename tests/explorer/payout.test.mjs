@@ -1,17 +1,17 @@
-// The arithmetic of payouts: the curves give what the chain's own give, and a payout is divided as a chain has divided one.
+// The arithmetic of payouts: the curves have the same results as the chain's, and a payout is divided as on a chain.
 // Run by `node --test tests/explorer`.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
 const source = readFileSync(new URL("../../rpc/explorer/web/app/parts/payout.js", import.meta.url), "utf8").replace(/^import .*$/gm, "");
-// As in format.js, of which only amounts in words are needed here.
+// As in format.js, of which these tests need only the amounts.
 const stubs = `const chain = { overview: { brand: "coin", tokens: ["COIN", "SBD", "VESTS"].map((symbol) => ({ symbol })) } };
 const units = (value) => BigInt(value.split(" ")[0].replace(".", ""));
 const branded = (row, name) => row[name];`;
 const { FORMULAS, curveValue, payoutNow, shownPending } = await import(`data:text/javascript;base64,${Buffer.from(stubs + source).toString("base64")}`);
 
-// Of state/effects/curves.py, with the content constant 2,000,000,000,000.
+// Results of state/effects/curves.py with the content constant 2,000,000,000,000.
 const VALUES = {
   quadratic: [
     [0n, 0n],
@@ -40,7 +40,7 @@ test("the curves give what the chain's give", () => {
   }
 });
 
-// A payout of a chain for tests, with the fund as it was when the block began to pay, and what the operations of that block said.
+// A payout of a test chain, with the fund before the block's payouts and the operations of that block.
 const POST = {
   ...{
     "author": "alice",
@@ -99,7 +99,7 @@ test("a payout is divided as the chain has divided it", () => {
   for (const { account, as, sbd, liquid, vests } of rows) {
     const [paidSbd, paidVests] = PAID[`${account} ${as.split(",")[0]}`];
     assert.deepEqual([sbd, liquid], [paidSbd, 0n]);
-    // The price of VESTS has moved a little within the block.
+    // The price of VESTS changes slightly within the block.
     const difference = vests > paidVests ? vests - paidVests : paidVests - vests;
     assert.ok(difference * 1_000_000n <= paidVests, `${account}: ${vests} and ${paidVests}`);
   }

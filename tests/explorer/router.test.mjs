@@ -1,4 +1,4 @@
-// The addresses that the explorer shows. Run by `node --test tests/explorer`.
+// The addresses of the explorer's pages. Run by `node --test tests/explorer`.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -8,7 +8,7 @@ const ORIGIN = "http://127.0.0.1:8090";
 const stubs = "const { location, history } = globalThis.page; const html = String; ";
 const source = stubs + readFileSync(ROUTER, "utf8").replace(/^import .*$/gm, "");
 
-// As the history of a browser: an address of another host is refused.
+// Like a browser's history, it refuses an address of another host.
 const shown = [];
 const note = (_, title, address) => {
   const url = new URL(address, ORIGIN);

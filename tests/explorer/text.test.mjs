@@ -1,4 +1,4 @@
-// What the explorer makes of posts: no element, attribute or link outside of its lists, whatever somebody wrote, and in little time.
+// Rendering of posts: any text results only in allowed elements, attributes and links, within a short time.
 // Run by `node --test tests/explorer`.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -9,7 +9,7 @@ const markdown = readFileSync(new URL("parts/markdown.js", APP), "utf8");
 const { default: MarkdownIt } = await import(new URL("../vendor/markdown.js", APP));
 const { ATTRIBUTES, TAGS, exact, harmless, parse: parseWith, webAddress } = await load(markdown);
 const parse = (text) => parseWith(text, MarkdownIt);
-// text.js makes elements by `h`; here it is given one that says what it was asked for.
+// text.js creates elements with `h`. This `h` records its arguments.
 const stubs = `const h = (tag, props, ...children) => ({ tag, props, children }); const html = () => null; const useMemo = (make) => make();
 const { ATTRIBUTES, TAGS, exact, harmless, parse } = globalThis.markdown;`;
 globalThis.markdown = { ATTRIBUTES, TAGS, exact, harmless, parse };
@@ -22,7 +22,7 @@ const CLASSES = ["account", "badge", "elsewhere", "muted small", "scroll"];
 const DEPTH_MAX = 60;
 const NODES_MAX = 40_000;
 const SIZE = 65_536;
-const MILLISECONDS_MAX = 1000; // in linear time it takes a fifth, in quadratic time several seconds
+const MILLISECONDS_MAX = 1000; // linear time takes a fifth of this, quadratic time several seconds
 
 async function load(source) {
   return import(`data:text/javascript;base64,${Buffer.from(source).toString("base64")}`);
@@ -150,7 +150,7 @@ test("hostile texts of 64 kB are read in time", () => {
     "a".repeat(10_000_000),
   );
   for (const text of texts) {
-    // The best of a few: the machine may be busy with something else.
+    // The fastest of several runs, since the machine may be busy.
     let best = Infinity;
     for (let round = 0; round < 4 && best > MILLISECONDS_MAX / 4; round++) {
       const begun = performance.now();

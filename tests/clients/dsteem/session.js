@@ -1,5 +1,5 @@
-// What dsteem does on a node: `node session.js URL CHAIN`, on the chains dev-tests and steem-testnet, or on dev
-// where it can do all that has no amounts.
+// A session of dsteem: `node session.js URL CHAIN`, on the chains dev-tests and steem-testnet, or on dev, where only
+// operations without amounts work.
 'use strict'
 
 const dsteem = require('dsteem')
@@ -12,7 +12,7 @@ const SENT = ['comment', 'vote', 'custom_json']
 const keyOf = (name, role) => dsteem.PrivateKey.fromLogin(name, PASSWORD, role)
 const publicKeyOf = (name, role) => keyOf(name, role).createPublic('TST').toString()
 
-// An account with the keys that follow from its name, its VESTS and its funds, all from initminer.
+// Create an account with keys derived from its name, with VESTS and funds from initminer.
 function creation(name) {
   const authority = role => ({weight_threshold: 1, account_auths: [], key_auths: [[publicKeyOf(name, role), 1]]})
   return [
@@ -95,7 +95,7 @@ async function limit(client, active) {
   })
 }
 
-// Error texts are made by dsteem from the format and the values of the node's first stack frame.
+// dsteem builds error texts from the format and the values of the node's first stack frame.
 async function refusals(client) {
   await step('refusal: the key of somebody else', async () => {
     const json = {required_auths: ['alice'], required_posting_auths: [], id: 'dsteem', json: '{}'}
@@ -110,7 +110,7 @@ async function refusals(client) {
   })
 }
 
-// What the steps before have left on the chain.
+// Read the results of the earlier steps from the chain.
 async function readBack(client, sent) {
   await step('ids are those of the node', async () => {
     for (const {id} of sent) equal((await client.database.call('get_transaction', [id])).transaction_id, id)

@@ -1,5 +1,5 @@
-// A suite of tests with dsteem, each on a fresh chain: `COIND=path/to/bin/coind node --test suite.js`. It is the example of
-// docs/test-suites.md; in a project of your own, `coind.js` lies beside it.
+// A test suite with dsteem, each test on a new chain: `COIND=path/to/bin/coind node --test suite.js`. It is the example of
+// docs/test-suites.md; in your own project, put `coind.js` next to it.
 'use strict'
 
 const assert = require('node:assert')

@@ -1,4 +1,4 @@
-// What steem-js does on a node: `node session.js URL CHAIN`, on the chain dev or steem-testnet.
+// A session of steem-js: `node session.js URL CHAIN`, on the chain dev or steem-testnet.
 'use strict'
 
 const steem = require('steem')
@@ -10,7 +10,7 @@ const SENT = ['transfer', 'comment', 'vote', 'custom_json', 'transfer_to_vesting
 
 const wifOf = (name, role) => steem.auth.toWif(name, PASSWORD, role)
 
-// An account with the keys that follow from its name, its VESTS and its funds, all from initminer.
+// Create an account with keys derived from its name, with VESTS and funds from initminer.
 async function create(name) {
   const keys = steem.auth.generateKeys(name, PASSWORD, ROLES)
   const authority = role => ({weight_threshold: 1, account_auths: [], key_auths: [[keys[role], 1]]})
@@ -86,7 +86,7 @@ async function refusals(active, coin) {
   })
 }
 
-// What the steps before have left on the chain.
+// Read the results of the earlier steps from the chain.
 async function readBack(sent, url, chain) {
   await step('ids are those of the node', async () => {
     for (const {id} of sent) equal((await steem.api.getTransactionAsync(id)).transaction_id, id)
