@@ -20,7 +20,7 @@ function equal(found, expected) {
   if (texts[0] !== texts[1]) throw new Error(`${texts[0]} is not ${texts[1]}`)
 }
 
-// Fail unless the promise is rejected with this text in the error. Return the error.
+// Fail unless `work` throws an error with this text. Return the error.
 async function refused(work, text) {
   let result
   try {
