@@ -143,7 +143,8 @@ def _pairs(schemas: dict[str, Any]) -> list[tuple[str, str]]:
 def type_text(schema: Any) -> str:
     """Describe a schema in words, with links to records."""
     if "$ref" in schema:
-        return _link(_target(schema))
+        name = _target(schema)
+        return f"[{name}]({OPERATIONS if name.endswith('_operation') else RECORDS}#{name.lower()})"
     if "const" in schema:
         return f"`{json.dumps(schema['const'])}`"
     if "enum" in schema:
@@ -171,11 +172,6 @@ def type_text(schema: Any) -> str:
 
 def _target(schema: Any) -> str:
     return str(schema["$ref"]).rpartition("/")[2]
-
-
-def _link(name: str) -> str:
-    page = OPERATIONS if name.endswith("_operation") else RECORDS
-    return f"[{name}]({page}#{name.lower()})"
 
 
 def _joined(lines: list[str]) -> str:

@@ -125,7 +125,7 @@ class Hub:
     @contextmanager
     def stream(self, first: int, *, irreversible: bool, packed: bool = False) -> Iterator[BlockStream]:
         """Open a block stream that starts at number `first`."""
-        last, line = self._last_irreversible if irreversible else self._last, self._packed_line if packed else self._line
+        last, line = (lambda: self._chain.irreversible) if irreversible else self._last, self._packed_line if packed else self._line
         stream = BlockStream(first, last, line, has_before=packed)
         before = self._counts()
         self._streams.add(stream)
@@ -328,9 +328,6 @@ class Hub:
 
     def _last(self) -> int:
         return self._chain.state.props.head_block_number
-
-    def _last_irreversible(self) -> int:
-        return self._chain.irreversible
 
     def _shared(self, block: SignedBlock) -> SharedNotice:
         return SharedNotice(b"block", self._text(block))

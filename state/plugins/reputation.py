@@ -14,7 +14,7 @@ from state.plugins.plugin import Plugin, bound
 from state.protocol.constants import TIME_MAX
 from state.protocol.values.integers import INT64_MAX, INT64_MIN
 from state.store import Row, Table, Unique
-from state.store.serializers import SnapshotPart, TablePart
+from state.store.serializers import TablePart
 from state.tables import State
 from state.tables.content import Comment, CommentVote
 
@@ -115,9 +115,4 @@ def vote_of(state: State, operation: Vote) -> CommentVote | None:
     return None if voter is None else state.comment_votes.by_comment_voter.get(comment.id, voter.id)
 
 
-def parts(state: State, kept: Reputations) -> dict[str, SnapshotPart]:
-    """Return the snapshot parts of the data."""
-    return {"rows": TablePart(kept)}
-
-
-REPUTATION = Plugin("reputation", Reputations, install, serves=("reputation_api",), parts=parts)
+REPUTATION = Plugin("reputation", Reputations, install, serves=("reputation_api",), parts=lambda state, kept: {"rows": TablePart(kept)})

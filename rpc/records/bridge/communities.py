@@ -97,6 +97,6 @@ def listed_community(kept: Social, one: CommunityRank, observer: str) -> Communi
 
 def full_community(state: State, kept: Social, row: Community, observer: str) -> CommunityView:
     """Return the view that `FullCommunityRecord` is read from."""
-    view = CommunityView(row, lists.figure_of(state, kept, row), context_of(kept, row.name, observer))
+    view = CommunityView(row, lists.figures(state, kept).communities.get(row.name, PayoutTotals()), context_of(kept, row.name, observer))
     view.team, view.settings = lists.team(kept, row.name), settings_of(row.settings)
     return view

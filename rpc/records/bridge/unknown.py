@@ -81,7 +81,8 @@ def unknown_post(state: State, kept: Social, given: Json) -> UnknownPostRecord:
 
 def converted(state: State, kept: Social, given: Json) -> UnknownPostRecord:
     """Convert a post from a reply of get_content. Invalid members raise built-in exceptions."""
-    demand_texts(given)
+    if not all(isinstance(given.get(name, ""), str) for name in TEXTS):
+        raise TypeError
     author, category = given["author"], given.get("category") or NO_CATEGORY
     votes = [BridgeVoteRecord(str(vote["voter"]), int(vote["rshares"])) for vote in given.get("active_votes", [])]
     rshares = [vote.rshares for vote in votes]
@@ -122,13 +123,6 @@ def converted(state: State, kept: Social, given: Json) -> UnknownPostRecord:
         parent_author=parent_author,
         parent_permlink=given.get("parent_permlink", "") if parent_author else None,
     )
-
-
-def demand_texts(given: Json) -> None:
-    """Raise TypeError unless all members that are copied unchanged are texts."""
-    for name in TEXTS:
-        if not isinstance(given.get(name, ""), str):
-            raise TypeError(name)
 
 
 def time_of(given: Json, name: str) -> str:

@@ -78,12 +78,8 @@ def count_missed(state: State, missed: int, producer: str) -> None:
         state.witnesses.modify(witness, total_missed=(witness.total_missed + count) % WORD32)
     if state.spec.constants.SHUT_DOWN_INACTIVE_WITNESSES and 14 <= state.hardfork < 20:
         # Hardforks 14 to 19, main build: a witness that misses a slot after a day without a block loses its signing key.
-        shut_down(state, [name for name in counts if is_inactive(state, name)], missed)
-
-
-def is_inactive(state: State, name: str) -> bool:
-    """Whether a witness has not produced a block for a day."""
-    return state.props.head_block_number - state.witness(name).last_confirmed_block_num > COIN_BLOCKS_PER_DAY
+        before = state.props.head_block_number - COIN_BLOCKS_PER_DAY
+        shut_down(state, [name for name in counts if state.witness(name).last_confirmed_block_num < before], missed)
 
 
 def shut_down(state: State, names: list[str], missed: int) -> None:

@@ -36,7 +36,7 @@ from state.plugins.social.posts.placement import (
 from state.plugins.social.ranked_posts import EVERYTHING
 from state.plugins.social.rows import Community, Role
 from state.protocol.virtual import CommentPayoutUpdate, Hardfork
-from state.store.serializers import SnapshotPart, tables
+from state.store.serializers import tables
 from state.tables import State
 
 # The view takes some 800 bytes per post. A start ranks at most this many posts.
@@ -104,11 +104,6 @@ def register(state: State, kept: Social, name: str) -> None:
     notify(state, kept, Type.new_community, dst=name, community=name)
 
 
-def parts(state: State, kept: Social) -> dict[str, SnapshotPart]:
-    """Return the snapshot parts of the data."""
-    return tables(kept, "communities", "roles", "subscriptions", "posts", "reblogs", "notifications", "sent_once", "last_reads")
-
-
 def restored(kept: Social) -> None:
     """Rebuild the view and the figures of communities on their next read."""
     kept.view.mark_all()
@@ -122,13 +117,8 @@ def warm_up_reads(state: State, kept: Social) -> Sequence[Callable[[], object]]:
         return ()
     scope = Scope((EVERYTHING,), of_communities=False)
     pages = [partial(ranked_posts, state, kept, scope, sort, 1, None) for sort in AHEAD_SORTS]
-    return *pages, partial(first_figures, state, kept)
-
-
-def first_figures(state: State, kept: Social) -> None:
-    """Count the figures of communities if they were never counted. A recount is not worth it, since each block changes them."""
-    if kept.counted is None:
-        figures(state, kept)
+    # A recount is not worth it, since each block changes the figures.
+    return *pages, lambda: None if kept.counted is not None else figures(state, kept)
 
 
 COMMUNITIES = Plugin(
@@ -137,7 +127,9 @@ COMMUNITIES = Plugin(
     install,
     serves=("bridge",),
     uses=(REPUTATION, FOLLOW),
-    parts=parts,
+    parts=lambda state, kept: tables(
+        kept, "communities", "roles", "subscriptions", "posts", "reblogs", "notifications", "sent_once", "last_reads"
+    ),
     unsaved=(
         "facts",
         "irredeemables",

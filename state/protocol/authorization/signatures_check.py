@@ -123,10 +123,6 @@ class SignState:
         """Whether a signing key was not used."""
         return not all(self.used.values())
 
-    def used_keys(self) -> set[bytes]:
-        """Return the keys that were used."""
-        return {key for key, used in self.used.items() if used}
-
 
 def distinct(keys: Iterable[bytes]) -> tuple[bytes, ...]:
     """Return the recovered keys as a tuple. Raises DuplicateSignature."""
@@ -210,4 +206,4 @@ def required_signatures(
             state.by_authority(lookups.owner(name))
         for name in sorted(needed.active):
             state.by_name(name)
-    return state.used_keys() & available
+    return {key for key, used in state.used.items() if used} & available

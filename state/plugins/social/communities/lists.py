@@ -162,11 +162,6 @@ def standing_key(row: Community, figure: PayoutTotals) -> tuple[int, int, int, i
     return -figure.rounded, -figure.authors, -figure.posts, -row.subscribers, not row.title, row.account
 
 
-def figure_of(state: State, kept: Social, row: Community) -> PayoutTotals:
-    """Return the figures of one community."""
-    return figures(state, kept).communities.get(row.name, PayoutTotals())
-
-
 # ------------------------------------------------------------------ roles and subscriptions
 
 
