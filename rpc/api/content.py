@@ -40,9 +40,6 @@ TagsLimit = Annotated[UInt32, MaxValue(1000, "Cannot retrieve more than 1000 tag
 FewTagsLimit = Annotated[UInt32, MaxValue(100, "Cannot retrieve more than 100 tags at a time.")]
 
 
-# ------------------------------------------------------------------ one discussion
-
-
 @method("tags_api.get_discussion", plugin=TAGS)
 @method("condenser_api.get_content")
 def get_content(state: State, show: RecordEncoder, /, author: AccountName, permlink: Permlink) -> DiscussionJson:
@@ -68,9 +65,6 @@ def unpromoted(show: RecordEncoder) -> Asset:
     return NO_COIN if show.legacy else NO_DEBT
 
 
-# ------------------------------------------------------------------ votes
-
-
 @method("tags_api.get_active_votes", key="votes", plugin=TAGS, record=VoteStateRecord)
 @method("condenser_api.get_active_votes", record=VoteStateRecord)
 def get_active_votes(state: State, show: RecordEncoder, /, author: AccountName, permlink: Permlink) -> list[Json]:
@@ -84,9 +78,6 @@ def get_account_votes(state: State, show: RecordEncoder, /, account: AccountName
     find = state.comments.find
     votes = whole(state.comment_votes.by_voter_comment, state.account(account).id)
     return show.each(AccountVoteRecord, (AccountVoteView(row, find(row.comment)) for row in votes))
-
-
-# ------------------------------------------------------------------ tags
 
 
 @method("tags_api.get_trending_tags", key="tags", plugin=TAGS)

@@ -44,9 +44,6 @@ BlogLimit = Annotated[UInt32, MaxValue(500, "Cannot retrieve more than 500 blog 
 FeedLimit = Annotated[UInt32, MaxValue(500, "Cannot retrieve more than 500 feed entries at a time.")]
 
 
-# ------------------------------------------------------------------ relations
-
-
 @method("follow_api.get_followers", key="followers", plugin=FOLLOW, record=FollowRecord)
 @method("condenser_api.get_followers", plugin=FOLLOW, not_enabled=OFF, required=4, record=FollowRecord)
 def get_followers(
@@ -82,9 +79,6 @@ def get_following(
 def get_follow_count(state: State, show: RecordEncoder, /, account: AccountName) -> Json:
     """Return the number of followers of an account, and the number of accounts that it follows. Both are 0 for an unknown account."""
     return show(FollowCountRecord, FollowCountRecord(account, *follow_count(state, account)))
-
-
-# ------------------------------------------------------------------ blogs
 
 
 @method("follow_api.get_blog", key="blog", plugin=FOLLOW, record=BlogItemRecord)
@@ -124,9 +118,6 @@ def get_blog_authors(state: State, show: RecordEncoder, /, blog_account: Account
 def get_reblogged_by(state: State, /, author: AccountName, permlink: Permlink) -> list[AccountName]:
     """List at most 2,000 accounts whose blogs hold a post, including its author, by name. An unknown post is refused."""
     return reblogged_by(state, comment_of(state, author, permlink).id)
-
-
-# ------------------------------------------------------------------ feeds
 
 
 @method("follow_api.get_feed", key="feed", plugin=FOLLOW, record=FeedItemRecord)

@@ -90,9 +90,6 @@ class RecordEncoder:
         return None if value is None else self(record, value)
 
 
-# ------------------------------------------------------------------ records
-
-
 @lru_cache(CHAINS_KEPT_MAX)
 def record_codecs(spec: ChainSpec) -> ChainCodecs:
     """Return the codecs for the records of a chain. All methods share them, so each record is compiled once."""

@@ -43,9 +43,6 @@ def pages(document: Document) -> Pages:
     return {INDEX: _index(groups), **texts, RECORDS: _records(schemas), OPERATIONS: _operations(schemas)}
 
 
-# ------------------------------------------------------------------ pages
-
-
 def _index(groups: dict[str, list[Any]]) -> str:
     lines = ["# Methods", MADE_BY, OPENING.strip("\n"), "", "| group | methods |", "|---|---|"]
     lines += [f"| [{name}]({name}.md) | {len(members)} |" for name, members in groups.items()]
@@ -135,9 +132,6 @@ def _pairs(schemas: dict[str, Any]) -> list[tuple[str, str]]:
     appbase = [_target(each["properties"]["value"]) for each in schemas["Operation"]["anyOf"]]
     condenser = [_target(each["items"][1]) for each in schemas["CondenserOperation"]["anyOf"]]
     return list(zip(appbase, condenser, strict=True))
-
-
-# ------------------------------------------------------------------ types
 
 
 def type_text(schema: Any) -> str:

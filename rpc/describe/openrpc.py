@@ -94,9 +94,6 @@ def _marks(parameter: Parameter) -> tuple[Any, ...]:
     return getattr(parameter.annotation, "__metadata__", ())
 
 
-# ------------------------------------------------------------------ refusals
-
-
 def _refusals(method: Method) -> Iterator[tuple[int, str]]:
     """Yield code and message of the refusals that follow from the declaration: missing rights, WebSockets or plugins, a wrong number of
     arguments, limits.
@@ -114,9 +111,6 @@ def _refusals(method: Method) -> Iterator[tuple[int, str]]:
             yield CALL_ERROR, Refused(limit.text, condition=limit.refused_condition).message()
     if method.waits:
         yield SERVER_ERROR, "The chain's refusal of the transaction or block"
-
-
-# ------------------------------------------------------------------ examples
 
 
 def _examples(method: Method, wire: Wire) -> list[dict[str, Any]]:

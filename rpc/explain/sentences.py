@@ -41,9 +41,6 @@ def explain_by(sentence: Sentence, case: RefusalCase) -> Explanation:
     return case.explained(sentence.rule, filled(why, texts), filled(to_do, texts), **values | fields)
 
 
-# ------------------------------------------------------------------ further values
-
-
 def next_vote(case: RefusalCase, operation: Any) -> dict[str, Any]:
     """Return when the voter may vote again."""
     last = case.state.account(operation.voter).last_vote_time

@@ -63,9 +63,6 @@ def local_offset(seconds: int) -> int:
     return halves * HALF_HOUR if 2 <= abs(halves) <= OFFSET_MAX and is_zone and is_near else 0
 
 
-# ------------------------------------------------------------------ reference blocks
-
-
 def wrong_reference(case: RefusalCase) -> Explanation:
     """Explain a reference block that doesn't match this chain."""
     assert case.trx is not None

@@ -27,9 +27,6 @@ from state.tables import State
 Action = ExampleRequiredAction | ExampleOptionalAction
 
 
-# ------------------------------------------------------------------ applying
-
-
 def process_required_actions(state: State, block: SignedBlock) -> None:
     """Apply the block's required actions, which must be the first of the queue, in queue order.
 
@@ -99,9 +96,6 @@ def text_of(state: State, action: Action) -> str:
     """Return a required action as JSON, for the texts of refusals."""
     dump: Any = RequiredAction.dumper(state.wire.codecs, False)
     return json.encode(dump(action)).decode()
-
-
-# ------------------------------------------------------------------ producing
 
 
 def select_actions(state: State, when: int, size: int) -> tuple[Tagged, ...]:

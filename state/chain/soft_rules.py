@@ -56,9 +56,6 @@ def install_soft_rules(state: State) -> None:
     listen(count, Custom, CustomJson, CustomBinary, after=False)
 
 
-# ------------------------------------------------------------------ memos
-
-
 def require_no_key(state: State, operation: Transfer | TransferToSavings | TransferFromSavings) -> None:
     """Refuse a memo that reveals a private key of the sender, or the password that its keys are derived from.
 
@@ -90,9 +87,6 @@ def public_keys_from_memo(name: str, memo: str) -> set[bytes]:
     return {public_key(secret) for secret in secrets if is_secret(secret)}
 
 
-# ------------------------------------------------------------------ content
-
-
 def require_few_beneficiaries(state: State, operation: CommentOptions) -> None:
     """Refuse more than 8 beneficiaries. Options of an unknown comment are left to the consensus rules."""
     if not state.is_pushing or state.comments.by_permlink.get(operation.author, operation.permlink) is None:
@@ -109,9 +103,6 @@ def require_max_depth(state: State, operation: Comment) -> None:
     parent = state.comments.by_permlink.get(operation.parent_author, operation.parent_permlink)
     if parent is not None and parent.depth >= COIN_SOFT_MAX_COMMENT_DEPTH:
         raise PluginRefused("Comment is nested ${x} posts deep, maximum depth is ${y}.", x=parent.depth, y=COIN_SOFT_MAX_COMMENT_DEPTH)
-
-
-# ------------------------------------------------------------------ custom operations
 
 
 def limit_custom_operations(counts: CustomCounts, operation: Custom | CustomJson | CustomBinary) -> None:

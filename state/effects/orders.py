@@ -101,9 +101,6 @@ def give_back(state: State, order: LimitOrder, amount: int) -> None:
     state.limit_orders.remove(order)
 
 
-# ------------------------------------------------------------------ before hardfork 12
-
-
 def count_liquidity(state: State, new: LimitOrder, old: LimitOrder, new_pays: int, old_pays: int) -> None:
     """Before hardfork 12: add a trade's volume to the older order's seller, and subtract it from the new order's seller."""
     # Only orders that have been in the book for half an hour count. Before hardfork 10 it was a minute.

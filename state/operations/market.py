@@ -126,9 +126,6 @@ class Convert(Operation, frozen=True):
         )
 
 
-# ------------------------------------------------------------------ effects
-
-
 def create_order(state: State, operation: LimitOrderCreate | LimitOrderCreate2, price: Price, early_expiration_max: int) -> None:
     """Check an order's expiration, debit the seller, insert the order and match it."""
     now, expiration = state.head_time, operation.expiration
@@ -154,9 +151,6 @@ def create_order(state: State, operation: LimitOrderCreate | LimitOrderCreate2, 
     gone = apply_order(state, order)
     if not gone and operation.fill_or_kill:
         raise Refused("Cancelling order because it was not filled.", condition="filled")
-
-
-# ------------------------------------------------------------------ checks
 
 
 def require_market(sold: int, received: int, receive_field: str) -> None:

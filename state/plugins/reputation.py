@@ -43,9 +43,6 @@ def install(state: State) -> Reputations:
     return reputations
 
 
-# ------------------------------------------------------------------ reading
-
-
 def reputation_of(reputations: Reputations, account: str) -> int:
     """Return an account's reputation, 0 without a row."""
     row = reputations.by_account.get(account)
@@ -55,9 +52,6 @@ def reputation_of(reputations: Reputations, account: str) -> int:
 def account_reputations(state: State, reputations: Reputations, start: str, limit: int) -> Iterator[tuple[str, int]]:
     """Yield the first `limit` accounts by name, from `start` on, with their reputations."""
     return ((account.name, reputation_of(reputations, account.name)) for account in islice(state.accounts.by_name.starting(start), limit))
-
-
-# ------------------------------------------------------------------ rules
 
 
 def take_back(state: State, reputations: Reputations, operation: Vote) -> None:

@@ -27,9 +27,6 @@ _EQUIHASH_ITEM = Struct("<II")
 _EQUIHASH_MASK = int.from_bytes(EQUIHASH_WORD_MASK.to_bytes(4, "little") * EQUIHASH_WORDS, "little")
 
 
-# ------------------------------------------------------------------ pow
-
-
 def require_pow_input(block_id: bytes, nonce: int, recorded: bytes) -> None:
     """Refuse a `pow` whose recorded input doesn't follow from its block and nonce."""
     require(
@@ -53,9 +50,6 @@ def pow_input(block_id: bytes, nonce: int) -> bytes:
     return sha256(nonce.to_bytes(8, "little") + sha256(block_id).digest()[8:]).digest()
 
 
-# ------------------------------------------------------------------ pow2
-
-
 def require_pow2(packed_input: bytes, pow_summary: int) -> None:
     """Refuse a `pow2` whose summary doesn't follow from its input."""
     require(
@@ -72,9 +66,6 @@ def pow2_summary(packed_input: bytes) -> int:
     signature = sign_deterministic(secret, digest, Canonical.fc_canonical)
     key = recover(signature, sha256(signature).digest(), Canonical.fc_canonical)
     return log32(sha256(digest + key).digest())
-
-
-# ------------------------------------------------------------------ equihash
 
 
 def require_equihash(packed_input: bytes, n: int, k: int, seed: bytes, inputs: Sequence[int], pow_summary: int) -> None:
@@ -108,9 +99,6 @@ def _equihash_hash(key: bytes, item: int) -> int:
     """Return the first seven 32-bit words of an input's hash as one number."""
     digest = blake2b(key + _EQUIHASH_ITEM.pack(EQUIHASH_PERSONAL, item), digest_size=32).digest()
     return int.from_bytes(digest[: 4 * EQUIHASH_WORDS], "little")
-
-
-# ------------------------------------------------------------------ logarithm
 
 
 def log32(digest: bytes) -> int:

@@ -133,9 +133,6 @@ def schema(kind: Any, special: Special | None = None) -> str:
     return f"{name}[{', '.join(schema(part) for part in arguments)}]"
 
 
-# ------------------------------------------------------------------ values that MessagePack can't hold
-
-
 def to_msgpack_ext(value: Any) -> Any:
     """Convert a value to a form that MessagePack holds without loss."""
     if isinstance(value, str):

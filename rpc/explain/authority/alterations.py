@@ -85,9 +85,6 @@ def shown(case: RefusalCase, value: Any) -> str:
     return case.wire.codecs.symbols.asset_text(value) if isinstance(value, Asset) else repr(value)
 
 
-# ------------------------------------------------------------------ the fields of an operation
-
-
 def altered_fields(case: RefusalCase, operation: Operation) -> Iterator[tuple[str, dict[str, Any], str]]:
     """Yield the field's name, its possible earlier value, and how to avoid the change."""
     fields, spell = wire_fields(type(operation)), case.spec.spell

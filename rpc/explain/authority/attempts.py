@@ -48,9 +48,6 @@ def digest(chain_id: bytes, body: bytes) -> bytes:
     return sha256(chain_id + body).digest()
 
 
-# ------------------------------------------------------------------ other chains and symbols
-
-
 def of_other_symbols(case: RefusalCase, trx: SignedTransaction) -> Iterator[Attempt]:
     """Yield the transaction packed with the symbols of another chain, signed for this chain or for the other."""
     own = (case.spec.coin_symbol, case.spec.debt_symbol, case.spec.vests_symbol)
@@ -80,9 +77,6 @@ def other_chain(case: RefusalCase, known: KnownChain, body: bytes, addition: str
 def wire_with(spec: ChainSpec, coin: str, debt: str, vests: str) -> Wire:
     """Return the wire format of a chain with other symbols."""
     return Wire(replace(spec, coin_symbol=coin, debt_symbol=debt, vests_symbol=vests))
-
-
-# ------------------------------------------------------------------ changes and packings
 
 
 def of_alterations(case: RefusalCase, trx: SignedTransaction) -> Iterator[Attempt]:

@@ -82,8 +82,6 @@ class KeyOwners:
             found.setdefault(witness.signing_key, []).append((name, "witness"))
         return found
 
-    # -------------------------------------------------------------- former keys
-
     def former(self, key: bytes) -> list[Place]:
         """Return the accounts and roles that had a key and no longer have it."""
         return [place for place in self._former.get(key, ()) if key not in self._places(place[0])]

@@ -37,9 +37,6 @@ def install(state: State) -> FollowIndex:
     return kept
 
 
-# ------------------------------------------------------------------ custom operations
-
-
 def interpret(state: State, kept: FollowIndex, operation: CustomJson | CustomBinary) -> None:
     """Apply the operations inside a custom operation, or refuse it."""
     apply_all(state, kept, read_operations(state.wire.codecs, operation))
@@ -123,9 +120,6 @@ def apply_reblog(state: State, kept: FollowIndex, operation: Reblog) -> None:
         kept.authors.modify(guest, count=guest.count + 1)
     for follower in counted_followers(state, kept, operation.account, REBLOG_UNITS):
         kept.feeds.reblog(follower, comment.id, operation.account, now)
-
-
-# ------------------------------------------------------------------ posts
 
 
 def spread(state: State, kept: FollowIndex, operation: Comment) -> None:

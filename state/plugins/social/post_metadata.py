@@ -81,9 +81,6 @@ def is_gray(is_irredeemable: bool, lists: list[str]) -> bool:
     return is_irredeemable or len(lists) >= GRAY_LISTS_MIN
 
 
-# ------------------------------------------------------------------ profiles
-
-
 def profile_of(posting_metadata: str, metadata: str) -> dict[str, str]:
     """Return the profile of an account with all members as text, empty if missing or invalid."""
     given = source_of(posting_metadata, metadata)

@@ -104,9 +104,6 @@ class StaleRoots(Table[StaleRoot]):
     by_root = Unique("root")
 
 
-# ------------------------------------------------------------------ scores
-
-
 def score(net_rshares: int, created: int, seconds: int) -> float:
     """Return the order of magnitude of the votes plus the time. Ten times the votes equal `seconds` later."""
     units = truncated(net_rshares, SCORE_UNIT)

@@ -37,8 +37,6 @@ class ChainCodecs:
         self._class_dumper = class_dumper
         self._made: dict[tuple[str, Any], Any] = {}
 
-    # -------------------------------------------------------------- the four functions of a type
-
     def packer(self, of: Any) -> Pack:
         """Return the function from a value to its bytes."""
         made: Pack = self._made.get(("pack", of)) or self._make("pack", of)
@@ -96,8 +94,6 @@ class ChainCodecs:
             case _:
                 return struct_parser(self, cls, what != "parse")
 
-    # -------------------------------------------------------------- defaults
-
     def default(self, of: Any) -> Any:
         """Return the value of a missing field of this type."""
         if isinstance(of, CoinFeeKind):
@@ -107,8 +103,6 @@ class ChainCodecs:
         if of in BUILT_IN:
             return self.default(BUILT_IN[of])
         return of(**{field.name: field_default(self, of, field) for field in wire_fields(of)})
-
-    # -------------------------------------------------------------- whole values
 
     def pack(self, value: Any) -> bytes:
         """Encode a value of a declared class."""

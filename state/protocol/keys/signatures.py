@@ -103,8 +103,6 @@ def sign_deterministic(secret: bytes, digest: bytes, canonical: Canonical) -> by
     raise AssertionError("no canonical signature found")
 
 
-# ------------------------------------------------------------------ private
-
 # Looked up once, because `recover` is called for every signature of every block.
 _CONTEXT = GLOBAL_CONTEXT.ctx
 _RECOVERABLE = ffi.typeof("secp256k1_ecdsa_recoverable_signature *")

@@ -73,9 +73,6 @@ def remember(kept: Social, kind: Type, post: SocialPost, account: str) -> None:
     kept.sent_once.insert(SentOnce(type=int(kind), post=post.id, account=account))
 
 
-# ------------------------------------------------------------------ scores
-
-
 def rank_score(rank: int | None) -> int:
     """Return the score of notifications that an account of this rank causes."""
     if rank is not None:
@@ -109,9 +106,6 @@ def contribution(payout: int, net_rshares: int, rshares: int) -> int:
 def vote_score(thousandths: int) -> int:
     """Return the score of a vote by its contribution, 25 per digit after the first, at most 100."""
     return min(SCORE_MAX, SCORE_OF_DIGIT * (len(str(thousandths)) - 1))
-
-
-# ------------------------------------------------------------------ posts
 
 
 def mentioned(body: str) -> list[str]:

@@ -23,8 +23,6 @@ TOPIC, JOURNAL, COUNCIL = 1, 2, 3  # types of communities
 NOT_AUTHORIZED = "not authorized"
 DELETE = "delete"
 
-# ------------------------------------------------------------------ comments
-
 
 def on_comment(state: State, kept: Social, operation: Comment) -> None:
     """Index a written or edited comment, mark it for ranking, and notify the accounts that it concerns."""
@@ -139,9 +137,6 @@ def promote(state: State, kept: Social, operation: Transfer) -> None:
     if post is not None:
         kept.posts.modify(post, promoted=post.promoted + operation.amount.amount)
         kept.dirty.row(post.comment)
-
-
-# ------------------------------------------------------------------ follows and reblogs
 
 
 def on_relation(state: State, kept: Social, operation: FollowOperation, before: int, now: int) -> None:
