@@ -251,7 +251,7 @@ def list_discussions_by_author_before_date(
 def list_replies_by_last_update(
     state: State, show: RecordEncoder, /, start_parent_author: AccountName, start_permlink: Text, limit: ArgumentLimit = 100
 ) -> list[DiscussionJson]:
-    """List the replies to an author, last changed first. With a permlink, the two arguments name the first reply of the list."""
+    """List the replies to an author, last changed first. If a permlink is given, author and permlink name the first reply of the list."""
     known = shared(state)
     rows = islice(latest_replies(state, start_parent_author, start_permlink), limit)
     return show.each(DiscussionRecord, [with_votes(known, discussion_view(known, row)) for row in rows])

@@ -62,7 +62,7 @@ def verify_signatures(
 ) -> bool:
     """Return whether exactly the keys that these authorities require have signed a hash. A key that signed twice is refused.
 
-    As in the reference, owner authorities are looked up for active ones, and vice versa.
+    As in the reference, the check reads owner authorities in place of active ones, and vice versa.
     """
     state.work.spend(KEY_UNITS * len(signatures), "signatures")
     keys = distinct(recover(signature, hash_, Canonical.fc_canonical) for signature in signatures)

@@ -92,7 +92,11 @@ def _default(parameter: Any) -> str:
 
 
 def _records(schemas: dict[str, Any]) -> str:
-    lines = ["# Records", MADE_BY, "Records that differ in condenser_api have a second form, whose name begins with `Condenser`."]
+    about = (
+        "Records that differ in condenser_api have a second form, whose name begins with `Condenser`. Names such as R-account are those of "
+        "[rpc-api.md](../reference/rpc-api.md). A view is a row of the state with data of other tables and plugins."
+    )
+    lines = ["# Records", MADE_BY, about]
     operations = {reference for pair in _pairs(schemas) for reference in pair}
     for name, schema in schemas.items():
         if name not in operations:
