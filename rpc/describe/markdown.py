@@ -94,7 +94,7 @@ def _default(parameter: Any) -> str:
 def _records(schemas: dict[str, Any]) -> str:
     about = (
         "Records that differ in condenser_api have a second form, whose name begins with `Condenser`. Names such as R-account are those of "
-        "[rpc-api.md](../reference/rpc-api.md). A view is a row of the state with data of other tables and plugins."
+        "docs/reference/rpc-api.md. A view is a row of the state with data of other tables and plugins."
     )
     lines = ["# Records", MADE_BY, about]
     operations = {reference for pair in _pairs(schemas) for reference in pair}
