@@ -55,6 +55,4 @@ class Processor(Protocol):
         """
 
     async def in_steps(self, work: Callable[[], Generator[None, None, Result]]) -> Result:
-        """Run a read-only job in steps, and return its result. Reads run between steps; the chain doesn't change. Exceptions
-        propagate.
-        """
+        """Run a read-only job in steps, and return its result. Reads run between steps; the chain doesn't change. Exceptions propagate."""

@@ -76,10 +76,7 @@ Shape = Anything | Number | Declared | ListShape | TupleShape | MapShape | Membe
 
 
 def shape_of(annotation: Any) -> Shape:
-    """Return the shape that an annotation declares.
-
-    Raises: TypeError if the annotation has no JSON form.
-    """
+    """Return the shape that an annotation declares. Raises: TypeError if the annotation has no JSON form."""
     marks = getattr(annotation, "__metadata__", ())
     for mark in marks:
         if isinstance(mark, ShowsRecord):

@@ -1,7 +1,4 @@
-"""Signatures for jsonrpc.get_signature: the arguments and the result of a method with their default values.
-
-Source: rpc-api.md §1.11.
-"""
+"""Signatures for jsonrpc.get_signature: the arguments and the result of a method with their default values. Source: rpc-api.md §1.11."""
 
 from typing import Any
 

@@ -67,10 +67,7 @@ class Allowances:
         return self._limit(caller) < LEFT_UNITS_MIN
 
     def units_max(self, caller: Caller) -> int:
-        """Return how many units a transaction of a caller may take now.
-
-        Raises: RefusedTooOften if its allowance is used up.
-        """
+        """Return how many units a transaction of a caller may take now. Raises: RefusedTooOften if its allowance is used up."""
         # The case of nearly every transaction and call is inlined here.
         if not caller.why_not_local:
             return LOCAL_UNITS_MAX

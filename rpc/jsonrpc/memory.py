@@ -57,10 +57,7 @@ class MemoryReservation:
         self.release()
 
     def add(self, size: int) -> None:
-        """Reserve `size` more bytes.
-
-        Raises: Overloaded if there is no room.
-        """
+        """Reserve `size` more bytes. Raises: Overloaded if there is no room."""
         self._pool.make_room(self, size)
         self._pool.count(self, size)
 
@@ -93,10 +90,7 @@ class _Pool:
             self._held.pop(held, None)
 
     def make_room(self, held: MemoryReservation, size: int) -> None:
-        """Evict connections until a request may have `size` more bytes.
-
-        Raises: Overloaded if that is not possible.
-        """
+        """Evict connections until a request may have `size` more bytes. Raises: Overloaded if that is not possible."""
         while not self._has_room(here := self._sizes.get(held.address, 0) + size, size):
             connection = self._eviction_candidate(held, here)
             if connection is None:

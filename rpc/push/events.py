@@ -122,10 +122,7 @@ def encode_line(item: Item) -> bytes:
 
 
 def decode_line(data: bytes) -> Item:
-    """Decode a line.
-
-    Raises: ValueError if the line is malformed or too large.
-    """
+    """Decode a line. Raises: ValueError if the line is malformed or too large."""
     if data.count(b",") > COMMAS_MAX:
         raise ValueError("it holds too much")
     try:

@@ -152,10 +152,7 @@ class Session:
         return self._of_blocks
 
     def unsubscribe(self, number: int) -> None:
-        """End a subscription. Its queued notices are not sent.
-
-        Raises: Refused if there is no such subscription.
-        """
+        """End a subscription. Its queued notices are not sent. Raises: Refused if there is no such subscription."""
         subscription = self._subscriptions.pop(number, None)
         if subscription is None:
             raise Refused("there is no subscription ${id} on this connection", condition="subscriptions.contains( id )", id=number)

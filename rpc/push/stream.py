@@ -43,10 +43,7 @@ class BlockStream:
         self.ended = self.ended or reason
 
     def piece(self) -> bytes:
-        """Return the next lines, b"" if there are none yet.
-
-        Raises: NotReady if the next line is encoded incrementally.
-        """
+        """Return the next lines, b"" if there are none yet. Raises: NotReady if the next line is encoded incrementally."""
         lines, size = [], 0
         if self._removed is not None:
             lines.append(encode_line(self._removed) + b"\n")

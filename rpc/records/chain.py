@@ -1,6 +1,4 @@
-"""Records of global data: global properties, witness schedule, price feed, hardforks, reward funds, version.
-Source: rpc-api.md §2.4.
-"""
+"""Records of global data: global properties, witness schedule, price feed, hardforks, reward funds, version. Source: rpc-api.md §2.4."""
 
 from typing import Annotated
 

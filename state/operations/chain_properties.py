@@ -1,7 +1,4 @@
-"""Chain properties in operations of witnesses and miners, with their static checks.
-
-Source: operations.md §7; wire-format.md §4.1, §4.2.
-"""
+"""Chain properties in operations of witnesses and miners, with their static checks. Source: operations.md §7; wire-format.md §4.1, §4.2."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The market: limit orders, and conversions of SBD at the price feed.
-
-Sources: operations.md §9; wire-format.md §4.1.
-"""
+"""The market: limit orders, and conversions of SBD at the price feed. Sources: operations.md §9; wire-format.md §4.1."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The result of get_config: the constants of a chain spec, in the reference's order and formats.
-
-Source: wire-format.md §8.2, §1.14.
-"""
+"""The result of get_config: the constants of a chain spec, in the reference's order and formats. Source: wire-format.md §8.2, §1.14."""
 
 from typing import Any
 

@@ -30,10 +30,7 @@ class CorruptData(ValueError):
 
 
 class Column:
-    """Codec for a list of values of one type. The caller stores their number.
-
-    Decoding raises CorruptData or a MsgspecError.
-    """
+    """Codec for a list of values of one type. The caller stores their number. Decoding raises CorruptData or a MsgspecError."""
 
     def __init__(self, kind: Any) -> None:
         self._many: Any = list[kind]

@@ -1,7 +1,4 @@
-"""The internal market: orders, conversions of SBD, and the traded volumes for early liquidity rewards.
-
-Source: state-objects.md §7.
-"""
+"""The internal market: orders, conversions of SBD, and the traded volumes for early liquidity rewards. Source: state-objects.md §7."""
 
 from state.protocol.values.asset import NULL_PRICE, Price, price_key
 from state.store import ComputedKey, Ordered, Row, Table

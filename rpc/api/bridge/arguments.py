@@ -1,6 +1,4 @@
-"""Checks of the arguments of `bridge`, which arrive as parsed JSON, with the refusals of the social indexer.
-Source: social.md §3.1.
-"""
+"""Checks of the arguments of `bridge`, which arrive as parsed JSON, with the refusals of the social indexer. Source: social.md §3.1."""
 
 import re
 from typing import Annotated, Any

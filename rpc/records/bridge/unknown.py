@@ -1,6 +1,4 @@
-"""Record of `bridge` for a deleted post or a post of another chain, read from a reply of get_content.
-Source: social.md §2.2, §3.8.
-"""
+"""Record of `bridge` for a deleted post or a post of another chain, read from a reply of get_content. Source: social.md §2.2, §3.8."""
 
 import re
 from typing import Annotated, Any

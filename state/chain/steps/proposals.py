@@ -1,7 +1,4 @@
-"""Block step that removes ended proposals, and pays active ones from the treasury every hour.
-
-Source: block-processing.md §3.23.
-"""
+"""Block step that removes ended proposals, and pays active ones from the treasury every hour. Source: block-processing.md §3.23."""
 
 from collections.abc import Iterator
 

@@ -1,7 +1,4 @@
-"""The witness schedule: the witnesses of the next round, their order, and their median properties.
-
-Source: block-processing.md §3.9.
-"""
+"""The witness schedule: the witnesses of the next round, their order, and their median properties. Source: block-processing.md §3.9."""
 
 from collections import Counter
 

@@ -1,7 +1,4 @@
-"""Block steps that pay requested withdrawals: power-downs and withdrawals from savings.
-
-Source: block-processing.md §3.16, §3.17.
-"""
+"""Block steps that pay requested withdrawals: power-downs and withdrawals from savings. Source: block-processing.md §3.16, §3.17."""
 
 from state.effects.arithmetic import share
 from state.effects.balances import adjust_balance, vests_to_coin

@@ -1,6 +1,4 @@
-"""Reads of the plugin `follow`: relations, blogs, feeds and reputations.
-Source: rpc-api.md §6.4.
-"""
+"""Reads of the plugin `follow`: relations, blogs, feeds and reputations. Source: rpc-api.md §6.4."""
 
 from collections.abc import Iterator
 from itertools import islice

@@ -1,6 +1,4 @@
-"""Floating-point numbers of the social index: scores for ranking posts, and displayed reputations.
-Source: social.md §2.3, §2.4.
-"""
+"""Floating-point numbers of the social index: scores for ranking posts, and displayed reputations. Source: social.md §2.3, §2.4."""
 
 from math import log10, modf
 

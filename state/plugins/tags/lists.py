@@ -1,6 +1,4 @@
-"""Reads of the plugin `tags`: discussions in all orders, tags by trending score, tags of authors.
-Source: rpc-api.md §6.5.
-"""
+"""Reads of the plugin `tags`: discussions in all orders, tags by trending score, tags of authors. Source: rpc-api.md §6.5."""
 
 from collections.abc import Iterator
 from itertools import islice

@@ -1,7 +1,4 @@
-"""Selects a minimal set of the available keys to sign a transaction.
-
-A chain refuses superfluous signatures like missing ones.
-"""
+"""Selects a minimal set of the available keys to sign a transaction. A chain refuses superfluous signatures like missing ones."""
 
 from collections.abc import Iterable
 

@@ -1,6 +1,4 @@
-"""Reads of communities with pending payouts and ranks, of their roles and subscribers.
-Source: social.md §2.7, §3.5-§3.8.
-"""
+"""Reads of communities with pending payouts and ranks, of their roles and subscribers. Source: social.md §2.7, §3.5-§3.8."""
 
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator

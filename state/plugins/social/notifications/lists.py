@@ -1,6 +1,4 @@
-"""Reads of notifications, newest first: of an account, of a community and about a post.
-Source: social.md §3.4, §3.8.
-"""
+"""Reads of notifications, newest first: of an account, of a community and about a post. Source: social.md §3.4, §3.8."""
 
 from collections.abc import Iterator
 from itertools import takewhile

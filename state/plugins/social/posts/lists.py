@@ -1,6 +1,4 @@
-"""Reads of posts: ranked lists, lists of an account, and discussions.
-Source: social.md §3.3, §3.8.
-"""
+"""Reads of posts: ranked lists, lists of an account, and discussions. Source: social.md §3.3, §3.8."""
 
 from bisect import bisect_left, bisect_right
 from collections import deque

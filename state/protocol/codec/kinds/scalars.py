@@ -1,7 +1,4 @@
-"""Kinds of fixed size: integers, bools, times, enumerations, hashes, keys, versions.
-
-Source: wire-format.md §1.1, §1.5, §1.7, §1.12.
-"""
+"""Kinds of fixed size: integers, bools, times, enumerations, hashes, keys, versions. Source: wire-format.md §1.1, §1.5, §1.7, §1.12."""
 
 from __future__ import annotations
 
