@@ -2,15 +2,17 @@
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
+import msgspec
 import trio
 
-from node.client.errors import Unreachable
+from node.client.errors import TooLarge, Unreachable
 from node.client.http import CONNECT_SECONDS_MAX, RECEIVE_BYTES, REPLY_SECONDS_MAX, Protocol, Steps, T, nobody_answers, reason
-from node.client.json_steps import json_in_steps
 from node.client.jsonrpc import encode_call
 from node.client.lines import TimedLines
+from rpc.json.reader import MARKS_MAX, count_marks
 from rpc.jsonrpc.scheduler import ReplyScheduler
 
 REPLY_BYTES_MAX = 4 << 20
@@ -65,7 +67,7 @@ class Connection:
             await self._send("POST", self._protocol.target, encode_call(self._last_id, method, params), forwarded_for)
             body = await self._run(self._protocol.reply(size_max))
             try:
-                answer = await self._scheduler.run_steps(json_in_steps(body))
+                answer = await self._scheduler.run(partial(_decoded, body))
             except (ValueError, RecursionError):
                 answer = None
         return self._protocol.result(method, body, answer)
@@ -126,3 +128,10 @@ async def connected(url: str, scheduler: ReplyScheduler) -> AsyncIterator[Connec
         raise Unreachable(f"the connection to {url} has ended ({reason(error)})") from None
     finally:
         await connection.close()
+
+
+def _decoded(text: bytes) -> Any:
+    """Decode a JSON text. Raises TooLarge before it is decoded if it has too many values."""
+    if count_marks(text) > MARKS_MAX:
+        raise TooLarge(f"a text of JSON has more than {MARKS_MAX} commas and brackets")
+    return msgspec.json.decode(text)

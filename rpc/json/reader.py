@@ -3,16 +3,13 @@
 Only the first value of a body counts. White space before it and anything after it are ignored. Source: rpc-api.md §1.3, §1.13.
 """
 
-import json
 import re
-from collections.abc import Generator, Iterator
 from itertools import accumulate
 from typing import Any
 
 import msgspec
 
-from rpc.json.incremental import JsonSyntaxError, first_value
-from state.protocol.errors import ChainError, EndOfFile, ParseError, require
+from state.protocol.errors import EndOfFile, ParseError, require
 from state.protocol.values.convert import json_int, to_text
 from state.protocol.values.integers import INT64_MIN, UINT64_MAX
 
@@ -32,22 +29,20 @@ OBJECT_SIZE, MEMBER_SIZE = 200, 80
 SHOWN_MEMBERS_MAX = 1000
 SHOWN_SIZE_MAX = 4096  # characters
 
-CHUNK_SIZE = 1 << 18  # bytes of a large body that are checked in a chunk
-WALKED_CHUNK = 20_000  # values that are checked in a chunk
-
 NO_UTF8 = "The request is not valid UTF-8"
 LONG_DIGITS = 19
 _BLANK = b" \t\r\n"
 # Digits are mapped to zeros, to search for a run of zeros. A regular expression takes eight times as long.
 _DIGITS_AS_ZEROS = bytes(ord("0") if byte in b"0123456789" else 0 for byte in range(256))
 _LONG_NUMBER = b"0" * LONG_DIGITS
-_FIRST_VALUE = json.JSONDecoder()
+# msgspec's error for bytes after a value; the number is one more than their position.
+_TRAILING = re.compile(r"trailing characters \(byte (\d+)\)\Z")
 _decode = msgspec.json.Decoder().decode
 _too_deep = DEPTH_MAX.__lt__
 
 
 def read_json(body: bytes, is_local: bool = True) -> Any:
-    """Decode the first JSON value of a body. No other request is answered meanwhile; use `read_json_in_steps` for large bodies.
+    """Decode the first JSON value of a body.
 
     Raises: ChainError if there is no valid value.
     """
@@ -56,42 +51,11 @@ def read_json(body: bytes, is_local: bool = True) -> Any:
     check_depth(body)
     try:
         value = _decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        value = _first_value(body)
-    error = _unreadable_integer(value) if _may_hold_long_number(body) else None
-    if error is not None:
-        raise error
-    return value
-
-
-def read_json_in_steps(body: bytes, is_local: bool = True) -> Generator[None, None, Any]:
-    """Do the same as `read_json`, but yield after each chunk."""
-    most = size_limits(body, is_local)
-    if len(body) > most:
-        marks = 0
-        for piece in pieces(body):
-            marks += count_marks(piece)
-            yield
-        require_marks(marks, most)
-    for start, end in (b"{}", b"[]"):
-        depth = 0
-        for piece in pieces(body):
-            depth = check_depth_from(depth, piece, start, end)
-            yield
-    begin = re.compile(rb"[ \t\r\n]*").match(body).end()  # type: ignore[union-attr]  # no blanks match as well
-    if begin == len(body):
-        raise EndOfFile("stringstream")
-    try:
-        value = yield from first_value(body, begin)
-    except JsonSyntaxError as error:
-        raise ParseError("${reason}", reason=error.reason) if error.is_utf8 else ParseError(NO_UTF8) from None
-    for begin in range(0, len(body), CHUNK_SIZE):
-        if _may_hold_long_number(body[begin : begin + CHUNK_SIZE + LONG_DIGITS - 1]):
-            found = yield from _unreadable_in_slices(value)
-            if found is not None:
-                raise found
-            break
-        yield
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        value = _first_value(body, error)
+    refusal = _unreadable_integer(value) if _may_hold_long_number(body) else None
+    if refusal is not None:
+        raise refusal
     return value
 
 
@@ -107,11 +71,6 @@ def values_size(body: bytes) -> int:
     """
     width = 1 if body.isascii() and b"\\u" not in body else 4
     return width * len(body) + MEMBER_SIZE * (body.count(b",") + body.count(b"[")) + OBJECT_SIZE * body.count(b"{")
-
-
-def pieces(body: bytes) -> Iterator[bytes]:
-    """Yield a body in chunks."""
-    return (body[begin : begin + CHUNK_SIZE] for begin in range(0, len(body), CHUNK_SIZE))
 
 
 def size_limits(body: bytes, is_local: bool) -> int:
@@ -134,7 +93,7 @@ def check_size(body: bytes) -> None:
 def check_marks(body: bytes, most: int) -> None:
     """Refuse a body with more than `most` commas and brackets, before it is decoded."""
     if len(body) > most:
-        require_marks(count_marks(body), most)
+        require(count_marks(body) <= most, "The request holds too many values", condition=f"commas + brackets <= {most}")
 
 
 def count_marks(body: bytes) -> int:
@@ -142,26 +101,12 @@ def count_marks(body: bytes) -> int:
     return sum(map(body.count, (b",", b"[", b"]", b"{", b"}")))
 
 
-def require_marks(marks: int, most: int) -> None:
-    """Refuse more than `most` marks."""
-    require(marks <= most, "The request holds too many values", condition=f"commas + brackets <= {most}")
-
-
 def check_depth(body: bytes) -> None:
     """Refuse a body that is nested too deep. Like the reference, count all brackets, including those inside texts."""
-    if body.count(b"{") > DEPTH_MAX:
-        check_depth_from(0, body, *b"{}")
-    if body.count(b"[") > DEPTH_MAX:
-        check_depth_from(0, body, *b"[]")
-
-
-def check_depth_from(depth: int, body: bytes, start: int, end: int) -> int:
-    """Refuse a chunk of a body that is nested too deep. `depth` brackets are open before it; return how many are open after it."""
-    opened = body.count(start)
-    if depth + opened > DEPTH_MAX:
-        depths = accumulate(_steps(body, start, end), initial=depth)
-        require(not next(filter(_too_deep, depths), None), "object graph too deep", condition="open_object < 100 && open_array < 100")
-    return depth + opened - body.count(end)
+    for start, end in (b"{}", b"[]"):
+        if body.count(start) > DEPTH_MAX:
+            depths = accumulate(_steps(body, start, end))
+            require(not next(filter(_too_deep, depths), None), "object graph too deep", condition="open_object < 100 && open_array < 100")
 
 
 def _steps(body: bytes, start: int, end: int) -> memoryview:
@@ -171,24 +116,14 @@ def _steps(body: bytes, start: int, end: int) -> memoryview:
     return memoryview(body.translate(steps, others)).cast("b")
 
 
-def _first_value(body: bytes) -> Any:
-    """Decode the first value of a body that isn't one JSON value as a whole."""
-    body = body.lstrip(_BLANK)
-    if not body:
+def _first_value(body: bytes, error: Exception) -> Any:
+    """Decode the first value of a body that can't be decoded as a whole because of `error`. Raises: ChainError if it is malformed."""
+    found = _TRAILING.search(str(error))
+    if found is not None:
+        return _decode(body[: int(found[1]) - 1])
+    if not body.strip(_BLANK):
         raise EndOfFile("stringstream")
-    text = body.decode("utf-8", "surrogateescape")
-    try:
-        _, end = _FIRST_VALUE.raw_decode(text)
-        return _decode(text[:end].encode("utf-8", "surrogateescape"))
-    except (ValueError, msgspec.DecodeError) as error:
-        raise _malformed(error) from None
-
-
-def _malformed(error: Exception) -> ChainError:
-    """Return the refusal for a decoding error."""
-    if isinstance(error, UnicodeError):
-        return ParseError(NO_UTF8)
-    return ParseError("${reason}", reason=str(error))
+    raise ParseError(NO_UTF8) if isinstance(error, UnicodeError) else ParseError("${reason}", reason=str(error))
 
 
 def _may_hold_long_number(body: bytes) -> bool:
@@ -198,27 +133,12 @@ def _may_hold_long_number(body: bytes) -> bool:
 
 def _unreadable_integer(value: Any) -> ParseError | None:
     """Return the refusal of the first integer that fits no 64-bit type, with the enclosing values as in the reference."""
-    steps = _unreadable_in_slices(value)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            found: ParseError | None = end.value
-            return found
-
-
-def _unreadable_in_slices(value: Any) -> Generator[None, None, ParseError | None]:
-    """Do the same as `_unreadable_integer`, but yield after each chunk."""
     # The path of the walk, from the outside in: each array or object, its members, and the index of the next member.
     path: list[tuple[Any, list[Any], int]] = [([value], [value], 0)]
-    seen = 0
     while path:
         value, members, begin = path.pop()
         for at in range(begin, len(members)):
             member = members[at]
-            seen += 1
-            if seen % WALKED_CHUNK == 0:
-                yield
             kind = type(member)
             if kind is list or kind is dict:
                 path += (value, members, at + 1), (member, member if kind is list else list(member.values()), 0)

@@ -8,6 +8,8 @@ from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable
 from functools import partial
 from typing import Any
 
+import trio
+
 from rpc.caller import ANYBODY, Caller
 from rpc.declare.errors import (
     DISPATCH_ERROR,
@@ -24,7 +26,7 @@ from rpc.declare.errors import (
 from rpc.declare.method import Method
 from rpc.explain.explainer import Explainer
 from rpc.json.encoding import encoded
-from rpc.json.reader import read_json, read_json_in_steps, values_size
+from rpc.json.reader import REMOTE_SIZE_MAX, read_json, values_size
 from rpc.jsonrpc.allowance import Allowances, refusal_units
 from rpc.jsonrpc.batch import BATCH_MEMBERS_MAX, BatchRunner, Reply
 from rpc.jsonrpc.error_replies import ErrorReplies, Observe, RequestId
@@ -39,13 +41,10 @@ from state.protocol.values.convert import json_int, to_object
 from state.protocol.work import ONE_CALL, TooMuchWork, Work
 from state.store.lazy.incremental import NotReady, ReadMode
 
-# Larger bodies are decoded in chunks. Decoding a body of this size takes some 10 ms at worst.
-WHOLE_SIZE_MAX = 250_000  # bytes
+# Larger bodies are decoded one at a time, so that other requests wait for one of them. Decoding a body of this size takes some ms.
+LARGE_SIZE_MIN = 250_000  # bytes
 # Larger bodies of a client whose allowance of refused work is used up are refused undecoded.
 UNREAD_SIZE_MIN = 50_000  # bytes
-# Large bodies that are decoded concurrently, with and without local rights each: the decoded value can take 20 times the bytes of the
-# body, and is counted only after the whole body is decoded.
-LARGE_AT_ONCE_MAX = 1
 # Repetitions of a call that needs preparatory sorting. Then it sorts synchronously, since it could be NotReady again forever.
 PREPARED_AGAIN_MAX = 100
 NO_SESSION = "this needs a WebSocket"
@@ -94,7 +93,7 @@ class Service:
         self._scheduler, self._stopwatch = ReplyScheduler(stopwatch, gate), stopwatch
         self.gate = self._scheduler.gate
         self.memory = memory or MemoryLimiter()
-        self._large = {is_local: FairLimiter(LARGE_AT_ONCE_MAX) for is_local in (False, True)}
+        self._large = {is_local: FairLimiter(1) for is_local in (False, True)}
         shared = {"service": self, "wire": wire, "spec": wire.spec, "explainer": explainer, "work": self._work}
         self.registry = Registry(methods, wire, shared | context, plugins, withheld)
         self._errors = ErrorReplies(self.registry, wire, clock, explainer, observe)
@@ -114,34 +113,25 @@ class Service:
     async def answer_in_turn(self, body: bytes, caller: Caller = ANYBODY) -> Reply:
         """Do the same as `answer`, scheduled among all other requests.
 
-        A large body is decoded in chunks, and preparatory sorting is done in chunks, with other replies in between.
+        Preparatory sorting is done in chunks, with other replies in between. A body that only callers with local rights may send is decoded
+        in a thread.
         """
         if len(body) > UNREAD_SIZE_MIN:
             try:
                 self._allowances.units_max(caller)
             except RefusedTooOften as error:
                 return self.refuse(error, body)
-        if len(body) <= WHOLE_SIZE_MAX:
-            return await self._scheduler.run(
-                partial(self.answer, body, caller, True), caller.queue, partial(self.gate.answer, body, caller)
-            )
-        steps = read_json_in_steps(body, caller.is_local)
-
-        def advance() -> Reply | None:
-            """Decode a chunk; after the last one, answer."""
-            try:
-                next(steps)
-            except StopIteration as end:
-                return self._answer(end.value, body, caller, True)
-            except Exception as error:
-                return self.refuse(error, body)
-            return None
-
-        reply = None
+        answer = partial(self.answer, body, caller, True)
+        if len(body) <= LARGE_SIZE_MIN:
+            return await self._scheduler.run(answer, caller.queue, partial(self.gate.answer, body, caller))
         async with self._large[caller.is_local].place(caller.queue):
-            while reply is None:
-                reply = await self._scheduler.run(advance, caller.queue)
-        return reply
+            if len(body) > REMOTE_SIZE_MAX:
+                try:
+                    request = await trio.to_thread.run_sync(read_json, body, caller.is_local)
+                except Exception as error:
+                    return self.refuse(error, body)
+                answer = partial(self._answer, request, body, caller, True)
+            return await self._scheduler.run(answer, caller.queue)
 
     def answer(self, body: bytes, caller: Caller = ANYBODY, in_slices: bool = False) -> Reply:
         """Return the reply to a request, or, for broadcasts and batches, an awaitable of it. Never raises.

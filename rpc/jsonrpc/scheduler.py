@@ -1,6 +1,6 @@
 """Schedules replies among the other tasks of the node. Each reply is one uninterrupted run, between the jobs that change the chain."""
 
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable
 from time import perf_counter
 from typing import TypeVar
 
@@ -128,21 +128,6 @@ class ReplyScheduler:
                 self._limiter.leave()
         finally:
             self.gate.waiting_reads -= 1
-
-    async def run_steps(self, steps: Generator[None, None, Value]) -> Value:
-        """Run each step of a generator as a scheduled reply, and return its result."""
-        found: list[Value] = []
-
-        def advance() -> bool:
-            try:
-                next(steps)
-            except StopIteration as end:
-                found.append(end.value)
-            return not found
-
-        while await self.run(advance):
-            pass
-        return found[0]
 
     async def charge(self, seconds: float) -> None:
         """Count the time of a reply that ran unscheduled. A checkpoint if it is time to yield to other tasks."""

@@ -8,9 +8,9 @@ import pytest
 import trio
 from trio.testing import MockClock
 
+from node.client import trio_http
 from node.client.errors import NoNode, TooLarge, Unreachable
 from node.client.http import ANNOUNCED_MAX, EVENTS_AT_ONCE_MAX, REPLY_SECONDS_MAX
-from node.client.json_steps import WHOLE_SIZE_MAX
 from node.client.lines import LINE_RATE_MIN, SILENCE_SECONDS_MAX
 from node.client.trio_http import connected
 from rpc.jsonrpc.scheduler import CHECKPOINTS, ReplyScheduler
@@ -130,7 +130,7 @@ async def test_other_tasks_run_between_chunks_of_one_byte(sends: Sends) -> None:
 
 
 async def test_other_tasks_run_while_a_large_reply_is_decoded(sends: Sends) -> None:
-    body = b'{"result": [' + b",".join([b"[]"] * WHOLE_SIZE_MAX) + b"]}"
+    body = b'{"result": [' + b",".join([b"[]"] * 250_000) + b"]}"
     sends(once(HEAD + b"content-length: %d\r\n\r\n" % len(body) + body))
     assert await turns_during(called) > len(body) >> 16
 
@@ -171,7 +171,6 @@ async def test_the_number_of_informational_responses_is_bounded(sends: Sends, ha
         b"HTTP/1.1 301 Moved\r\nlocation: /\r\ncontent-length: 0\r\n\r\n",
         HEAD + b"content-encoding: gzip\r\ncontent-length: 4\r\n\r\n\x1f\x8b\x08\x00",
         ENDLESS + b"[" * 100_000,
-        ENDLESS + b"[" * (WHOLE_SIZE_MAX + 1),
         ENDLESS + b"\xff\xff",
         ENDLESS + b"x" * 1_000_001,
     ],
@@ -180,6 +179,13 @@ async def test_an_invalid_reply_is_an_error(sends: Sends, sent: bytes) -> None:
     sends(once(sent))
     with pytest.raises((NoNode, Unreachable)):
         await called(size_max=1_000_000)
+
+
+async def test_a_reply_with_too_many_values_is_refused(sends: Sends, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trio_http, "MARKS_MAX", 10)
+    sends(once(ENDLESS + b'{"result":[' + b"[]," * 4 + b"1]}"))
+    with pytest.raises(TooLarge):
+        await called()
 
 
 async def test_an_endless_reply_is_refused(sends: Sends) -> None:

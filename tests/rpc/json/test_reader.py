@@ -1,12 +1,17 @@
-"""What a request may be for it to be read at all, with local rights and without."""
+"""Limits of the bodies of requests, with local rights and without, and where large ones are decoded."""
 
 import json
+from threading import Event
 from typing import Any
 
 import pytest
+import trio
+import trio.testing
 
+from rpc.caller import ANYBODY, LOCAL
 from rpc.json.reader import REMOTE_MARKS_MAX, REMOTE_SIZE_MAX
-from tests.helpers.fakes import ask, call, serving
+from rpc.jsonrpc import dispatch
+from tests.helpers.fakes import Results, ask, call, fake_service, serving
 
 
 @pytest.mark.parametrize(
@@ -32,3 +37,47 @@ async def test_a_name_of_millions_of_points_is_not_taken_apart(name: str) -> Non
     reply = await call(service, name, local=False)
     assert reply["error"]["message"] == "Assert Exception:v.size() == 2: method specification invalid. Should be api.method"
     assert [len(path) for path in paths] == [3]
+
+
+@pytest.mark.parametrize("size", [0, REMOTE_SIZE_MAX], ids=["in a thread", "at once"])
+async def test_a_large_body_is_answered_like_a_small_one(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    request = b'{"jsonrpc":"2.0","id":7,"method":"database_api.get_version"}'
+    bodies = [request, b"[%b,%b]" % (request, request), b"[]", b"[1,", b"\xff", b"[[]]", request[:-1], b" " * 9]
+    small = [await answer(body) for body in bodies]
+    monkeypatch.setattr(dispatch, "LARGE_SIZE_MIN", 0)
+    monkeypatch.setattr(dispatch, "REMOTE_SIZE_MAX", size)
+    assert [await answer(body) for body in bodies] == small
+
+
+async def test_large_bodies_are_decoded_one_at_a_time_but_those_with_local_rights_do_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dispatch, "LARGE_SIZE_MIN", 0)
+    monkeypatch.setattr(dispatch, "REMOTE_SIZE_MAX", 0)
+    begun, go_on = list[bool](), Event()
+
+    def read(body: bytes, is_local: bool) -> Any:
+        begun.append(is_local)
+        assert is_local or go_on.wait(20)
+        return {}
+
+    monkeypatch.setattr(dispatch, "read_json", read)
+    service = fake_service(Results())
+    with trio.fail_after(20):
+        async with trio.open_nursery() as nursery:
+            for _ in range(3):
+                nursery.start_soon(service.answer_in_turn, b"{}", ANYBODY)
+            assert await service.answer_in_turn(b"{}", LOCAL)
+            while False not in begun:
+                await trio.sleep(0.001)
+            await trio.testing.wait_all_tasks_blocked()
+            assert begun.count(False) == 1
+            go_on.set()
+    assert begun.count(False) == 3
+
+
+async def answer(body: bytes) -> Any:
+    """Return the answer to a body, without the parts of errors that name our code and the time."""
+    reply = await fake_service(Results()).answer_in_turn(body, LOCAL)
+    said = json.loads(reply if isinstance(reply, bytes) else await reply)
+    for each in said if isinstance(said, list) else [said]:
+        each.get("error", {}).get("data", {}).pop("stack", None)
+    return said

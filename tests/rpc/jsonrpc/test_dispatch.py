@@ -19,6 +19,7 @@ from rpc.jsonrpc import batch, dispatch
 from rpc.jsonrpc.dispatch import Service
 from rpc.jsonrpc.scheduler import REPLIES_SECONDS_MAX
 from state.protocol.errors import Refused, UnknownKey
+from state.store.lazy.incremental import NotReady, ReadMode
 from tests.conftest import CASES, ROOT, read_json_lines
 from tests.helpers.fakes import FAKES, Results, ask, call, fake_service, fake_wire, serving
 from tests.helpers.golden import fails
@@ -517,3 +518,21 @@ async def test_every_request_is_observed_once() -> None:
     seen.clear()
     await ask(service, f"[{one},{one},5]")
     assert [name for name, _, _ in seen] == ["some_api.answers", "some_api.answers", ""]
+
+
+async def test_a_call_that_is_unsettled_again_and_again_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dispatch, "PREPARED_AGAIN_MAX", 7)
+    made = []
+
+    class Restless(ReadMode):
+        def try_read(self, read: Any, *given: Any) -> Any:
+            made.append(read)
+            raise NotReady(lambda: False)
+
+    call = b'{"jsonrpc":"2.0","id":7,"method":"database_api.get_version"}'
+    service = fake_service(Results())
+    whole = service.answer(call)
+    service.read_mode = Restless()
+    with trio.fail_after(20):
+        assert await (await service.answer_in_turn(call)) == whole  # type: ignore[misc]  # it waits
+    assert len(made) == 8
