@@ -33,7 +33,7 @@ from node.runtime.clock import ChainClock
 from node.runtime.memory import freeze_loaded_objects, tune_collector
 from rpc.caller import LOCAL
 from rpc.http.access import AccessPolicy
-from rpc.http.asgi_app import serve
+from rpc.http.server import serve
 from rpc.jsonrpc.dispatch import Service
 from rpc.log import ROOT
 from rpc.push.hub import Hub

@@ -22,7 +22,7 @@ from node.app.service import new_service
 from node.devchain.devchain import DevChain
 from node.processor.processor import Processor
 from node.runtime.clock import ChainClock
-from rpc.http.asgi_app import serve
+from rpc.http.server import serve
 from rpc.push.hub import Hub
 
 ROUNDS = 7

@@ -34,7 +34,7 @@ from node.runtime.memory import collect_in_portions, freeze_loaded_objects, tune
 from node.specs.builder import load_spec
 from node.storage.blockfile import BlockFile
 from rpc.caller import LOCAL
-from rpc.http.asgi_app import serve
+from rpc.http.server import serve
 from rpc.jsonrpc.dispatch import Service
 from rpc.push.hub import Hub
 from state.chain.chain import Chain

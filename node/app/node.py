@@ -40,9 +40,9 @@ from node.storage.sync_policy import in_thread
 from node.version import VERSION
 from rpc.explain.explainer import Explainer
 from rpc.http.access import AccessPolicy
-from rpc.http.asgi_app import PageReply
 from rpc.http.connection_limits import ConnectionLimiter, limits_for
 from rpc.http.listener import Listener, OpenAcceptor
+from rpc.http.pages import PageReply
 from rpc.jsonrpc.read_only import answer_read
 from rpc.log import Log
 from rpc.processor import Processor as ServiceProcessor

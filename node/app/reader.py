@@ -30,9 +30,10 @@ from node.runtime.logs import configure_logs
 from node.runtime.memory import collect_in_portions, freeze_loaded_objects, tune_collector
 from rpc.caller import Caller
 from rpc.http.access import AccessPolicy
-from rpc.http.asgi_app import PageReply, serve
 from rpc.http.connection_limits import ConnectionLimiter, limits_for
 from rpc.http.listener import Take
+from rpc.http.pages import PageReply
+from rpc.http.server import serve
 from rpc.jsonrpc.allowance import Allowances
 from rpc.jsonrpc.read_only import answer_read
 from rpc.jsonrpc.scheduler import ReplyScheduler

@@ -14,7 +14,7 @@ from node.snapshots.saver import EVERY
 from node.storage.disk import Disk, SystemDisk
 from node.storage.sync_policy import SyncPolicy
 from rpc.http.access import Network
-from rpc.http.asgi_app import serve
+from rpc.http.server import serve
 from rpc.jsonrpc.scheduler import Stopwatch
 from state.protocol.spec import ChainSpec
 

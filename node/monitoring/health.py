@@ -12,8 +12,8 @@ from node.monitoring.event_loop import EventLoopMonitor
 from node.processor.processor import Processor
 from node.runtime.clock import ChainClock
 from node.storage.blocklog import BlockLog
-from rpc.http.asgi_app import PageReply
 from rpc.http.connection_limits import ConnectionLimiter
+from rpc.http.pages import PageReply
 from rpc.json.encoding import encoded
 from rpc.jsonrpc.memory import MemoryLimiter
 from state.chain.chain import Chain

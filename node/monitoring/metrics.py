@@ -14,7 +14,7 @@ from node.monitoring.counters import Counters
 from node.monitoring.health import Parts, not_producing, trouble
 from node.runtime.metric_families import Value, counter, gauge, histogram, items
 from node.version import VERSION
-from rpc.http.asgi_app import PageReply
+from rpc.http.pages import PageReply
 from state.chain.pending import KEPT_SIZE, PENDING_SIZE_MAX
 from state.plugins.operation_log import OperationLog
 from state.store import AppendLists, Row, Table

@@ -4,15 +4,11 @@ A stream holds only the piece that is being sent, so a slow client costs a conne
 """
 
 import math
-from collections.abc import Awaitable, Callable
-from typing import Any
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from urllib.parse import parse_qsl
 
 import trio
 
-from rpc.http import connection
-from rpc.http.access import Headers
-from rpc.http.connection_limits import ClientUsage
 from rpc.jsonrpc.dispatch import Service
 from rpc.push.hub import Hub
 from rpc.push.stream import BlockStream
@@ -28,44 +24,14 @@ PIECE_SECONDS_MAX = 30
 LIFE_SECONDS = 5
 TOO_SLOW = "the reader is too slow"
 
-_TYPE = (b"content-type", b"application/x-ndjson")
 # A proxy or cache that buffered the whole reply would deliver nothing.
-_LIVE = ((b"cache-control", b"no-store"), (b"x-accel-buffering", b"no"))
+LIVE_HEADERS = {"content-type": "application/x-ndjson", "cache-control": "no-store", "x-accel-buffering": "no"}
 
-Scope = dict[str, Any]
-Receive = Callable[[], Awaitable[dict[str, Any]]]
-Send = Callable[[dict[str, Any]], Awaitable[None]]
 Turn = Callable[[], Awaitable[None]]
 
 
 class BadQuery(Exception):
     """Invalid query of a stream; the text names the field."""
-
-
-async def show_stream(
-    service: Service, push: Hub, usage: ClientUsage, turn: Turn, scope: Scope, receive: Receive, send: Send, headers: Headers
-) -> str:
-    """Send a stream until the client disconnects, is too slow, or the node stops. Return why the request was refused, or "".
-
-    `turn` waits until the next piece may be made.
-    """
-    try:
-        first, irreversible, packed = read_query(scope["query_string"])
-    except BadQuery as error:
-        return str(error)
-    await service.gate.wait_open()
-    first = push.next_number if first is None else first
-    with push.stream(first, irreversible=irreversible, packed=packed) as stream:
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(_until_gone, receive, nursery.cancel_scope)
-            await _send(usage, send, {"type": "http.response.start", "status": 200, "headers": [_TYPE, *_LIVE, *headers]}, 0)
-            if packed:
-                await service.gate.wait_open()
-                header = push.header(first)
-                await _send(usage, send, {"type": "http.response.body", "body": header, "more_body": True}, len(header))
-            await _run(service, push, usage, turn, stream, send, LIFE_SECONDS if packed else math.inf)
-            nursery.cancel_scope.cancel()
-    return ""
 
 
 def read_query(query: bytes) -> tuple[int | None, bool, bool]:
@@ -91,28 +57,36 @@ def read_query(query: bytes) -> tuple[int | None, bool, bool]:
     return first, irreversible, packed
 
 
-async def _run(service: Service, push: Hub, usage: ClientUsage, turn: Turn, stream: BlockStream, send: Send, life: float) -> None:
-    """Send the pieces of a stream until it ends, then its last line; and a heartbeat at least every `life` seconds."""
-    said = trio.current_time()
-    while True:
-        await turn()
-        piece = await _piece(service, stream, usage.address)
-        if trio.current_time() - said >= life and not stream.ended:
+async def block_lines(
+    service: Service, push: Hub, address: str, turn: Turn, first: int, *, irreversible: bool, packed: bool
+) -> AsyncGenerator[bytes]:
+    """Yield the pieces of a stream, and the last line when it ends, because the client is too slow or the node stops. In the packed form,
+    yield a header first, and a heartbeat at least every LIFE_SECONDS. `turn` waits until the next piece may be made.
+    """
+    life = LIFE_SECONDS if packed else math.inf
+    with push.stream(first, irreversible=irreversible, packed=packed) as stream:
+        if packed:
             await service.gate.wait_open()
-            piece += push.heartbeat()
-            said = trio.current_time()
-        if piece:
-            begun = trio.current_time()
-            await _send(usage, send, {"type": "http.response.body", "body": piece, "more_body": True}, len(piece))
-            if trio.current_time() - begun > PIECE_SECONDS_MAX:
-                stream.end(TOO_SLOW)
-        elif stream.ended:
-            break
-        else:
-            with trio.move_on_at(said + life):
-                await push.wait_head_change()
-    last = stream.last_line()
-    await _send(usage, send, {"type": "http.response.body", "body": last}, len(last))
+            yield push.header(first)
+        said = trio.current_time()
+        while True:
+            await turn()
+            piece = await _piece(service, stream, address)
+            if trio.current_time() - said >= life and not stream.ended:
+                await service.gate.wait_open()
+                piece += push.heartbeat()
+                said = trio.current_time()
+            if piece:
+                begun = trio.current_time()
+                yield piece
+                if trio.current_time() - begun > PIECE_SECONDS_MAX:
+                    stream.end(TOO_SLOW)
+            elif stream.ended:
+                break
+            else:
+                with trio.move_on_at(said + life):
+                    await push.wait_head_change()
+        yield stream.last_line()
 
 
 async def _piece(service: Service, stream: BlockStream, address: str) -> bytes:
@@ -124,19 +98,3 @@ async def _piece(service: Service, stream: BlockStream, address: str) -> bytes:
             advance = unsettled.advance
         while await service.in_turn(advance, address):
             pass
-
-
-async def _send(usage: ClientUsage, send: Send, event: dict[str, Any], size: int) -> None:
-    """Send an event. Disconnect a client that doesn't take it in time."""
-    with trio.move_on_after(connection.SEND_SECONDS_MAX + size / connection.SEND_RATE_MIN) as patience:
-        await send(event)
-    if patience.cancelled_caught:
-        usage.abort()
-        await trio.lowlevel.checkpoint()
-
-
-async def _until_gone(receive: Receive, scope: trio.CancelScope) -> None:
-    """Discard all input of the client, and end the stream when it disconnects."""
-    while (await receive())["type"] != "http.disconnect":
-        pass
-    scope.cancel()

@@ -71,7 +71,7 @@ class Connection:
         idle_seconds_max: float,
         limiter: ConnectionLimiter,
         input_scheduler: FairInputScheduler,
-        lanes: Sequence[ProtocolHandler],
+        handlers: Sequence[ProtocolHandler],
     ) -> None:
         self.client = (str(peer[0]), int(peer[1]))
         self.server: tuple[str, int]
@@ -83,7 +83,7 @@ class Connection:
         self._limiter = limiter
         self._input_scheduler = input_scheduler
         self._address = address_of(self.client[0])[0]
-        self._lanes = lanes
+        self._handlers = handlers
         self._is_idle = True
         self._idle_since = 0.0
         self.is_ending = False
@@ -108,9 +108,9 @@ class Connection:
                 self.mark_idle(True)
                 self.server = self._stream.socket.getsockname()[:2]
                 rest: bytes | None = data
-                for lane in self._lanes:
+                for handler in self._handlers:
                     if rest is not None:
-                        rest = await lane(self, usage, rest, error_log.bugs)
+                        rest = await handler(self, usage, rest, error_log.bugs)
                 await self.close()
         except* (OSError, trio.BrokenResourceError, trio.ClosedResourceError):
             pass
@@ -153,11 +153,6 @@ class Connection:
         if descriptor < 0:
             raise trio.ClosedResourceError("it has been closed here")
         return trio.lowlevel.wait_readable(descriptor)
-
-    async def turn(self) -> None:
-        """Let other tasks run, and wait until more input is admitted."""
-        await trio.lowlevel.checkpoint()
-        await self._input_scheduler.wait(self._address)
 
     async def wait_closed(self) -> None:
         """Wait until the client disconnects. Not detected if the client has sent more."""

@@ -88,7 +88,7 @@ class Listener:
 
 async def listen(
     acceptor: Acceptor,
-    lanes: Sequence[ProtocolHandler],
+    handlers: Sequence[ProtocolHandler],
     limiter: ConnectionLimiter,
     input_scheduler: FairInputScheduler,
     idle_seconds_max: float,
@@ -112,7 +112,7 @@ async def listen(
     async with trio.open_nursery() as everything, trio.open_nursery() as nursery:
 
         def begin(newcomer: IdleConnection, data: bytes) -> None:
-            connection = Connection(newcomer.sock, newcomer.peer, idle_seconds_max, limiter, input_scheduler, lanes)
+            connection = Connection(newcomer.sock, newcomer.peer, idle_seconds_max, limiter, input_scheduler, handlers)
             newcomer.usage.abort = connection.abort
             connections.add(connection)
             nursery.start_soon(serve, connection, newcomer.usage, data)

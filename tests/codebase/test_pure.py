@@ -42,6 +42,7 @@ CLOCKS_IN_RPC = {
 LIBRARIES_WITH_CLOCKS = {
     "hypercorn": "time stamps in its log and in headers of replies",
     "trio": "waiting, and deadlines",
+    **dict.fromkeys(("flask", "itsdangerous", "quart", "quart_trio", "werkzeug"), "pages: time limits, and dates in headers"),
 }
 # The integer functions of math.
 MATH = frozenset({"comb", "factorial", "gcd", "isqrt", "lcm", "perm", "prod"})

@@ -17,7 +17,8 @@ from rpc.caller import LOCAL, Caller
 from rpc.declare.method import METHODS
 from rpc.explain.explainer import Explainer
 from rpc.explorer.supply_history import SupplyHistory
-from rpc.http.asgi_app import PageReply, serve
+from rpc.http.pages import PageReply
+from rpc.http.server import serve
 from rpc.jsonrpc.dispatch import Service
 from rpc.push.hub import Hub
 from rpc.push.session import Session
@@ -125,7 +126,11 @@ class Client:
 
     async def send(self, method: str, params: Any, *, request_id: int = 1) -> None:
         request = {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
-        await self.stream.send_all(self.protocol.send(TextMessage(json.dumps(request))))
+        await self.send_event(TextMessage(json.dumps(request)))
+
+    async def send_event(self, event: Any) -> None:
+        """Send an event."""
+        await self.stream.send_all(self.protocol.send(event))
 
     async def call(self, method: str, params: Any) -> Any:
         """Send a request and return the next message."""
@@ -134,6 +139,11 @@ class Client:
 
     async def receive(self) -> Any:
         """Return the next message as decoded JSON, or the event received instead."""
+        message = await self.receive_text()
+        return json.loads(message) if isinstance(message, str) else message
+
+    async def receive_text(self) -> Any:
+        """Return the next whole message, or the event received instead."""
         while True:
             for event in self.protocol.events():
                 if not isinstance(event, TextMessage):
@@ -141,7 +151,7 @@ class Client:
                 self.text += event.data
                 if event.message_finished:
                     whole, self.text = self.text, ""
-                    return json.loads(whole)
+                    return whole
             data = await self.stream.receive_some(65536)
             self.protocol.receive_data(bytes(data) or None)
 

@@ -12,8 +12,9 @@ import trio
 from msgspec import Struct
 
 from rpc.http.access import AccessPolicy
-from rpc.http.asgi_app import AsgiApp, Pages
+from rpc.http.asgi_app import AsgiApp
 from rpc.http.connection_limits import ConnectionLimiter, ConnectionLimits, limits_for
+from rpc.http.pages import Pages
 from rpc.jsonrpc.dispatch import Service
 
 HOST = "127.0.0.1"
@@ -75,7 +76,7 @@ class Network:
         task_status: trio.TaskStatus[list[str]],
         **_options: Any,
     ) -> None:
-        """Replacement for `rpc.http.asgi_app.serve` in a node. Requests run in the node's nursery, so that they end with it."""
+        """Replacement for `rpc.http.server.serve` in a node. Requests run in the node's nursery, so that they end with it."""
         async with trio.open_nursery() as nursery:
             self.limiter = guests or ConnectionLimiter(bounds or limits_for())
             self.asgi_app, self._nursery = AsgiApp(service, pages, self.limiter, access or AccessPolicy(host)), nursery

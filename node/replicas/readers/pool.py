@@ -20,7 +20,7 @@ from node.runtime.errors import NodeError
 from node.runtime.install_location import own_environment
 from node.runtime.logs import is_json_lines
 from rpc.caller import Caller
-from rpc.http.asgi_app import CachedPage, PageReply
+from rpc.http.pages import CachedPage, PageReply
 from rpc.jsonrpc.dispatch import Service
 from rpc.jsonrpc.memory import MemoryReservation, Overloaded
 from rpc.log import Log

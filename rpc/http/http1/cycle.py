@@ -9,16 +9,12 @@ from typing import Any
 
 import trio
 
-from rpc.http.connection import RECEIVE_SIZE, SEND_AT_ONCE_SIZE, Connection
-from rpc.http.http1.bodies import ChunkedBody, ContentLengthBody, MalformedBody
+from rpc.http.connection import SEND_AT_ONCE_SIZE, Connection
 from rpc.http.http1.heads import RequestHead
 from rpc.http.http1.replies import DateHeader, continue_response, failure, head
 
 Event = dict[str, Any]
 App = Callable[[Event, Callable[[], Awaitable[Event]], Callable[[Event], Awaitable[None]]], Awaitable[None]]
-
-# Bytes of a chunked body that are parsed without a checkpoint, since a chunk can be as small as a byte.
-FED_SIZE = 1 << 14
 
 _BAD_REQUEST, _BUG = 400, 500
 _DISCONNECT: Event = {"type": "http.disconnect"}
@@ -29,8 +25,8 @@ class RequestCycle:
 
     def __init__(self, connection: Connection, asked: RequestHead, dates: DateHeader) -> None:
         self._connection, self._asked, self._dates = connection, asked, dates
-        self._body: ContentLengthBody | ChunkedBody = ChunkedBody() if asked.size is None else ContentLengthBody(asked.size)
-        self._piece = b""
+        self._missing = asked.size  # bytes of the body that have not arrived
+        self._piece = self._rest = b""
         self._is_handed_over = False
         self._start: Event | None = None
         self._is_answered = self._is_over = False
@@ -43,9 +39,9 @@ class RequestCycle:
         await self._feed(data)
         if not self._is_over:
             await app(scope, self._receive, self._send)
-        if not self._is_answered or self._asked.is_last or not self._body.is_whole:
+        if not self._is_answered or self._asked.is_last or self._missing:
             return None
-        return self._body.rest
+        return self._rest
 
     async def fail(self) -> None:
         """Send status 500, unless the reply has begun."""
@@ -56,13 +52,13 @@ class RequestCycle:
         """Return the next piece of the body; after the last one, wait for the disconnect or the end of the reply."""
         with trio.CancelScope() as self._listening:
             while not (self._is_over or self._is_answered):
-                if self._piece or (self._body.is_whole and not self._is_handed_over):
+                if self._piece or not (self._missing or self._is_handed_over):
                     piece, self._piece = self._piece, b""
-                    self._is_handed_over = self._body.is_whole
+                    self._is_handed_over = not self._missing
                     return {"type": "http.request", "body": piece, "more_body": not self._is_handed_over}
                 if self._is_handed_over:
                     # A client that has already sent another request is no longer watched.
-                    await (trio.sleep_forever() if self._body.rest else self._connection.wait_closed())
+                    await (trio.sleep_forever() if self._rest else self._connection.wait_closed())
                     break
                 await self._hear()
         return _DISCONNECT
@@ -80,20 +76,11 @@ class RequestCycle:
             await self._refuse(_BAD_REQUEST)
 
     async def _feed(self, data: bytes) -> None:
-        """Parse received bytes."""
-        size = FED_SIZE if isinstance(self._body, ChunkedBody) else RECEIVE_SIZE
-        pieces = []
-        try:
-            for start in range(0, len(data), size):
-                if start:
-                    await self._connection.turn()
-                pieces.append(self._body.feed(data[start : start + size]))
-            self._body.check()
-            self._piece = b"".join(pieces)
-            if self._body.rest and self._asked.is_last:
-                raise MalformedBody(_BAD_REQUEST)  # `Connection: close` promised that nothing follows
-        except MalformedBody as error:
-            await self._refuse(error.status)
+        """Take received bytes: a piece of the body, and bytes after its end."""
+        self._piece, self._rest = data[: self._missing], data[self._missing :]
+        self._missing -= len(self._piece)
+        if self._rest and self._asked.is_last:
+            await self._refuse(_BAD_REQUEST)  # `Connection: close` promised that nothing follows
 
     async def _refuse(self, status: int) -> None:
         """End the request without the app's reply."""

@@ -2,7 +2,7 @@
 
 Hypercorn takes three tasks and some 300 µs for a request. The fast path takes the time of the system calls, of a switch by trio, and of the
 method. A complete request is answered at once if possible; any other POST runs as a `RequestCycle` of the ASGI app. Everything else
-(other methods, upgrades, HTTP/2, unusual heads) is left to hypercorn, from the first byte of the request on.
+(other methods, bodies in chunks, upgrades, HTTP/2, unusual heads) is left to hypercorn, from the first byte of the request on.
 """
 
 from collections.abc import Awaitable, Callable
@@ -113,13 +113,13 @@ class Http1FastPath:
             return None
         scope = _scope(asked, (client, 0), ("", port))
         headers = self._access.cors(scope)
-        begin = b"" if headers is None else head(200, [_JSON, *headers], b"content-length: ", is_last=False).removesuffix(b"\r\n")
+        begin = b"" if headers is None else head(200, [*headers, _JSON], b"content-length: ", is_last=False).removesuffix(b"\r\n")
         return RequestPlan(asked, self._access.caller(scope), begin, b"Connection: close\r\n\r\n" if asked.is_last else b"\r\n")
 
     async def _answer(self, connection: Connection, usage: ClientUsage, call: RequestPlan, data: bytes, bugs: LogLimit) -> bytes | None:
         """Answer a request whose body begins with `data`. Return the bytes after the request, or None at the connection's end."""
         size = call.head.size
-        if size is None or len(data) < size or call.head.waits or not call.begin or (call.head.is_last and len(data) > size):
+        if len(data) < size or call.head.waits or not call.begin or (call.head.is_last and len(data) > size):
             return await self._exchange(connection, usage, call, data, bugs, self._gateway)
         if not (self._service.is_free and self._limiter.has_room(usage)):
             return await self._exchange(connection, usage, call, data, bugs, self._gateway)

@@ -18,19 +18,20 @@ _TOKEN = rb"[-!#$%&'*+.^_`|~0-9A-Za-z]+"
 _HEAD = re.compile(rb"POST [\x21-\x7e]+ HTTP/1\.1\r\n(?:" + _TOKEN + rb":[\t\x20-\x7e\x80-\xff]*\r\n)+\r\n")
 _SIZE = re.compile(rb"0|[1-9][0-9]{0,14}")
 # Headers about the end of the request or the connection, allowed at most once.
-_SINGLE = frozenset({b"host", b"content-length", b"transfer-encoding", b"connection", b"expect"})
+_SINGLE = frozenset({b"host", b"content-length", b"connection", b"expect"})
+_LEFT = frozenset({b"transfer-encoding", b"upgrade"})
 _STAYS, _ENDS = b"keep-alive", b"close"
 
 Headers = list[tuple[bytes, bytes]]
 
 
 class RequestHead(Struct, frozen=True):
-    """The head of a POST request: its headers, with names in lower case, the size of its body (None: chunked), whether it is the last on
-    its connection, and whether the client waits for `100 Continue`.
+    """The head of a POST request: its headers, with names in lower case, the size of its body, whether it is the last on its connection,
+    and whether the client waits for `100 Continue`.
     """
 
     headers: Headers
-    size: int | None
+    size: int
     is_last: bool
     waits: bool
 
@@ -50,20 +51,15 @@ def read_head(data: bytes) -> RequestHead | None:
     for line in data[: -len(END)].split(b"\r\n")[1:]:
         name, _, value = line.partition(b":")
         name, value = name.lower(), value.strip(b" \t")
-        if name == b"upgrade" or name in single:
+        if name in _LEFT or name in single:
             return None
         if name in _SINGLE:
             single[name] = value
         headers.append((name, value))
-    size, coding = single.get(b"content-length"), single.get(b"transfer-encoding")
+    size = _SIZE.fullmatch(single.get(b"content-length", b""))
     connection, expected = single.get(b"connection", _STAYS).lower(), single.get(b"expect")
-    if b"host" not in single or connection not in (_STAYS, _ENDS):
+    if b"host" not in single or size is None or connection not in (_STAYS, _ENDS):
         return None
     if expected is not None and expected.lower() != b"100-continue":
         return None
-    if size is None:
-        if coding is None or coding.lower() != b"chunked":
-            return None
-    elif coding is not None or _SIZE.fullmatch(size) is None:
-        return None
-    return RequestHead(headers, None if size is None else int(size), connection == _ENDS, expected is not None)
+    return RequestHead(headers, int(size[0]), connection == _ENDS, expected is not None)

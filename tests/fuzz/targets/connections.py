@@ -8,11 +8,12 @@ import trio
 import trio.testing
 
 from rpc.http.access import AccessPolicy
-from rpc.http.asgi_app import IDLE_SECONDS_MAX, AsgiApp, HypercornFallback
+from rpc.http.asgi_app import AsgiApp
 from rpc.http.connection import Connection, ErrorLog
 from rpc.http.connection_limits import ConnectionLimiter, limits_for
 from rpc.http.http1.fast_path import Http1FastPath
 from rpc.http.input_scheduler import FairInputScheduler
+from rpc.http.server import IDLE_SECONDS_MAX, HypercornFallback
 from rpc.http.websocket.rpc_session import RpcSession
 from tests.fuzz.target import Run
 from tests.helpers.fake_connection import FakeConnection

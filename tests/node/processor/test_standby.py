@@ -24,7 +24,8 @@ from node.processor.standby import ASKED_AT_ONCE_MAX, Standby
 from node.runtime.errors import FileError
 from node.storage.blocklog import BlockLog
 from rpc.caller import LOCAL, Caller
-from rpc.http.asgi_app import PageReply, serve
+from rpc.http.pages import PageReply
+from rpc.http.server import serve
 from rpc.jsonrpc.read_only import MEMBERS_MAX, answer_read
 from rpc.push.hub import Hub
 from tests.helpers.log_capture import capture_logs

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from rpc.explorer.files import FIRST, JOINED, MODULES, POLICY, PREFIX, ROOT, SHEETS, STYLE, TYPES, WebFile, answer, read_files, takes_gzip
+from rpc.explorer.files import FIRST, JOINED, MODULES, POLICY, PREFIX, ROOT, SHEETS, STYLE, TYPES, WebFile, read_files
 from rpc.http.access import AccessPolicy
 from state.protocol.operation import OPERATIONS
 from tests.rpc.http.test_asgi_app import PING, PONG, ask, server
@@ -55,40 +55,24 @@ async def test_files_are_compressed_and_cached_until_they_change() -> None:
         assert (status, body) == (304, b"")
 
 
-@pytest.mark.parametrize(
-    ("accepted", "is_packed"),
-    [
-        (b"gzip, deflate, br", True),
-        (b"GZIP", True),
-        (b"br;q=1.0, gzip;q=0.5", True),
-        (b"*", True),
-        (b"", False),
-        (b"br", False),
-        (b"gzip;q=0", False),
-        (b"gzip; q=0.000, *", False),
-        (b"*;q=0", False),
-        (b"xgzip", False),
-    ],
-)
-def test_only_clients_that_accept_gzip_get_compressed_files(accepted: bytes, is_packed: bool) -> None:
-    assert takes_gzip(accepted) == is_packed
-
-
-@pytest.mark.parametrize(
-    ("known", "status"), [(b'"TAG"', 304), (b'W/"TAG"', 304), (b'"x", "TAG"', 304), (b"*", 304), (b'"TAG-gzip"', 200), (b"TAG", 200)]
-)
-def test_a_cached_file_is_not_sent(files: dict[str, WebFile], known: bytes, status: int) -> None:
-    path = PREFIX + "app.js"
-    found = answer(files, path, [(b"if-none-match", known.replace(b"TAG", files[path].tag.encode()))])
-    assert (found.status, found.body) == (status, b"" if status == 304 else files[path].body)
-    assert dict(found.headers)[b"content-security-policy"] == POLICY.encode()
-
-
-def test_a_head_request_has_the_headers_of_the_file(files: dict[str, WebFile]) -> None:
-    for path in (PREFIX + "app.js", PREFIX + "nothing.js", "/"):
-        whole, head = (answer(files, path, [], has_body=has_body) for has_body in (True, False))
-        assert (head.status, head.headers, head.body) == (whole.status, whole.headers, b"")
-        assert dict(head.headers)[b"content-length"] == b"%d" % len(whole.body)
+async def test_compression_caches_and_ranges_of_files() -> None:
+    async with server(access=PAGES) as port:
+        path = PREFIX + "app.js"
+        whole = await ask(port, "GET", path, None)
+        tag, size = whole[1]["etag"], len(whole[2])
+        for asked, status in (
+            ({"Accept-Encoding": "gzip;q=0, *"}, 200),
+            ({"If-None-Match": f'"x", {tag}'}, 304),
+            ({"If-None-Match": tag, "Accept-Encoding": "gzip"}, 200),
+            ({"Range": "bytes=10-19"}, 206),
+            ({"Range": f"bytes={size}-"}, 416),
+        ):
+            got, headers, body = await ask(port, "GET", path, None, headers=asked)
+            assert got == status, asked
+            assert ("content-encoding" in headers) == (asked.get("Accept-Encoding") == "gzip")
+            assert status not in (200, 304) or headers["content-security-policy"] == POLICY
+            assert status != 206 or body == whole[2][10:20]
+        assert await ask(port, "HEAD", path, None) == (200, whole[1], b"")
 
 
 async def test_unknown_files_are_404() -> None:

@@ -2,12 +2,12 @@
 
 import pytest
 
-from rpc.http.asgi_app import serve
+from rpc.http.server import serve
 
 
-@pytest.fixture(params=[True, False], ids=["lanes", "hypercorn"])
-def lanes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+@pytest.fixture(params=[True, False], ids=["fast path", "hypercorn"])
+def both_paths(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
     """Whether servers have the fast path: a test with this fixture runs with it, and with hypercorn alone."""
     assert serve.__kwdefaults__ is not None
-    monkeypatch.setitem(serve.__kwdefaults__, "has_lanes", request.param)
+    monkeypatch.setitem(serve.__kwdefaults__, "has_fast_path", request.param)
     return bool(request.param)

@@ -7,7 +7,8 @@ import pytest
 
 from rpc.http.access import AccessPolicy, read_networks, read_origins
 from tests.helpers.golden import fails
-from tests.rpc.http.test_asgi_app import PING, PONG, ask, opens, server, socket
+from tests.helpers.push import websocket
+from tests.rpc.http.test_asgi_app import PING, PONG, ask, opens, server
 
 HOST = (b"host", b"127.0.0.1:8090")
 PAGE = "http://front.example:3000"
@@ -175,7 +176,7 @@ def test_what_is_no_origin_is_refused(text: str) -> None:
         read_origins(["http://x", "*"])
 
 
-@pytest.mark.usefixtures("lanes")
+@pytest.mark.usefixtures("both_paths")
 async def test_all_pages_may_call_unless_origins_are_given() -> None:
     async with server() as port:
         for verb in ("POST", "OPTIONS"):
@@ -184,7 +185,7 @@ async def test_all_pages_may_call_unless_origins_are_given() -> None:
         assert (await ask(port, "GET", "/health", None))[1]["access-control-allow-origin"] == "*"
 
 
-@pytest.mark.usefixtures("lanes")
+@pytest.mark.usefixtures("both_paths")
 @pytest.mark.parametrize("origins", [(PAGE,), ()])
 async def test_origins_narrow_who_may_call(origins: tuple[str, ...]) -> None:
     async with server(access=AccessPolicy(origins=origins)) as port:
@@ -199,13 +200,13 @@ async def test_origins_narrow_who_may_call(origins: tuple[str, ...]) -> None:
                 status, headers, _ = await ask(port, verb, path, body, headers={"Origin": PAGE})
                 assert (status, headers["access-control-allow-origin"], headers["vary"]) == (200, PAGE, "Origin")
         assert json.loads((await ask(port))[2]) == PONG
-        async with socket(port):
+        async with websocket(port):
             pass
         assert await opens(port, (b"origin", PAGE.encode())) is bool(origins)
         assert not await opens(port, (b"origin", b"http://evil.example"))
 
 
-@pytest.mark.usefixtures("lanes")
+@pytest.mark.usefixtures("both_paths")
 async def test_calls_without_local_rights_say_why() -> None:
     call = b'{"jsonrpc":"2.0","method":"debug_node_api.local","id":1}'
     async with server() as port:

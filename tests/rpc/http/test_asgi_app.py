@@ -12,25 +12,27 @@ from typing import Any
 
 import pytest
 import trio
-from wsproto import ConnectionType, WSConnection
-from wsproto.events import AcceptConnection, BytesMessage, CloseConnection, Request, TextMessage
+from wsproto.events import BytesMessage, CloseConnection, TextMessage
 from wsproto.utilities import ProtocolError
 
 from rpc.declare.arguments import Text
 from rpc.declare.method import Method, method
-from rpc.http import asgi_app, connection, listener
+from rpc.http import asgi_app, connection, listener, pages
 from rpc.http.access import AccessPolicy
-from rpc.http.asgi_app import AsgiApp, PageReply, serve
+from rpc.http.asgi_app import AsgiApp
 from rpc.http.connection_limits import ClientUsage, ConnectionLimiter, ConnectionLimits, limits_for
 from rpc.http.listener import address
+from rpc.http.pages import PageReply
+from rpc.http.server import serve
 from rpc.json import reader
 from rpc.jsonrpc.dispatch import Service
 from rpc.jsonrpc.memory import LOCAL_SIZE_MAX, MemoryLimiter
 from tests.conftest import CASES, ROOT, read_json_lines
 from tests.helpers.attackers import DATA, h2_frame, h2_request, h2_start
 from tests.helpers.fakes import fake_wire
+from tests.helpers.push import websocket
 
-pytestmark = pytest.mark.usefixtures("lanes")
+pytestmark = pytest.mark.usefixtures("both_paths")
 
 HEALTH = {"head_block_number": 7, "time": "2020-01-01T00:00:00", "chain": "dev"}
 PAGES = {"/health": lambda: PageReply(json.dumps(HEALTH).encode())}
@@ -438,7 +440,7 @@ def test_addresses() -> None:
 
 
 def test_pages_are_loaded_when_they_are_asked_for() -> None:
-    code = "import sys, rpc.http.asgi_app; sys.exit('quart' in sys.modules or 'flask' in sys.modules)"
+    code = "import sys, rpc.http.server; sys.exit('quart' in sys.modules or 'flask' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, timeout=60, check=False).returncode == 0
 
 
@@ -466,71 +468,36 @@ async def talk(port: int, request: bytes) -> bytes:
 # ------------------------------------------------------------------ WebSocket
 
 
-class Socket:
-    """The client's end of a WebSocket."""
-
-    def __init__(self, stream: trio.SocketStream) -> None:
-        self.stream, self.protocol = stream, WSConnection(ConnectionType.CLIENT)
-        self.text = ""
-
-    async def send(self, event: Any) -> None:
-        """Send one event."""
-        await self.stream.send_all(self.protocol.send(event))
-
-    async def receive(self) -> Any:
-        """The next whole message, or what happened instead."""
-        while True:
-            for event in self.protocol.events():
-                if not isinstance(event, TextMessage):
-                    return event
-                self.text += event.data
-                if event.message_finished:
-                    whole, self.text = self.text, ""
-                    return whole
-            data = await self.stream.receive_some(65536)
-            self.protocol.receive_data(bytes(data) or None)
-
-
-@asynccontextmanager
-async def socket(port: int, *headers: tuple[bytes, bytes]) -> AsyncIterator[Socket]:
-    """An open WebSocket."""
-    async with await trio.open_tcp_stream("127.0.0.1", port) as stream:
-        opened = Socket(stream)
-        await opened.send(Request(host=f"localhost:{port}", target="/any/path", extra_headers=list(headers)))
-        assert isinstance(await opened.receive(), AcceptConnection)
-        yield opened
-
-
 async def test_frames_are_answered_in_order() -> None:
-    async with server() as port, socket(port) as client:
+    async with server() as port, websocket(port) as client:
         for i in range(20):
-            await client.send(TextMessage(PING.replace(b":1}", b":%d}" % i).decode()))
-        assert [json.loads(await client.receive())["id"] for _ in range(20)] == list(range(20))
-        await client.send(TextMessage("x" * 200_000))
-        assert json.loads(await client.receive())["error"]["code"] == -32000
-        await client.send(BytesMessage(PING))
-        assert await client.receive() == "error: string payload expected"
-        await client.send(TextMessage(PING.decode().replace('"x"', '"' + "ü" * 300_000 + '"')))
-        assert json.loads(await client.receive())["result"] == "ü" * 300_000
+            await client.send_event(TextMessage(PING.replace(b":1}", b":%d}" % i).decode()))
+        assert [(await client.receive())["id"] for _ in range(20)] == list(range(20))
+        await client.send_event(TextMessage("x" * 200_000))
+        assert (await client.receive())["error"]["code"] == -32000
+        await client.send_event(BytesMessage(PING))
+        assert await client.receive_text() == "error: string payload expected"
+        await client.send_event(TextMessage(PING.decode().replace('"x"', '"' + "ü" * 300_000 + '"')))
+        assert (await client.receive())["result"] == "ü" * 300_000
 
 
 async def test_a_broadcast_holds_up_no_other_frame() -> None:
     waiting = Waiting()
-    async with server(waiting) as port, socket(port) as client:
-        await client.send(TextMessage('{"jsonrpc":"2.0","method":"a_api.wait","id":"w"}'))
-        await client.send(TextMessage(PING.decode()))
-        assert json.loads(await client.receive()) == PONG
+    async with server(waiting) as port, websocket(port) as client:
+        await client.send_event(TextMessage('{"jsonrpc":"2.0","method":"a_api.wait","id":"w"}'))
+        await client.send_event(TextMessage(PING.decode()))
+        assert await client.receive() == PONG
         waiting.go_on.set()
-        assert json.loads(await client.receive()) == {"jsonrpc": "2.0", "result": "done", "id": "w"}
+        assert await client.receive() == {"jsonrpc": "2.0", "result": "done", "id": "w"}
 
 
 async def test_a_client_that_leaves_stops_waiting() -> None:
     waiting = Waiting()
     async with server(waiting) as port:
-        async with socket(port) as client:
-            await client.send(TextMessage('{"jsonrpc":"2.0","method":"a_api.wait","id":"w"}'))
+        async with websocket(port) as client:
+            await client.send_event(TextMessage('{"jsonrpc":"2.0","method":"a_api.wait","id":"w"}'))
             await waiting.begun.wait()
-            await client.send(CloseConnection(1000))
+            await client.send_event(CloseConnection(1000))
             assert isinstance(await client.receive(), CloseConnection)
         await waiting.ended.wait()
         assert waiting.cancelled
@@ -539,9 +506,9 @@ async def test_a_client_that_leaves_stops_waiting() -> None:
 
 async def test_too_many_sockets_are_turned_away() -> None:
     async with server(bounds=ConnectionLimits(100, 100, 1)) as port:
-        async with socket(port):
+        async with websocket(port):
             with pytest.raises((AssertionError, ProtocolError)):
-                async with socket(port):
+                async with websocket(port):
                     pass
         with trio.fail_after(20):
             while not await opens(port):
@@ -551,7 +518,7 @@ async def test_too_many_sockets_are_turned_away() -> None:
 async def opens(port: int, *headers: tuple[bytes, bytes]) -> bool:
     """Whether a WebSocket can be opened."""
     try:
-        async with socket(port, *headers):
+        async with websocket(port, *headers):
             return True
     except (AssertionError, ProtocolError):
         return False
@@ -563,9 +530,9 @@ async def test_pages_in_local_browsers_have_no_more_rights_here() -> None:
     async with server() as port:
         headers: list[list[tuple[bytes, bytes]]] = [[], [(b"origin", b"http://example.com")]]
         for given, fits in zip(headers, results, strict=True):
-            async with socket(port, *given) as client:
-                await client.send(TextMessage(asked))
-                assert fits(json.loads(await client.receive()))
+            async with websocket(port, *given) as client:
+                await client.send_event(TextMessage(asked))
+                assert fits(await client.receive())
 
 
 def test_a_page_that_takes_long_is_kept_for_longer() -> None:
@@ -578,9 +545,9 @@ def test_a_page_that_takes_long_is_kept_for_longer() -> None:
             pass
         return PageReply(b"%d" % len(made))
 
-    kept = asgi_app.CachedPage(page)
+    kept = pages.CachedPage(page)
     assert {kept().body for _ in range(100)} == {b"1"}
-    time.sleep(2 * 0.02 * asgi_app.PAGE_KEPT_TIMES)
+    time.sleep(2 * 0.02 * pages.PAGE_KEPT_TIMES)
     assert kept().body == b"2"
 
 

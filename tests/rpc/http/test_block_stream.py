@@ -231,7 +231,7 @@ async def test_notices_and_answers_share_a_connection() -> None:
 async def test_a_batch_can_subscribe() -> None:
     batch = [{"jsonrpc": "2.0", "id": i, "method": "dev_api.subscribe", "params": ["blocks"]} for i in (1, 2)]
     async with pushing() as world, websocket(world.port) as client:
-        await client.stream.send_all(client.protocol.send(TextMessage(json.dumps(batch))))
+        await client.send_event(TextMessage(json.dumps(batch)))
         assert [reply["result"]["subscription"] for reply in await client.receive()] == [1, 2]
 
 

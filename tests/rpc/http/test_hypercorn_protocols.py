@@ -33,7 +33,7 @@ from tests.helpers.attackers import (
 from tests.helpers.log_capture import capture_logs
 from tests.rpc.http.test_asgi_app import LARGE, PING, PONG, ask, rest, server
 
-pytestmark = pytest.mark.usefixtures("lanes")
+pytestmark = pytest.mark.usefixtures("both_paths")
 
 QUIET_SECONDS = 2.0
 
@@ -194,7 +194,7 @@ async def test_a_client_that_takes_little_is_cut_off_in_the_end(monkeypatch: pyt
 
 
 async def test_idle_connections_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rpc.http.asgi_app.IDLE_SECONDS_MAX", 0.1)
+    monkeypatch.setattr("rpc.http.server.IDLE_SECONDS_MAX", 0.1)
     async with server() as port:
         for first in (b"", b"POST / HTT", head("GET /health HTTP/1.1", "Host: x")):
             assert await trio.to_thread.run_sync(partial(shoot, Target(port), first, 5.0)) is not None

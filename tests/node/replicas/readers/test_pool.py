@@ -14,8 +14,8 @@ from node.replicas.readers.messages import FromOwner, FromReader, PageRequest, S
 from node.replicas.readers.pool import QUIET_SECONDS_MAX, ReaderPool
 from node.replicas.readers.publisher import Publisher
 from rpc.declare.method import Method, method
-from rpc.http import asgi_app
-from rpc.http.asgi_app import PageReply
+from rpc.http import pages
+from rpc.http.pages import PageReply
 from rpc.jsonrpc.dispatch import Service
 from rpc.jsonrpc.memory import MemoryLimiter
 from tests.helpers.followed import new_site
@@ -54,8 +54,8 @@ async def test_a_silent_or_loading_reader_gets_no_connections(autojump_clock: Mo
 
 
 async def test_a_page_is_cached_for_clients_of_readers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asgi_app, "PAGE_KEPT_TIMES", 1e12)
-    monkeypatch.setattr(asgi_app, "PAGE_KEPT_SECONDS_MAX", 1e12)
+    monkeypatch.setattr(pages, "PAGE_KEPT_TIMES", 1e12)
+    monkeypatch.setattr(pages, "PAGE_KEPT_SECONDS_MAX", 1e12)
     context = new_site(is_producing=True)
     readers = ReaderPool(1, Publisher(context.chain, context.devchain), Processor(context.chain), None)
     made = count()

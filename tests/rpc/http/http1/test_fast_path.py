@@ -158,7 +158,7 @@ async def test_a_bug_is_an_internal_error_and_ends_its_connection_only(monkeypat
 
 
 async def test_a_connection_that_asks_now_and_then_is_not_idle(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rpc.http.asgi_app.IDLE_SECONDS_MAX", 0.5)
+    monkeypatch.setattr("rpc.http.server.IDLE_SECONDS_MAX", 0.5)
     async with server() as port, client(port) as here:
         for _ in range(12):
             await trio.sleep(0.1)
@@ -190,7 +190,7 @@ async def test_shutting_down_lets_a_reply_arrive_that_is_sent_in_turn(monkeypatc
 
 
 async def test_a_connection_is_idle_again_after_an_answer_that_took_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rpc.http.asgi_app.IDLE_SECONDS_MAX", 0.2)
+    monkeypatch.setattr("rpc.http.server.IDLE_SECONDS_MAX", 0.2)
     waiting = Waiting()
     async with server(waiting) as port, client(port) as here:
         await here.stream.send_all(call(WAIT))

@@ -31,10 +31,14 @@ async def test_damaged_streams_get_the_same_answers(origins: tuple[str, ...] | N
             for number in range(STREAMS // 2):
                 pieces = stream(random)
                 is_slow = number % 2 == 0
-                ours, theirs = [await twins.outcome(pieces, has_lane=has_lane, is_slow=is_slow) for has_lane in (True, False)]
+                ours, theirs = [
+                    await twins.outcome(pieces, has_fast_path=has_fast_path, is_slow=is_slow) for has_fast_path in (True, False)
+                ]
                 if ours != theirs and not is_slow:
                     races += 1
-                    ours, theirs = [await twins.outcome(pieces, has_lane=has_lane, is_slow=True) for has_lane in (True, False)]
+                    ours, theirs = [
+                        await twins.outcome(pieces, has_fast_path=has_fast_path, is_slow=True) for has_fast_path in (True, False)
+                    ]
                 if ours != theirs and ours.sent.endswith(REFUSED_AFTER_CLOSE) and not (ours.is_open or theirs.is_open):
                     races += 1
                     continue

@@ -10,11 +10,13 @@ from msgspec import Struct
 from rpc.declare.arguments import Text
 from rpc.declare.method import Method, method
 from rpc.http.access import AccessPolicy
-from rpc.http.asgi_app import IDLE_SECONDS_MAX, AsgiApp, HypercornFallback, PageReply
+from rpc.http.asgi_app import AsgiApp
 from rpc.http.connection import Connection, ErrorLog, ProtocolHandler
 from rpc.http.connection_limits import ConnectionLimiter, limits_for
 from rpc.http.http1.fast_path import Http1FastPath
 from rpc.http.input_scheduler import FairInputScheduler
+from rpc.http.pages import PageReply
+from rpc.http.server import IDLE_SECONDS_MAX, HypercornFallback
 from rpc.http.websocket.rpc_session import RpcSession
 from rpc.jsonrpc.dispatch import Service
 from tests.helpers.fake_connection import FakeConnection
@@ -41,12 +43,12 @@ class Twins:
         self._input_scheduler = FairInputScheduler()
         service = _service()
         self._asgi_app = AsgiApp(service, {"/health": lambda: PageReply(b"{}")}, self._limiter, access)
-        self._outer = HypercornFallback(
+        self._hypercorn = HypercornFallback(
             self._asgi_app, RpcSession(service, self._limiter, None, self._input_scheduler.wait), self._input_scheduler, is_http2=False
         )
         # A thread would come between two pieces.
-        self._outer.load_now()
-        self._lane = Http1FastPath(self._asgi_app, self._input_scheduler)
+        self._hypercorn.load_now()
+        self._fast_path = Http1FastPath(self._asgi_app, self._input_scheduler)
         self._error_log = ErrorLog()
         self._unused = socket.socket()
 
@@ -55,12 +57,12 @@ class Twins:
         with self._unused:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._input_scheduler.run)
-                nursery.start_soon(self._lane.run)
+                nursery.start_soon(self._fast_path.run)
 
-    async def outcome(self, pieces: list[bytes], *, has_lane: bool, is_slow: bool = False) -> Outcome:
+    async def outcome(self, pieces: list[bytes], *, has_fast_path: bool, is_slow: bool = False) -> Outcome:
         """Send pieces over a new connection; slowly: each when what the one before asked for is done."""
-        lanes: list[ProtocolHandler] = [self._lane, self._outer] if has_lane else [self._outer]
-        connection = Connection(self._unused.dup(), CLIENT, IDLE_SECONDS_MAX, self._limiter, self._input_scheduler, lanes)
+        handlers: list[ProtocolHandler] = [self._fast_path, self._hypercorn] if has_fast_path else [self._hypercorn]
+        connection = Connection(self._unused.dup(), CLIENT, IDLE_SECONDS_MAX, self._limiter, self._input_scheduler, handlers)
         line = FakeConnection(pieces[1:], SERVER, is_patient=True, is_slow=is_slow)
         line.plug(connection)
         usage = self._limiter.register(CLIENT[0], connection.abort)

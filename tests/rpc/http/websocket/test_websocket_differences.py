@@ -50,7 +50,7 @@ Outcome = tuple[list[tuple[str, bytes]], list[int]]
 # ------------------------------------------------------------------ frames
 
 
-def in_lane(data: list[bytes]) -> Outcome:
+def in_ours(data: list[bytes]) -> Outcome:
     """What our frames make of a stream."""
     read = Frames(SIZE_MAX)
     happened: list[tuple[str, bytes]] = []
@@ -126,7 +126,7 @@ def compare_frames(seed: int) -> None:
     """Let both read one stream."""
     random = Random(seed)
     data = pieces(random, frames(random))
-    ours, theirs = in_lane(data), now(in_hypercorn(data))
+    ours, theirs = in_ours(data), now(in_hypercorn(data))
     if ours != theirs:
         *before, (kind, frame), end = ours[0]
         assert (kind, frame[:1], frame[2:4]) in BROKEN, (seed, data)
@@ -149,7 +149,7 @@ async def serve(scope: Any, receive: Any, send: Any, *_: Any) -> None:
     await send({"type": "http.response.body", "body": b""})
 
 
-async def answer(data: list[bytes], *, is_lane: bool) -> tuple[bytes, bool]:
+async def answer(data: list[bytes], *, is_ours: bool) -> tuple[bytes, bool]:
     """What is sent up to the end of the handshake, without dates, and whether the connection has ended."""
     config = server_config(75)
     sent: list[bytes] = []
@@ -173,7 +173,7 @@ async def answer(data: list[bytes], *, is_lane: bool) -> tuple[bytes, bool]:
                 with trio.move_on_after(1):
                     await protocol.handle(RawData(piece))
             except UpgradeRequest as asked:
-                assert is_lane
+                assert is_ours
                 sent.append(asked.accept(config.response_headers("h11")))
             except ClientEnded:
                 ended.set()
@@ -192,9 +192,9 @@ async def compare_handshakes(seed: int) -> None:
     """Let both answer one handshake."""
     random = Random(seed)
     data = pieces(random, handshake(random))
-    ours = await answer(data, is_lane=True)
+    ours = await answer(data, is_ours=True)
     with patch.object(hypercorn_protocols, "asks", lambda request: False):
-        theirs = await answer(data, is_lane=False)
+        theirs = await answer(data, is_ours=False)
     if b"upgrade: WebSocket" in theirs[0] and last_status(theirs[0]) == 200:
         assert re.search(rb"HTTP/1\.[2-9]\r\n", b"".join(data)), (seed, data)
         assert last_status(ours[0]) == 400, (seed, data)

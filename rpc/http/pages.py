@@ -1,0 +1,41 @@
+"""Pages, for example /health: functions that return whole replies, and a cache of them."""
+
+import time
+from collections.abc import Awaitable, Callable, Mapping
+
+from msgspec import Struct
+
+# A page is cached for this multiple of the time it took to build, so that page requests use at most a twentieth of the CPU time.
+PAGE_KEPT_TIMES = 20
+PAGE_KEPT_SECONDS_MAX = 1.0
+PAGE_VERBS = ("GET", "HEAD")
+
+
+class PageReply(Struct, frozen=True):
+    """Reply of a page: the body, the status and the content type."""
+
+    body: bytes
+    status: int = 200
+    content_type: str = "application/json"
+
+
+Page = Callable[[], PageReply] | Callable[[], Awaitable[PageReply]]
+Pages = Mapping[str, Page]
+
+
+class CachedPage:
+    """A cached page. Its lifetime is PAGE_KEPT_TIMES the CPU time it took to build, at most PAGE_KEPT_SECONDS_MAX."""
+
+    def __init__(self, page: Callable[[], PageReply]) -> None:
+        self._page = page
+        self._reply: PageReply | None = None
+        self._until = 0.0
+
+    def __call__(self) -> PageReply:
+        """Return the page's reply, from the cache if it is fresh."""
+        if self._reply is None or time.perf_counter() >= self._until:
+            begun = time.thread_time()
+            self._reply = self._page()
+            seconds = PAGE_KEPT_TIMES * (time.thread_time() - begun)
+            self._until = time.perf_counter() + min(PAGE_KEPT_SECONDS_MAX, seconds)
+        return self._reply
