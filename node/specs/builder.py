@@ -261,7 +261,7 @@ class AccountsTable(Struct, forbid_unknown_fields=True):
     coin: Annotated[Amount, Meta(description="COIN of each account.")] = "0.000"
     sbd: Annotated[Amount, Meta(description="SBD of each account.")] = "0.000"
     vesting: Annotated[Amount, Meta(description="Powered-up COIN of each account, a whole amount.")] = "0.000"
-    password: Annotated[str, Meta(description="Missing keys are derived from it: the SHA-256 of name, role and password.")] = ""
+    password: Annotated[str, Meta(description="Used to derive missing keys: the SHA-256 of name, role and password.")] = ""
     owner: Annotated[KeyText, Meta(description="A public key, instead of the one derived from the password.")] = None
     active: Annotated[KeyText, Meta(description="The same for the active authority.")] = None
     posting: Annotated[KeyText, Meta(description="The same for the posting authority.")] = None
@@ -273,7 +273,9 @@ class GenesisTable(Struct, forbid_unknown_fields=True):
 
     witness: Annotated[str, Meta(description="The name of the first witness.")]
     hardfork: Annotated[Natural, Meta(description="The hardfork in force before block 1 (0: all are applied at their times).")]
-    witness_key: Annotated[KeyText, Meta(description="The first witness's public key; else that of the first of `witness_keys`.")] = None
+    witness_key: Annotated[
+        KeyText, Meta(description="The first witness's public key; by default that of the first key in `witness_keys`.")
+    ] = None
     price_feed: Annotated[PriceTable | None, Meta(description="The price feed before block 1.")] = None
     accounts: Annotated[list[AccountsTable], Meta(description="The accounts before block 1.")] = []
 
@@ -281,21 +283,21 @@ class GenesisTable(Struct, forbid_unknown_fields=True):
 class SpecTable(Struct, forbid_unknown_fields=True):
     """A whole spec with its bases merged. `constants` are those that differ from the build's."""
 
-    name: Annotated[str, Meta(description="The name of the chain; by default that of the file.")]
+    name: Annotated[str, Meta(description="The name of the chain; by default the name of the file.")]
     brand: Annotated[str, Meta(pattern=BRAND, description="The word in names such as `total_vesting_fund_coin` and `coin.dao`.")]
     key_prefix: Annotated[str, Meta(pattern=PREFIX, description="The letters that public keys begin with.")]
     chain_id: Annotated[str, Meta(pattern=CHAIN_ID, description="The id that every signature covers, which binds it to this chain.")]
     build: Annotated[str, Meta(description="The build of the reference that defines constants and rules: `main` or `test`.")]
     smt: Annotated[bool, Meta(description="Whether the operations of Smart Media Tokens (SMT) are enabled.")]
-    block_limit: Annotated[Natural, Meta(description="Block numbers stay below it (0: no limit).")]
+    block_limit: Annotated[Natural, Meta(description="Block numbers must be below this number (0: no limit).")]
     witness_keys: Annotated[list[str], Meta(description="Private keys that the node signs blocks with.")]
-    required_participation: Annotated[Share, Meta(description="The least share of slots with blocks for production, in 1/100 %.")]
+    required_participation: Annotated[Share, Meta(description="The minimum share of slots with blocks for producing, in 1/100 %.")]
     plugins: Annotated[list[Annotated[str, Meta(pattern=PLUGIN)]], Meta(description="The plugins that are enabled by default.")]
     community_prefix: Annotated[
         str, Meta(pattern=COMMUNITY_PREFIX, description="The prefix of community names, followed by a type and digits.")
     ]
     remove_threshold: Annotated[
-        int, Meta(ge=-1, description="The most expired proposals, and votes on them, that a block removes (-1: all).")
+        int, Meta(ge=-1, description="The maximum number of expired proposals and their votes that a block removes (-1: all).")
     ]
     symbols: Annotated[SymbolsTable, Meta(description="The symbols of the three tokens.")]
     genesis: Annotated[GenesisTable, Meta(description="The state before block 1.")]

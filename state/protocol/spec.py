@@ -33,7 +33,7 @@ class BuildConstants(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     ]
     HARDFORK_TIMES: Annotated[tuple[Natural, ...], Meta(description="Times of hardforks 1, 2, ..., one for each hardfork of the build.")]
     COIN_GENESIS_TIME: Annotated[Natural, Meta(description="Time of genesis, from which slots are counted.")]
-    COIN_MINING_TIME: Annotated[Natural, Meta(description="Shown by get_config. No rule uses it.")]
+    COIN_MINING_TIME: Annotated[Natural, Meta(description="Only shown by get_config. No rule uses it.")]
     COIN_INIT_SUPPLY: Annotated[Natural, Meta(description="COIN of the first witness at genesis, in addition to those of the accounts.")]
     COIN_SBD_INIT_SUPPLY: Annotated[Natural, Meta(description="SBD of the first witness at genesis, in addition to those of the accounts.")]
     COIN_CASHOUT_WINDOW_SECONDS: Annotated[Natural, Meta(description="Time from a comment to its payout since hardfork 17.")]
