@@ -94,7 +94,7 @@ class Player:
         must change nothing.
         """
         looks = not event["ok"] and self.is_state_checked(event)
-        before = (self.stood or self.unchanged_state()) if looks else None
+        before = (self.stood or self.observed_state()) if looks else None
         self.stood = None
         try:
             self.chain.push_transaction(self.wire.transaction_from_json(event["trx"]))
@@ -102,7 +102,7 @@ class Player:
             if event["ok"]:
                 return f"refused: {error.message(self.chain.state.spec.spell)}"
             if looks:
-                self.stood = self.unchanged_state()
+                self.stood = self.observed_state()
                 if self.stood != before:
                     return "refused, but not without a change"
             text, wanted = scrubbed(error.message(self.chain.state.spec.spell)), run.tail(event["error"])
@@ -119,7 +119,7 @@ class Player:
         self.refused[kind] += 1
         return self.looks and (len(self.places) < LONG or self.refused[kind] <= KIND_LOOKS)
 
-    def unchanged_state(self) -> tuple[str, int]:
+    def observed_state(self) -> tuple[str, int]:
         """Return the state digest and the number of pending transactions, which a refusal must not change."""
         return state_digest(self.chain.state), len(self.chain.pending)
 

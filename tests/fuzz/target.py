@@ -23,8 +23,8 @@ Run = Callable[[bytes], object]
 class Target(Struct, frozen=True):
     """A parser to fuzz.
 
-    `share` is its part of a whole run's inputs. `modules` are the modules whose branch coverage guides the search. With `is_json` inputs
-    are JSON texts and are also mutated as JSON.
+    `share` is its part of a whole run's inputs. `modules` are the modules whose branch coverage guides the search. If `is_json`, the
+    inputs are JSON texts, and mutations also change them as JSON.
     """
 
     name: str

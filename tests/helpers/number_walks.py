@@ -414,7 +414,7 @@ def judged(state: State, start: int) -> None:
 
 
 def reputation_of(state: State, table: reputation.Reputations, start: int, rshares: int) -> tuple[Vote, reputation.Reputation]:
-    """Return a vote of Alice's on Bob's post, already in the state, and Bob's reputation."""
+    """Add a vote by Alice on Bob's post. Return the vote operation and Bob's reputation."""
     comment = comment_of(state)
     state.comment_votes.insert(CommentVote(voter=state.account("alice").id, comment=comment.id, rshares=rshares))
     row = table.insert(reputation.Reputation(account="bob", reputation=start))

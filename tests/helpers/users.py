@@ -1,4 +1,4 @@
-"""What users of a chain do over a connection to any process of a node. `owner` is the node that makes the blocks."""
+"""Actions of users over a connection to any process of a node, with checks. `owner` is the node that makes the blocks."""
 
 from contextlib import AsyncExitStack
 from typing import Any

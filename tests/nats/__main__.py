@@ -1,6 +1,7 @@
-"""`bin/test nats [--replicas N] [--blocks N] [--pause SECONDS] [--direct]`: a producer, a relay and ten replicas with a broker, for ten
-minutes of chain time. Each component is killed, and the producer switches to another branch. Every replica must reach the producer's
-state.
+"""The command line of the broker test: `bin/test nats [--replicas N] [--blocks N] [--pause SECONDS] [--direct]`.
+
+A producer, a relay and ten replicas with a broker run for ten minutes of chain time. Each component is killed, and the producer switches to
+another branch. Every replica must reach the producer's state.
 
 With `--direct` the replicas follow the producer without a broker. The test needs nats-server, and prints instructions if it is missing.
 """
