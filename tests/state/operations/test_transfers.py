@@ -7,12 +7,12 @@ from state.chain.chain import Chain
 from state.chain.invariants import validate_invariants
 from state.chain.steps.withdrawals import process_savings_withdraws
 from state.operations.transfers import CancelTransferFromSavings, Transfer, TransferFromSavings, TransferToSavings
-from state.protocol.constants import COIN_SAVINGS_WITHDRAW_TIME
+from state.protocol.constants import COIN_PROTECTION_HARDFORK_TIME231, COIN_SAVINGS_WITHDRAW_TIME, HIVE_TREASURY_ACCOUNT
 from state.protocol.errors import UnknownKey
 from state.protocol.values.asset import COIN, SBD, Asset
 from state.protocol.virtual import FillTransferFromSavings, Interest
 from state.tables.payments import SavingsWithdraw
-from tests.helpers.chains import BLOCK, NOW, add_account, apply, chain_at, completed, move_to, push, refused
+from tests.helpers.chains import BLOCK, NOW, TEST_SPEC, add_account, apply, chain_at, completed, move_to, push, refused
 
 TREASURY = "coin.dao"
 
@@ -31,6 +31,22 @@ def to_savings(**changes: object) -> TransferToSavings:
 
 def from_savings(**changes: object) -> TransferFromSavings:
     return structs.replace(TransferFromSavings("alice", 1, "bob", Asset(400, COIN), "note"), **changes)
+
+
+@pytest.mark.parametrize(
+    ("name", "time"),
+    [
+        (HIVE_TREASURY_ACCOUNT, COIN_PROTECTION_HARDFORK_TIME231),
+        (min(TEST_SPEC.protected_accounts), TEST_SPEC.constants.COIN_PROTECTION_HARDFORK_TIME),
+    ],
+)
+def test_accounts_are_locked_from_a_time_on(chain: Chain, name: str, time: int) -> None:
+    add_account(chain.state, name, balance=2)
+    payment = Transfer(name, "bob", Asset(1, COIN))
+    chain.state.set_props(time=time - 1)
+    apply(chain, payment)
+    chain.state.set_props(time=time)
+    assert refused(chain, payment).endswith("TX has been rejected.")
 
 
 def test_a_transfer_needs_funds_a_receiver_and_sbd_for_the_treasury(chain: Chain) -> None:

@@ -6,9 +6,11 @@ from state.chain.chain import Chain
 from state.operations.accounts import AccountCreate
 from state.operations.authorities import RecoverAccount
 from state.operations.custom import CustomJson
+from state.operations.mining import Pow
 from state.operations.transfers import Transfer
 from state.operations.vesting import TransferToVesting, WithdrawVesting
 from state.operations.witnesses import WitnessSetProperties
+from state.plugins.rc.accounts import on_work
 from state.plugins.rc.plugin import FIRST_ADJUSTMENT, NEGATIVE_SINCE, RC, after_block, charge, fill_pools, payer, payer_of, take
 from state.plugins.rc.prices import NEW_ACCOUNTS, RESOURCES
 from state.plugins.rc.rows import RcAccount, maximum_rc
@@ -188,3 +190,10 @@ def test_credits_start_at_their_block() -> None:
     after_block(state, RC.of(state), BLOCK)
     assert all(bar(state, account.name).adjustment == FIRST_ADJUSTMENT for account in state.accounts)
     assert RC.of(state).resources[NEW_ACCOUNTS] != RESOURCES[NEW_ACCOUNTS]
+
+
+def test_a_new_worker_gets_a_bar() -> None:
+    chain = chain_with_credits()
+    add_account(chain.state, "cid", vesting_shares=5)
+    on_work(chain.state, RC.of(chain.state), Pow(worker_account="cid"))
+    assert (bar(chain.state, "cid").adjustment, bar(chain.state, "cid").last_max) == (0, 5)

@@ -186,6 +186,11 @@ def test_the_last_member_within_the_limit_counts() -> None:
     with pytest.raises(AuthorityError):
         verify(needed, [keys[40]], lookups)
     verify(needed, [keys[40]], lookups, replace(LIMITS, members=0))
+    accounts = {f"member{n:02}": Authority(1, (), ((key, 1),)) for n, key in enumerate(keys)}
+    lookups = everywhere((accounts | {"alice": Authority(1, tuple((name, 1) for name in accounts), ())}).__getitem__)
+    verify(needed, [keys[39]], lookups)
+    with pytest.raises(AuthorityError):
+        verify(needed, [keys[40]], lookups)
 
 
 def test_the_short_check_agrees_with_the_full_one() -> None:
