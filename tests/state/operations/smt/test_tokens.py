@@ -330,11 +330,6 @@ def test_tokens_go_to_any_name_and_rows_go_when_they_are_empty(made: Chain) -> N
     assert "bob" not in regular(made)
 
 
-def test_vests_cannot_be_withdrawn_as_a_balance(made: Chain) -> None:
-    with pytest.raises(Refused, match="Invalid symbol: "):
-        adjust_balance(made.state, made.state.account("alice"), -1, VESTS)
-
-
 def test_orders_move_tokens(made: Chain) -> None:
     adjust_balance(made.state, made.state.account("alice"), 100, TOKEN)
     apply(made, LimitOrderCreate("alice", 1, Asset(100, TOKEN), Asset(1000, COIN), expiration=NOW + 9))
