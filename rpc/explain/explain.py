@@ -15,33 +15,21 @@ from rpc.explain.sentences import Sentence, explain_by
 from rpc.explain.table import BEGINNINGS, CONDITIONS, TEXTS
 from rpc.explain.times import wrong_reference, wrong_time
 from state.chain.transactions import DUPLICATE_CONDITION
-from state.protocol.errors import (
-    ChainError,
-    DuplicateSignature,
-    IrrelevantSignature,
-    MissingActiveAuthority,
-    MissingOtherAuthority,
-    MissingOwnerAuthority,
-    MissingPostingAuthority,
-    NotUnique,
-    TransactionExpired,
-    UnknownKey,
-    WrongReferenceBlock,
-)
+from state.protocol import errors
 
 Explain = Callable[[RefusalCase], Explanation]
 
-CLASSES: dict[type[ChainError], Explain] = {
-    MissingActiveAuthority: missing_authority,
-    MissingOwnerAuthority: missing_authority,
-    MissingPostingAuthority: missing_authority,
-    MissingOtherAuthority: missing_authority,
-    IrrelevantSignature: superfluous,
-    DuplicateSignature: superfluous,
-    TransactionExpired: wrong_time,
-    WrongReferenceBlock: wrong_reference,
-    UnknownKey: unknown_object,
-    NotUnique: not_unique,
+CLASSES: dict[type[errors.ChainError], Explain] = {
+    errors.MissingActiveAuthority: missing_authority,
+    errors.MissingOwnerAuthority: missing_authority,
+    errors.MissingPostingAuthority: missing_authority,
+    errors.MissingOtherAuthority: missing_authority,
+    errors.IrrelevantSignature: superfluous,
+    errors.DuplicateSignature: superfluous,
+    errors.TransactionExpired: wrong_time,
+    errors.WrongReferenceBlock: wrong_reference,
+    errors.UnknownKey: unknown_object,
+    errors.NotUnique: not_unique,
 }
 FUNCTIONS_BY_CONDITION: dict[str, Explain] = {
     **BY_CONDITION,
@@ -72,7 +60,7 @@ def explain(case: RefusalCase) -> Explanation:
     return any_refusal(case) if sentence is None else explain_by(sentence, case)
 
 
-def sentence_for(error: ChainError) -> Sentence | None:
+def sentence_for(error: errors.ChainError) -> Sentence | None:
     """Return the declared sentence for a refusal, or None."""
     found = TEXTS.get(error.text) or CONDITIONS.get(error.condition)
     if found is None:

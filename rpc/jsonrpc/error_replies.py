@@ -4,26 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 from rpc.caller import Caller
+from rpc.declare import errors
 from rpc.declare.arguments import PreparsedTransaction
-from rpc.declare.errors import (
-    CALL_ERROR,
-    DISPATCH_ERROR,
-    SERVER_ERROR,
-    BadArgument,
-    Clock,
-    InvalidParameters,
-    InvalidRequest,
-    NotEnabled,
-    NotServed,
-    PushFailed,
-    RefusedTooOften,
-    UpstreamError,
-    code_of,
-    error_object,
-    internal_error,
-    invalid_parameters,
-    plain_error,
-)
 from rpc.declare.plugin_switches import hint
 from rpc.explain.explainer import Explainer
 from rpc.json.encoding import encoded
@@ -39,36 +21,36 @@ NOTHING_SENT = "send a JSON-RPC request by POST. /health shows the state of the 
 RequestId = int | str | None
 # Called after each request with the method's name ("" if unknown), the seconds it took, and its error.
 Observe = Callable[[str, float, Exception | None], None]
-_NO_REQUEST = InvalidRequest()
+_NO_REQUEST = errors.InvalidRequest()
 _log = Log("rpc")
 
 
 class ErrorReplies:
     """Makes the replies to failed requests, in the spelling of one chain."""
 
-    def __init__(self, registry: Registry, wire: Wire, clock: Clock, explainer: Explainer | None, observe: Observe) -> None:
+    def __init__(self, registry: Registry, wire: Wire, clock: errors.Clock, explainer: Explainer | None, observe: Observe) -> None:
         self._registry, self._wire, self._clock, self._explainer, self._observe = registry, wire, clock, explainer, observe
 
     def failed(self, request_id: RequestId, error: Exception, request: Any) -> bytes:
         """Return the reply to a call that raised."""
-        if isinstance(error, PushFailed):
-            said = error_object(error.error, SERVER_ERROR, self._wire, self._clock)
+        if isinstance(error, errors.PushFailed):
+            said = errors.error_object(error.error, errors.SERVER_ERROR, self._wire, self._clock)
             if error.units:
                 said["data"].setdefault("units", error.units)
             return self._explained(request_id, said, error.error, request, error.transaction)
-        if isinstance(error, UpstreamError):
+        if isinstance(error, errors.UpstreamError):
             return error_reply(request_id, error.error)
-        if isinstance(error, InvalidParameters):
-            return error_reply(request_id, invalid_parameters(error))
-        if isinstance(error, NotServed):
-            return self.refused(request_id, error.error, DISPATCH_ERROR)
-        if isinstance(error, NotEnabled):
-            return self.refused(request_id, error.error, CALL_ERROR, hint=hint(error.plugins))
+        if isinstance(error, errors.InvalidParameters):
+            return error_reply(request_id, errors.invalid_parameters(error))
+        if isinstance(error, errors.NotServed):
+            return self.refused(request_id, error.error, errors.DISPATCH_ERROR)
+        if isinstance(error, errors.NotEnabled):
+            return self.refused(request_id, error.error, errors.CALL_ERROR, hint=hint(error.plugins))
         if isinstance(error, ChainError):
-            said = error_object(error, code_of(error, CALL_ERROR), self._wire, self._clock)
+            said = errors.error_object(error, errors.code_of(error, errors.CALL_ERROR), self._wire, self._clock)
             return self._explained(request_id, said, error, request)
-        if isinstance(error, BadArgument):
-            said = error_object(error.error, code_of(error.error, CALL_ERROR), self._wire, self._clock)
+        if isinstance(error, errors.BadArgument):
+            said = errors.error_object(error.error, errors.code_of(error.error, errors.CALL_ERROR), self._wire, self._clock)
             said["data"]["parameter"] = error.name
             return self._explained(request_id, said, error.error, request, unread=error.unread)
         return self.bug(request_id, error, request)
@@ -85,7 +67,7 @@ class ErrorReplies:
         """Return the reply with this error object, with an explanation if the request broadcasts a transaction."""
         # If it took too long before there was a transaction, parsing it again would take as long.
         is_unread = trx is None and isinstance(error, TooMuchWork)
-        if self._explainer is not None and not is_unread and not isinstance(error, RefusedTooOften):
+        if self._explainer is not None and not is_unread and not isinstance(error, errors.RefusedTooOften):
             given, is_legacy = (unread or self._transaction_of(request)) if trx is None else (None, False)
             given = dict(given) if type(given) is PreparsedTransaction else given
             if trx is None and given is not None:
@@ -106,7 +88,7 @@ class ErrorReplies:
 
     def refused(self, request_id: RequestId, error: ChainError, code: int, **members: Any) -> bytes:
         """Return the reply to a refused request, with additional members of `error.data`."""
-        said = error_object(error, code, self._wire, self._clock)
+        said = errors.error_object(error, code, self._wire, self._clock)
         said["data"].update(members)
         return error_reply(request_id, said)
 
@@ -115,20 +97,20 @@ class ErrorReplies:
         rights = caller.is_local, caller.session is not None
         error = self._registry.not_found(path, rights)
         self._observe("", 0.0, error)
-        return self.refused(request_id, error, DISPATCH_ERROR, **self._registry.suggestion(path, rights))
+        return self.refused(request_id, error, errors.DISPATCH_ERROR, **self._registry.suggestion(path, rights))
 
     def hidden(self, request_id: RequestId, bound: BoundMethod, rights: Rights, why: str) -> bytes:
         """Return the reply to a caller without access to a method: the method is unknown, and the hint names the missing right."""
         error = self._registry.not_found(tuple(bound.name.split(".")), rights)
         self._observe(bound.name, 0.0, error)
-        return self.refused(request_id, error, DISPATCH_ERROR, hint=why)
+        return self.refused(request_id, error, errors.DISPATCH_ERROR, hint=why)
 
     def malformed(self, request_id: RequestId, code: int, message: str) -> bytes:
         """Return the reply to an invalid request."""
         self._observe("", 0.0, _NO_REQUEST)
-        return error_reply(request_id, plain_error(code, message))
+        return error_reply(request_id, errors.plain_error(code, message))
 
-    def rejected(self, error: Exception, body: bytes, code: int = SERVER_ERROR) -> bytes:
+    def rejected(self, error: Exception, body: bytes, code: int = errors.SERVER_ERROR) -> bytes:
         """Return the reply to a body or request that is refused before its method is known."""
         self._observe("", 0.0, error)
         if not isinstance(error, ChainError):
@@ -139,7 +121,7 @@ class ErrorReplies:
         """Log an unexpected error with its request, and return a reply without details."""
         shown = request if isinstance(request, bytes) else encoded(request)
         _log.error("request failed", request=shown[:REQUEST_LOGGED_MAX].decode("utf-8", "replace"), exc_info=error)
-        return error_reply(request_id, internal_error())
+        return error_reply(request_id, errors.internal_error())
 
 
 def error_reply(request_id: RequestId, error: dict[str, Any]) -> bytes:

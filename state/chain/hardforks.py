@@ -9,36 +9,16 @@ from collections.abc import Callable
 from msgspec import structs
 
 from state.chain.steps.schedule import reset_virtual_schedule
+from state.effects import curves
 from state.effects.accounts import update_owner
 from state.effects.arithmetic import share
 from state.effects.clearing import clear_account
-from state.effects.curves import (
-    BOUNDED_CURATION,
-    CONTENT_CONSTANT,
-    CONVERGENT_LINEAR,
-    CONVERGENT_SQUARE_ROOT,
-    LINEAR,
-    QUADRATIC,
-    SQUARE_ROOT,
-    quadratic,
-)
 from state.effects.nai import replenish_pool
 from state.effects.operation_events import announce, complete
 from state.effects.votes import adjust_witness_vote
 from state.effects.voting import post_fund
+from state.protocol import constants
 from state.protocol.authority import Authority, key_authority
-from state.protocol.constants import (
-    COIN_100_PERCENT,
-    COIN_FEED_HISTORY_WINDOW,
-    COIN_MINER_ACCOUNT,
-    COIN_NULL_ACCOUNT,
-    COIN_POST_REWARD_FUND_NAME,
-    COIN_TEMP_ACCOUNT,
-    COIN_VESTING_WITHDRAW_INTERVALS_PRE_HF_16,
-    HF9_PUBLIC_KEY,
-    HIVE_TREASURY_ACCOUNT,
-    TIME_MAX,
-)
 from state.protocol.errors import UnknownHardfork, require
 from state.protocol.keys.keys import public_key_from_text
 from state.protocol.transaction import SignedBlock
@@ -144,7 +124,7 @@ def split_vesting(state: State) -> None:
     state.set_props(total_vesting_shares=share(state.props.total_vesting_shares * factor))
     for account in list(state.accounts):
         to_withdraw = share(account.to_withdraw * factor)
-        rate = to_withdraw // COIN_VESTING_WITHDRAW_INTERVALS_PRE_HF_16
+        rate = to_withdraw // constants.COIN_VESTING_WITHDRAW_INTERVALS_PRE_HF_16
         first, second, third, fourth = account.proxied_vsf_votes
         state.accounts.modify(
             account,
@@ -163,7 +143,7 @@ def split_vesting(state: State) -> None:
             vote_rshares=share(comment.vote_rshares * factor),
         )
         if comment.net_rshares > 0:
-            total += quadratic(comment.net_rshares)
+            total += curves.quadratic(comment.net_rshares)
     state.set_props(total_reward_shares2=total % WORD128)
 
 
@@ -217,7 +197,7 @@ def replace_compromised_keys(state: State) -> None:
     for name in state.spec.hf9_accounts:
         if state.accounts.by_name.get(name) is None:
             continue
-        authority = key_authority(public_key_from_text(HF9_PUBLIC_KEY, state.spec.key_prefix))
+        authority = key_authority(public_key_from_text(constants.HF9_PUBLIC_KEY, state.spec.key_prefix))
         row = state.authority(name)
         update_owner(state, name, authority)
         state.account_authorities.modify(row, active=authority, posting=authority)
@@ -236,15 +216,15 @@ def reschedule_payouts(state: State) -> None:
     for root in list(state.comments.by_parent.equal("")):
         if root.last_payout > 0:
             state.comments.modify(root, cashout_time=root.last_payout + second)
-        elif root.cashout_time == TIME_MAX:
+        elif root.cashout_time == constants.TIME_MAX:
             state.comments.modify(root, cashout_time=state.head_time + window)
-    for name in (COIN_MINER_ACCOUNT, COIN_NULL_ACCOUNT, COIN_TEMP_ACCOUNT):
+    for name in (constants.COIN_MINER_ACCOUNT, constants.COIN_NULL_ACCOUNT, constants.COIN_TEMP_ACCOUNT):
         state.account_authorities.modify(state.authority(name), posting=CLOSED)
 
 
 def shorten_price_history(state: State) -> None:
     """Hardfork 16: truncate the price history to its new, shorter length."""
-    state.feed_histories.modify(state.feed, price_history=state.feed.price_history[-COIN_FEED_HISTORY_WINDOW:])
+    state.feed_histories.modify(state.feed, price_history=state.feed.price_history[-constants.COIN_FEED_HISTORY_WINDOW :])
 
 
 def create_reward_fund(state: State) -> None:
@@ -256,20 +236,20 @@ def create_reward_fund(state: State) -> None:
     preset = state.spec.constants.PRESET_RECENT_CLAIMS
     state.reward_funds.insert(
         RewardFund(
-            name=COIN_POST_REWARD_FUND_NAME,
+            name=constants.COIN_POST_REWARD_FUND_NAME,
             last_update=state.head_time,
-            content_constant=CONTENT_CONSTANT,
+            content_constant=curves.CONTENT_CONSTANT,
             percent_curation_rewards=2500,
-            percent_content_rewards=COIN_100_PERCENT,
+            percent_content_rewards=constants.COIN_100_PERCENT,
             reward_balance=state.props.total_reward_fund_coin,
             recent_claims=14916744862149894120447332012073 if preset else 0,
-            author_reward_curve=QUADRATIC,
-            curation_reward_curve=BOUNDED_CURATION,
+            author_reward_curve=curves.QUADRATIC,
+            curation_reward_curve=curves.BOUNDED_CURATION,
         )
     )
     state.set_props(total_reward_fund_coin=0, total_reward_shares2=0)
     window = state.spec.constants.COIN_CASHOUT_WINDOW_SECONDS
-    roots = [root for root in state.comments.by_parent.equal("") if root.cashout_time < TIME_MAX]
+    roots = [root for root in state.comments.by_parent.equal("") if root.cashout_time < constants.TIME_MAX]
     for root in roots:
         state.comments.modify(root, cashout_time=max(root.created + window, root.cashout_time))
     for root in roots:
@@ -282,7 +262,7 @@ def make_rewards_linear(state: State) -> None:
     """Hardfork 19: make rewards linear, allow ten full votes a day instead of forty, and remove delegations of 0 VESTS."""
     state.set_props(vote_power_reserve_rate=10)
     claims = {"recent_claims": 140797515942543623} if state.spec.constants.PRESET_RECENT_CLAIMS else {}
-    state.reward_funds.modify(post_fund(state), author_reward_curve=LINEAR, curation_reward_curve=SQUARE_ROOT, **claims)
+    state.reward_funds.modify(post_fund(state), author_reward_curve=curves.LINEAR, curation_reward_curve=curves.SQUARE_ROOT, **claims)
     for delegation in [d for d in state.vesting_delegations if d.vesting_shares == 0]:
         state.vesting_delegations.remove(delegation)
 
@@ -335,9 +315,9 @@ def open_treasury(state: State) -> None:
     state.reward_funds.modify(
         post_fund(state),
         percent_curation_rewards=5000,
-        author_reward_curve=CONVERGENT_LINEAR,
-        curation_reward_curve=CONVERGENT_SQUARE_ROOT,
-        content_constant=CONTENT_CONSTANT,
+        author_reward_curve=curves.CONVERGENT_LINEAR,
+        curation_reward_curve=curves.CONVERGENT_SQUARE_ROOT,
+        content_constant=curves.CONTENT_CONSTANT,
         **claims,
     )
 
@@ -350,7 +330,7 @@ def clear_accounts(state: State) -> None:
     for name in state.spec.hf23_accounts:
         account = state.accounts.by_name.get(name)
         if account is not None:
-            clear_account(state, account, state.account(HIVE_TREASURY_ACCOUNT))
+            clear_account(state, account, state.account(constants.HIVE_TREASURY_ACCOUNT))
     for summary in list(state.block_summaries):
         state.block_summaries.remove(summary)
 

@@ -3,18 +3,7 @@
 Source: operations.md §13, §17.8; block-processing.md §3.19.
 """
 
-from state.protocol.constants import (
-    COIN_APR_PERCENT_MULTIPLY_PER_HOUR,
-    COIN_APR_PERCENT_MULTIPLY_PER_ROUND,
-    COIN_APR_PERCENT_SHIFT_PER_HOUR,
-    COIN_APR_PERCENT_SHIFT_PER_ROUND,
-    COIN_LIQUIDITY_APR_PERCENT,
-    COIN_MAX_WITNESSES,
-    COIN_MIN_LIQUIDITY_REWARD,
-    COIN_MIN_POW_REWARD,
-    COIN_POW_APR_PERCENT,
-    COIN_START_VESTING_BLOCK,
-)
+from state.protocol import constants
 from state.protocol.values.integers import WORD128
 from state.tables import State
 
@@ -30,14 +19,16 @@ def pow_reward(state: State) -> int:
     On the main build miners got nothing until 21 were in the queue or the vesting fund began to grow.
     """
     props = state.props
-    few = props.num_pow_witnesses < COIN_MAX_WITNESSES and props.head_block_number < COIN_START_VESTING_BLOCK
+    few = props.num_pow_witnesses < constants.COIN_MAX_WITNESSES and props.head_block_number < constants.COIN_START_VESTING_BLOCK
     if few and not state.spec.is_test:
         return 0
-    factor, shift = COIN_APR_PERCENT_MULTIPLY_PER_ROUND, COIN_APR_PERCENT_SHIFT_PER_ROUND
-    return max(COIN_MIN_POW_REWARD, part_of_year(props.virtual_supply, COIN_POW_APR_PERCENT, factor, shift))
+    factor, shift = constants.COIN_APR_PERCENT_MULTIPLY_PER_ROUND, constants.COIN_APR_PERCENT_SHIFT_PER_ROUND
+    return max(constants.COIN_MIN_POW_REWARD, part_of_year(props.virtual_supply, constants.COIN_POW_APR_PERCENT, factor, shift))
 
 
 def liquidity_reward(state: State) -> int:
     """Return the hourly reward of the market maker with the most volume, in COIN."""
-    factor, shift = COIN_APR_PERCENT_MULTIPLY_PER_HOUR, COIN_APR_PERCENT_SHIFT_PER_HOUR
-    return max(COIN_MIN_LIQUIDITY_REWARD, part_of_year(state.props.virtual_supply, COIN_LIQUIDITY_APR_PERCENT, factor, shift))
+    factor, shift = constants.COIN_APR_PERCENT_MULTIPLY_PER_HOUR, constants.COIN_APR_PERCENT_SHIFT_PER_HOUR
+    return max(
+        constants.COIN_MIN_LIQUIDITY_REWARD, part_of_year(state.props.virtual_supply, constants.COIN_LIQUIDITY_APR_PERCENT, factor, shift)
+    )

@@ -3,17 +3,8 @@
 Source: operations.md §2.8; block-processing.md §3.2.
 """
 
+from state.effects import balances
 from state.effects.arithmetic import share
-from state.effects.balances import (
-    add_vesting,
-    adjust_balance,
-    adjust_reward_balance,
-    adjust_supply,
-    coin_to_reward_vests,
-    coin_to_vests,
-    median_price,
-    to_sbd,
-)
 from state.protocol.constants import COIN_100_PERCENT
 from state.protocol.values.asset import COIN, NULL_PRICE, SBD
 from state.tables import State
@@ -22,7 +13,7 @@ from state.tables.accounts import Account
 
 def vests_of_reward(state: State, coin: int) -> int:
     """Convert a reward of COIN to VESTS. Since hardfork 17 the price includes unclaimed rewards."""
-    return coin_to_reward_vests(state, coin) if state.hardfork >= 17 else coin_to_vests(state, coin)
+    return balances.coin_to_reward_vests(state, coin) if state.hardfork >= 17 else balances.coin_to_vests(state, coin)
 
 
 def add_vesting_reward(state: State, to: Account, coin: int, vests: int) -> None:
@@ -31,9 +22,9 @@ def add_vesting_reward(state: State, to: Account, coin: int, vests: int) -> None
     A reward too small for any VESTS is unclaimed COIN, which still counts as pending for the vesting fund.
     """
     if state.hardfork < 17:
-        add_vesting(state, to, coin, vests)
+        balances.add_vesting(state, to, coin, vests)
         return
-    adjust_reward_balance(state, to, coin, COIN, vests)
+    balances.adjust_reward_balance(state, to, coin, COIN, vests)
     props = state.props
     state.set_props(
         pending_rewarded_vesting_shares=share(props.pending_rewarded_vesting_shares + vests),
@@ -45,15 +36,15 @@ def add_sbd_reward(state: State, to: Account, coin: int) -> tuple[int, int]:
     """Pay a reward in SBD up to the print rate, and the rest in COIN. Return both amounts."""
     if coin == 0:
         return 0, 0
-    if median_price(state) == NULL_PRICE:
+    if balances.median_price(state) == NULL_PRICE:
         # Liquid even since hardfork 17: as in the reference, without a price the reward need not be claimed.
-        adjust_balance(state, to, coin, COIN)
+        balances.adjust_balance(state, to, coin, COIN)
         return 0, coin
     printed = share(state.props.sbd_print_rate * coin) // COIN_100_PERCENT
-    sbd, rest = to_sbd(state, printed), coin - printed
-    add = adjust_reward_balance if state.hardfork >= 17 else adjust_balance
+    sbd, rest = balances.to_sbd(state, printed), coin - printed
+    add = balances.adjust_reward_balance if state.hardfork >= 17 else balances.adjust_balance
     add(state, to, sbd, SBD)
     add(state, to, rest, COIN)
-    adjust_supply(state, -printed, COIN)
-    adjust_supply(state, sbd, SBD)
+    balances.adjust_supply(state, -printed, COIN)
+    balances.adjust_supply(state, sbd, SBD)
     return sbd, rest

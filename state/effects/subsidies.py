@@ -6,14 +6,7 @@ limits the free accounts of the chain. A pool per elected witness ensures that n
 Source: operations.md §2.12; block-processing.md §3.9.5, §3.18.
 """
 
-from state.protocol.constants import (
-    COIN_100_PERCENT,
-    COIN_ACCOUNT_SUBSIDY_PRECISION,
-    COIN_DECAY_BACKSTOP_PERCENT,
-    COIN_RD_DECAY_DENOM_SHIFT,
-    COIN_WITNESS_SUBSIDY_BUDGET_PERCENT,
-    COIN_WITNESS_SUBSIDY_DECAY_PERCENT,
-)
+from state.protocol import constants
 from state.protocol.values.integers import UINT32_MAX
 from state.tables.globals import SubsidyParams
 
@@ -23,8 +16,10 @@ DECAY_MAX = UINT32_MAX
 
 def subsidy_params(budget: int, decay: int, min_decay: int = 0) -> SubsidyParams:
     """Return the parameters of a pool. Its equilibrium, rounded up, is also its maximum."""
-    size = -(-(budget << COIN_RD_DECAY_DENOM_SHIFT) // decay)
-    return SubsidyParams(COIN_ACCOUNT_SUBSIDY_PRECISION, budget, size, size, decay, COIN_RD_DECAY_DENOM_SHIFT, min_decay)
+    size = -(-(budget << constants.COIN_RD_DECAY_DENOM_SHIFT) // decay)
+    return SubsidyParams(
+        constants.COIN_ACCOUNT_SUBSIDY_PRECISION, budget, size, size, decay, constants.COIN_RD_DECAY_DENOM_SHIFT, min_decay
+    )
 
 
 def witness_params(budget: int, decay: int, min_decay: int = 0) -> SubsidyParams:
@@ -33,8 +28,8 @@ def witness_params(budget: int, decay: int, min_decay: int = 0) -> SubsidyParams
     A witness's pool changes only in the witness's blocks, about every 21st. Its budget of 125 % is therefore a small part of the common
     one over time, and its decay of 2100 % makes up for the blocks in between.
     """
-    budget = min(budget * COIN_WITNESS_SUBSIDY_BUDGET_PERCENT // COIN_100_PERCENT, BUDGET_MAX)
-    decay = min(decay * COIN_WITNESS_SUBSIDY_DECAY_PERCENT // COIN_100_PERCENT, DECAY_MAX)
+    budget = min(budget * constants.COIN_WITNESS_SUBSIDY_BUDGET_PERCENT // constants.COIN_100_PERCENT, BUDGET_MAX)
+    decay = min(decay * constants.COIN_WITNESS_SUBSIDY_DECAY_PERCENT // constants.COIN_100_PERCENT, DECAY_MAX)
     return subsidy_params(budget, decay, min_decay)
 
 
@@ -51,7 +46,7 @@ def backstop_decay(params: SubsidyParams, median_pool: int) -> int:
     A nearly empty pool hardly decays. With this minimum, the pool of a witness that uses up its accounts doesn't grow faster than the
     others.
     """
-    return max(decay_of(params, median_pool), 0) * COIN_DECAY_BACKSTOP_PERCENT // COIN_100_PERCENT
+    return max(decay_of(params, median_pool), 0) * constants.COIN_DECAY_BACKSTOP_PERCENT // constants.COIN_100_PERCENT
 
 
 def pool_after_block(params: SubsidyParams, pool: int) -> int:

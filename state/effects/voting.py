@@ -8,16 +8,7 @@ from typing import NamedTuple
 from state.effects.arithmetic import share
 from state.effects.curves import CONTENT_CONSTANT, QUADRATIC, curve_value
 from state.effects.mana import both_now, voting_now, wrapped
-from state.protocol.constants import (
-    COIN_100_PERCENT,
-    COIN_MAX_VOTE_CHANGES,
-    COIN_MIN_VOTE_INTERVAL_SEC,
-    COIN_POST_REWARD_FUND_NAME,
-    COIN_VOTE_DUST_THRESHOLD,
-    COIN_VOTING_MANA_REGENERATION_SECONDS,
-    DAY_SECONDS,
-    TIME_MAX,
-)
+from state.protocol import constants
 from state.protocol.errors import Refused, require
 from state.protocol.values.asset import SBD, Asset, convert
 from state.protocol.values.integers import HALF64, WORD64, WORD128
@@ -35,7 +26,7 @@ def cast_vote(state: State, voter: Account, comment: Comment, weight: int) -> No
 
     All conditions are checked before the first change, in the reference's order, which decides the text of a refusal.
     """
-    if comment.cashout_time == TIME_MAX:
+    if comment.cashout_time == constants.TIME_MAX:
         record_late_vote(state, voter, comment, weight)
         return
     now = state.props.time
@@ -46,7 +37,7 @@ def cast_vote(state: State, voter: Account, comment: Comment, weight: int) -> No
     vote = state.comment_votes.by_comment_voter.get(comment.id, voter.id)
     if vote is not None and vote.num_changes == LEFT_OVER:
         raise Refused("Cannot vote again on a comment after payout.", condition="false")
-    if now - voter.last_vote_time < COIN_MIN_VOTE_INTERVAL_SEC:
+    if now - voter.last_vote_time < constants.COIN_MIN_VOTE_INTERVAL_SEC:
         raise Refused(
             "Can only vote once every 3 seconds.", condition="( now - voter.last_vote_time ).to_seconds() >= COIN_MIN_VOTE_INTERVAL_SEC"
         )
@@ -82,7 +73,7 @@ def record_late_vote(state: State, voter: Account, comment: Comment, weight: int
 def require_changeable(vote: CommentVote) -> None:
     """Refuse a sixth change of a vote."""
     require(
-        vote.num_changes < COIN_MAX_VOTE_CHANGES,
+        vote.num_changes < constants.COIN_MAX_VOTE_CHANGES,
         "Voter has used the maximum number of vote changes on this comment.",
         condition="itr->num_changes < COIN_MAX_VOTE_CHANGES",
     )
@@ -120,11 +111,11 @@ def spend_mana(state: State, voter: Account, weight: int) -> tuple[int, dict[str
         return cost, changes
     # The mana of the voting bar if it were as full as the downvote bar.
     if hardfork >= 22:
-        pool = downvote * COIN_100_PERCENT // percent
+        pool = downvote * constants.COIN_100_PERCENT // percent
     else:
         # Hardfork 21 multiplied in 64 bits and divided in 128. Sign extension turned a product that wrapped to a negative number into
         # a huge one.
-        pool = wrapped(downvote * COIN_100_PERCENT) % WORD128 // percent
+        pool = wrapped(downvote * constants.COIN_100_PERCENT) % WORD128 // percent
     cost = mana_cost(max(pool, voting), -weight, props.vote_power_reserve_rate)
     if wrapped(voting + downvote) <= cost:
         raise Refused(
@@ -146,8 +137,8 @@ def mana_cost(base: int, weight: int, reserve_rate: int) -> int:
     At full weight it is `base` · day / (reserve rate · regeneration time). With a rate of 10 and 5 days this is a fiftieth, so ten full
     votes per day use the mana that regenerates in a day.
     """
-    divisor = reserve_rate * COIN_VOTING_MANA_REGENERATION_SECONDS
-    cost = (base * weight * DAY_SECONDS % WORD128 // COIN_100_PERCENT + divisor - 1) // divisor
+    divisor = reserve_rate * constants.COIN_VOTING_MANA_REGENERATION_SECONDS
+    cost = (base * weight * constants.DAY_SECONDS % WORD128 // constants.COIN_100_PERCENT + divisor - 1) // divisor
     if cost >= HALF64:
         raise Refused("", condition="used_mana.to_int64()")
     return cost
@@ -155,7 +146,7 @@ def mana_cost(base: int, weight: int, reserve_rate: int) -> int:
 
 def rshares_of(state: State, comment: Comment, cost: int) -> int:
     """Return the rshares for spent mana, less a fixed amount of dust. They fall linearly to 0 in the last hours before the payout."""
-    rshares = max(0, cost - COIN_VOTE_DUST_THRESHOLD)
+    rshares = max(0, cost - constants.COIN_VOTE_DUST_THRESHOLD)
     left, lockout = comment.cashout_time - state.props.time, state.spec.constants.COIN_UPVOTE_LOCKOUT_SECONDS
     return rshares * left // lockout if left < lockout else rshares
 
@@ -227,7 +218,7 @@ def count_in_discussion(state: State, comment: Comment, size: int, changes: dict
 
 def post_fund(state: State) -> RewardFund:
     """Return the fund that pays comments since hardfork 17."""
-    fund = state.reward_funds.by_name.get(COIN_POST_REWARD_FUND_NAME)
+    fund = state.reward_funds.by_name.get(constants.COIN_POST_REWARD_FUND_NAME)
     assert fund is not None, "hardfork 17 creates the fund"
     return fund
 

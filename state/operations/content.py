@@ -6,19 +6,8 @@ from typing import Annotated, Any, ClassVar
 
 from msgspec import Struct
 
+from state.effects import comments
 from state.effects.body_patch import WorkBudget, edited
-from state.effects.comments import (
-    comment_of,
-    count_descendant,
-    find_comment,
-    publish,
-    require_depth,
-    require_editable,
-    require_new_permlink,
-    require_open,
-    require_pause,
-    require_same_parent,
-)
 from state.effects.early_voting import cast_early_vote
 from state.effects.voting import cast_vote
 from state.operations.checks import require_account_name, require_optional_account_name, require_permlink, require_valid_json
@@ -53,7 +42,7 @@ class Vote(Operation, frozen=True):
         require_permlink(self.permlink)
 
     def apply(self, state: State) -> None:
-        comment, voter = comment_of(state, self.author, self.permlink), state.account(self.voter)
+        comment, voter = comments.comment_of(state, self.author, self.permlink), state.account(self.voter)
         if not voter.can_vote:
             raise Refused("Voter has declined their voting rights.", condition="voter.can_vote")
         if self.weight > 0 and not comment.allow_votes:
@@ -105,29 +94,29 @@ class Comment(Operation, frozen=True):
 
     def apply(self, state: State) -> None:
         # The reference checks again here that there is a body, which follows from the static checks.
-        comment, author = find_comment(state, self.author, self.permlink), state.account(self.author)
+        comment, author = comments.find_comment(state, self.author, self.permlink), state.account(self.author)
         parent = None
         if self.parent_author:
-            parent = comment_of(state, self.parent_author, self.parent_permlink)
-            require_depth(state, parent)
+            parent = comments.comment_of(state, self.parent_author, self.parent_permlink)
+            comments.require_depth(state, parent)
         require(text.is_utf8(self.json_metadata), "JSON Metadata must be UTF-8", condition="fc::is_utf8( o.json_metadata )")
         if comment is None:
             if parent is not None:
-                require_open(state, parent)
-            require_pause(state, author, parent)
+                comments.require_open(state, parent)
+            comments.require_pause(state, author, parent)
             # Before hardfork 1 permlinks could have any characters.
             if state.hardfork >= 1:
-                require_new_permlink(self.parent_permlink)
-                require_new_permlink(self.permlink)
+                comments.require_new_permlink(self.parent_permlink)
+                comments.require_new_permlink(self.permlink)
 
-            comment = publish(state, author, parent, self.permlink, self.parent_permlink)
+            comment = comments.publish(state, author, parent, self.permlink, self.parent_permlink)
             state.comment_contents.insert(
                 CommentContent(comment=comment.id, title=self.title, body=self.body, json_metadata=self.json_metadata)
             )
-            count_descendant(state, parent, 1)
+            comments.count_descendant(state, parent, 1)
             return
-        require_editable(state, author, comment)
-        require_same_parent(state, comment, self.parent_author, self.parent_permlink)
+        comments.require_editable(state, author, comment)
+        comments.require_same_parent(state, comment, self.parent_author, self.parent_permlink)
 
         now = state.head_time
         state.comments.modify(comment, last_update=now, active=now)
@@ -156,7 +145,7 @@ class DeleteComment(Operation, frozen=True):
         require_account_name(self.author)
 
     def apply(self, state: State) -> None:
-        comment = comment_of(state, self.author, self.permlink)
+        comment = comments.comment_of(state, self.author, self.permlink)
         require(comment.children == 0, "Cannot delete a comment with replies.", condition="comment.children == 0")
         if state.hardfork >= 19:
             require(comment.cashout_time != TIME_MAX, condition="comment.cashout_time != fc::time_point_sec::maximum()")
@@ -169,7 +158,7 @@ class DeleteComment(Operation, frozen=True):
             state.comment_votes.remove(vote)
         # Before hardfork 6 the ancestors' counts still included it.
         if comment.parent_author and state.hardfork >= 6:
-            count_descendant(state, comment_of(state, comment.parent_author, comment.parent_permlink), -1)
+            comments.count_descendant(state, comments.comment_of(state, comment.parent_author, comment.parent_permlink), -1)
         state.comments.remove(comment)
 
 
@@ -290,7 +279,7 @@ class CommentOptions(Operation, frozen=True):
             extension.validate()
 
     def apply(self, state: State) -> None:
-        comment = comment_of(state, self.author, self.permlink)
+        comment = comments.comment_of(state, self.author, self.permlink)
         payout, dollars = self.max_accepted_payout.amount, self.percent_coin_dollars
         if not self.allow_curation_rewards or not self.allow_votes or payout < comment.max_accepted_payout:
             require(

@@ -5,15 +5,8 @@ from __future__ import annotations
 from state.effects.balances import adjust_balance, median_price
 from state.effects.orders import apply_order, cancel_order
 from state.operations.checks import require_account_name
+from state.protocol import constants
 from state.protocol.codec.kinds import AccountName, Bool, Codecs, Time, UInt32
-from state.protocol.constants import (
-    COIN_CONVERSION_DELAY,
-    COIN_CONVERSION_DELAY_PRE_HF_16,
-    COIN_MAX_LIMIT_ORDER_EXPIRATION,
-    DAY_SECONDS,
-    HARDFORK_TIMES,
-    TIME_MAX,
-)
 from state.protocol.errors import Refused, require
 from state.protocol.operation import Operation, operation
 from state.protocol.values.asset import COIN, NULL_PRICE, SBD, Asset, Price, convert, is_smt
@@ -21,7 +14,7 @@ from state.tables import State
 from state.tables.market import ConvertRequest, LimitOrder
 
 # The latest expiration of orders created before hardfork 20, which limited orders to 28 days.
-EARLY_EXPIRATION_MAX = HARDFORK_TIMES[20 - 1] + COIN_MAX_LIMIT_ORDER_EXPIRATION
+EARLY_EXPIRATION_MAX = constants.HARDFORK_TIMES[20 - 1] + constants.COIN_MAX_LIMIT_ORDER_EXPIRATION
 
 
 @operation(5, active="owner", protected="owner")
@@ -33,7 +26,7 @@ class LimitOrderCreate(Operation, frozen=True):
     amount_to_sell: Asset = Asset()
     min_to_receive: Asset = Asset()
     fill_or_kill: Bool = False
-    expiration: Time = TIME_MAX
+    expiration: Time = constants.TIME_MAX
 
     def validate(self, codecs: Codecs) -> None:
         require_account_name(self.owner)
@@ -43,7 +36,7 @@ class LimitOrderCreate(Operation, frozen=True):
     def apply(self, state: State) -> None:
         # Before hardfork 20 most orders had no expiration. Bytes of the head block's id spread the expirations that they got over a
         # day, so that they don't all expire in one block.
-        offset = int.from_bytes(state.props.head_block_id[16:20], "little") % DAY_SECONDS
+        offset = int.from_bytes(state.props.head_block_id[16:20], "little") % constants.DAY_SECONDS
         create_order(state, self, Price(self.amount_to_sell, self.min_to_receive), EARLY_EXPIRATION_MAX + offset)
 
 
@@ -56,7 +49,7 @@ class LimitOrderCreate2(Operation, frozen=True):
     amount_to_sell: Asset = Asset()
     exchange_rate: Price = Price()
     fill_or_kill: Bool = False
-    expiration: Time = TIME_MAX
+    expiration: Time = constants.TIME_MAX
 
     def validate(self, codecs: Codecs) -> None:
         require_account_name(self.owner)
@@ -117,7 +110,7 @@ class Convert(Operation, frozen=True):
         )
 
         # Before hardfork 16 a conversion took a week; since then it takes half a week.
-        delay = COIN_CONVERSION_DELAY if state.hardfork >= 16 else COIN_CONVERSION_DELAY_PRE_HF_16
+        delay = constants.COIN_CONVERSION_DELAY if state.hardfork >= 16 else constants.COIN_CONVERSION_DELAY_PRE_HF_16
         state.convert_requests.insert(
             ConvertRequest(owner=self.owner, requestid=self.requestid, amount=self.amount.amount, conversion_date=state.head_time + delay)
         )
@@ -129,7 +122,7 @@ def create_order(state: State, operation: LimitOrderCreate | LimitOrderCreate2, 
     if expiration <= now:
         raise Refused("Limit order has to expire after head block time.", condition="o.expiration > _db.head_block_time()")
     if state.hardfork >= 20:
-        if expiration > now + COIN_MAX_LIMIT_ORDER_EXPIRATION:
+        if expiration > now + constants.COIN_MAX_LIMIT_ORDER_EXPIRATION:
             raise Refused(
                 "Limit Order Expiration must not be more than 28 days in the future",
                 condition="o.expiration <= _db.head_block_time() + COIN_MAX_LIMIT_ORDER_EXPIRATION",

@@ -8,16 +8,8 @@ from state.effects.delegations import lend, lendable, take_back
 from state.effects.mana import wrapped
 from state.effects.treasury import is_closed_treasury, require_sbd_for_treasury
 from state.operations.checks import require_account_name, require_optional_account_name
+from state.protocol import constants
 from state.protocol.codec.kinds import AccountName, Bool, Codecs, UInt16
-from state.protocol.constants import (
-    COIN_100_PERCENT,
-    COIN_MAX_WITHDRAW_ROUTES,
-    COIN_VESTING_WITHDRAW_INTERVAL_SECONDS,
-    COIN_VESTING_WITHDRAW_INTERVALS,
-    COIN_VESTING_WITHDRAW_INTERVALS_HF_23,
-    COIN_VESTING_WITHDRAW_INTERVALS_PRE_HF_16,
-    TIME_MAX,
-)
 from state.protocol.errors import require
 from state.protocol.operation import Operation, operation
 from state.protocol.values.asset import COIN, VESTS, Asset, is_smt, is_vesting
@@ -103,7 +95,7 @@ class WithdrawVesting(Operation, frozen=True):
         state.accounts.modify(
             account,
             vesting_withdraw_rate=rate,
-            next_vesting_withdrawal=state.head_time + COIN_VESTING_WITHDRAW_INTERVAL_SECONDS if shares else TIME_MAX,
+            next_vesting_withdrawal=state.head_time + constants.COIN_VESTING_WITHDRAW_INTERVAL_SECONDS if shares else constants.TIME_MAX,
             to_withdraw=shares,
             withdrawn=0,
         )
@@ -133,7 +125,9 @@ class SetWithdrawVestingRoute(Operation, frozen=True):
         require_account_name(self.from_account)
         require_account_name(self.to_account)
         require(
-            self.percent <= COIN_100_PERCENT, "Percent must be valid coin percent", condition="0 <= percent && percent <= COIN_100_PERCENT"
+            self.percent <= constants.COIN_100_PERCENT,
+            "Percent must be valid coin percent",
+            condition="0 <= percent && percent <= COIN_100_PERCENT",
         )
 
     def apply(self, state: State) -> None:
@@ -150,7 +144,7 @@ class SetWithdrawVestingRoute(Operation, frozen=True):
         if route is None:
             require(self.percent != 0, "Cannot create a 0% destination.", condition="o.percent != 0")
             require(
-                source.withdraw_routes < COIN_MAX_WITHDRAW_ROUTES,
+                source.withdraw_routes < constants.COIN_MAX_WITHDRAW_ROUTES,
                 "Account already has the maximum number of routes.",
                 condition="from_account.withdraw_routes < COIN_MAX_WITHDRAW_ROUTES",
             )
@@ -166,7 +160,7 @@ class SetWithdrawVestingRoute(Operation, frozen=True):
         else:
             routes.modify(route, percent=self.percent, auto_vest=self.auto_vest)
         require(
-            sum(route.percent for route in routes.by_withdraw_route.equal(source.name)) <= COIN_100_PERCENT,
+            sum(route.percent for route in routes.by_withdraw_route.equal(source.name)) <= constants.COIN_100_PERCENT,
             "More than 100% of vesting withdrawals allocated to destinations.",
             condition="total_percent <= COIN_100_PERCENT",
         )
@@ -241,12 +235,12 @@ def withdraw_rate(state: State, shares: int) -> int:
     if shares == 0:
         return 0
     if state.hardfork >= 23:
-        weeks = COIN_VESTING_WITHDRAW_INTERVALS_HF_23
+        weeks = constants.COIN_VESTING_WITHDRAW_INTERVALS_HF_23
     elif state.hardfork >= 16:
         # A quarter of a year in hardforks 16 to 22, two years before.
-        weeks = COIN_VESTING_WITHDRAW_INTERVALS
+        weeks = constants.COIN_VESTING_WITHDRAW_INTERVALS
     else:
-        weeks = COIN_VESTING_WITHDRAW_INTERVALS_PRE_HF_16
+        weeks = constants.COIN_VESTING_WITHDRAW_INTERVALS_PRE_HF_16
     rate = max(shares // weeks, 1)
     # Since hardfork 21 the rate is rounded up; before, a remainder took an additional week.
     return rate + 1 if state.hardfork >= 21 and rate * weeks < shares else rate

@@ -8,15 +8,7 @@ from state.chain.slots import scheduled_witness, slot_at_time
 from state.effects.arithmetic import share
 from state.effects.mana import update_manabar
 from state.effects.operation_events import announce, complete, emit
-from state.protocol.constants import (
-    BLOCK_SUMMARY_COUNT,
-    COIN_100_PERCENT,
-    COIN_BLOCKS_PER_DAY,
-    COIN_IRREVERSIBLE_THRESHOLD,
-    COIN_MAX_UNDO_HISTORY,
-    COIN_MAX_WITNESSES,
-    COIN_START_MINER_VOTING_BLOCK,
-)
+from state.protocol import constants
 from state.protocol.errors import require
 from state.protocol.keys.keys import NULL_KEY
 from state.protocol.transaction import SignedBlock
@@ -51,7 +43,7 @@ def update_global_data(state: State, block: SignedBlock, skip_flags: int) -> Non
     )
     if not skip_flags & Skip.UNDO_HISTORY_CHECK:
         require(
-            props.head_block_number - props.last_irreversible_block_num < COIN_MAX_UNDO_HISTORY,
+            props.head_block_number - props.last_irreversible_block_num < constants.COIN_MAX_UNDO_HISTORY,
             "The database does not have enough undo history to support a blockchain with so many missed blocks. Please add a "
             "checkpoint if you would like to continue applying blocks beyond this point.",
             condition="get_dynamic_global_properties().head_block_number - last_irreversible < COIN_MAX_UNDO_HISTORY",
@@ -78,7 +70,7 @@ def count_missed(state: State, missed: int, producer: str) -> None:
         state.witnesses.modify(witness, total_missed=(witness.total_missed + count) % WORD32)
     if state.spec.constants.SHUT_DOWN_INACTIVE_WITNESSES and 14 <= state.hardfork < 20:
         # Hardforks 14 to 19, main build: a witness that misses a slot after a day without a block loses its signing key.
-        before = state.props.head_block_number - COIN_BLOCKS_PER_DAY
+        before = state.props.head_block_number - constants.COIN_BLOCKS_PER_DAY
         shut_down(state, [name for name in counts if state.witness(name).last_confirmed_block_num < before], missed)
 
 
@@ -122,14 +114,16 @@ def update_last_irreversible_block(state: State, block: SignedBlock) -> None:
     """
     props = state.props
     before = after = props.last_irreversible_block_num
-    if props.head_block_number < COIN_START_MINER_VOTING_BLOCK:
-        if props.head_block_number > COIN_MAX_WITNESSES:
-            after = props.head_block_number - COIN_MAX_WITNESSES
+    if props.head_block_number < constants.COIN_START_MINER_VOTING_BLOCK:
+        if props.head_block_number > constants.COIN_MAX_WITNESSES:
+            after = props.head_block_number - constants.COIN_MAX_WITNESSES
     else:
         n = state.schedule.num_scheduled_witnesses
         names = state.schedule.current_shuffled_witnesses[:n]
         confirmed = sorted(state.witness(name).last_confirmed_block_num for name in names)
-        after = max(before, confirmed[(COIN_100_PERCENT - COIN_IRREVERSIBLE_THRESHOLD) * n // COIN_100_PERCENT])
+        after = max(
+            before, confirmed[(constants.COIN_100_PERCENT - constants.COIN_IRREVERSIBLE_THRESHOLD) * n // constants.COIN_100_PERCENT]
+        )
     if after != before:
         state.set_props(last_irreversible_block_num=after)
     if state.listeners.irreversible:
@@ -141,7 +135,7 @@ def update_last_irreversible_block(state: State, block: SignedBlock) -> None:
 
 def create_block_summary(state: State, block: SignedBlock) -> None:
     """Store the block's id under the low 16 bits of its number, for reference blocks of transactions."""
-    slot = block.number % BLOCK_SUMMARY_COUNT
+    slot = block.number % constants.BLOCK_SUMMARY_COUNT
     summary = state.block_summaries.by_slot.get(slot)
     if summary is None:
         state.block_summaries.insert(BlockSummary(slot=slot, block_id=block.id))

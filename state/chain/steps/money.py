@@ -19,27 +19,7 @@ from state.effects.mana import truncated
 from state.effects.operation_events import announce, complete
 from state.effects.subsidies import pool_after_block
 from state.effects.voting import post_fund
-from state.protocol.constants import (
-    COIN_100_PERCENT,
-    COIN_APR_PERCENT_MULTIPLY_PER_BLOCK,
-    COIN_APR_PERCENT_SHIFT_PER_BLOCK,
-    COIN_BLOCKS_PER_YEAR,
-    COIN_CONTENT_APR_PERCENT,
-    COIN_CURATE_APR_PERCENT,
-    COIN_FEED_HISTORY_WINDOW,
-    COIN_FEED_HISTORY_WINDOW_PRE_HF_16,
-    COIN_FEED_INTERVAL_BLOCKS,
-    COIN_INFLATION_NARROWING_PERIOD,
-    COIN_INFLATION_RATE_START_PERCENT,
-    COIN_INFLATION_RATE_STOP_PERCENT,
-    COIN_MAX_FEED_AGE_SECONDS,
-    COIN_MAX_WITNESSES,
-    COIN_MIN_FEEDS,
-    COIN_NULL_ACCOUNT,
-    COIN_PRODUCER_APR_PERCENT,
-    COIN_START_MINER_VOTING_BLOCK,
-    COIN_START_VESTING_BLOCK,
-)
+from state.protocol import constants
 from state.protocol.transaction import SignedBlock
 from state.protocol.values.asset import COIN, NULL_PRICE, SBD, VESTS, Asset, Price, convert, price_key
 from state.protocol.values.integers import WORD16, WORD128
@@ -56,7 +36,7 @@ def update_median_feed(state: State, block: SignedBlock) -> None:
 
     The history covers three and a half days, so that neither a few witnesses nor a short peak move the price.
     """
-    if block.number % COIN_FEED_INTERVAL_BLOCKS:
+    if block.number % constants.COIN_FEED_INTERVAL_BLOCKS:
         return
     feeds = []
     for name in state.schedule.current_shuffled_witnesses[: state.schedule.num_scheduled_witnesses]:
@@ -64,12 +44,12 @@ def update_median_feed(state: State, block: SignedBlock) -> None:
         if witness.sbd_exchange_rate == NULL_PRICE:
             continue
         # Since hardfork 19 a feed must be younger than a week. Before, the check was inverted and always true.
-        if state.hardfork < 19 or state.head_time < witness.last_sbd_exchange_update + COIN_MAX_FEED_AGE_SECONDS:
+        if state.hardfork < 19 or state.head_time < witness.last_sbd_exchange_update + constants.COIN_MAX_FEED_AGE_SECONDS:
             feeds.append(witness.sbd_exchange_rate)
-    if len(feeds) < COIN_MIN_FEEDS:
+    if len(feeds) < constants.COIN_MIN_FEEDS:
         return
     # Since hardfork 16 the history has half as many prices.
-    window = COIN_FEED_HISTORY_WINDOW if state.hardfork >= 16 else COIN_FEED_HISTORY_WINDOW_PRE_HF_16
+    window = constants.COIN_FEED_HISTORY_WINDOW if state.hardfork >= 16 else constants.COIN_FEED_HISTORY_WINDOW_PRE_HF_16
     history = (*state.feed.price_history, median(feeds))[-window:]
     current = median(history)
     if state.hardfork >= 14 and not state.spec.constants.SKIP_PRICE_FLOOR and state.props.current_sbd_supply > 0:
@@ -99,16 +79,16 @@ def update_virtual_supply(state: State, block: SignedBlock) -> None:
         # Since hardfork 21 the percentage is rounded; before, it was truncated. The reference stores it in 16 bits.
         rounded = state.hardfork >= 21
         if worth >= 0 < supply:
-            percent = (worth * COIN_100_PERCENT + (supply // 2 if rounded else 0)) // supply % WORD16
+            percent = (worth * constants.COIN_100_PERCENT + (supply // 2 if rounded else 0)) // supply % WORD16
         else:
             percent = unsigned_percent(worth, supply, rounded)
         start, stop = props.sbd_start_percent, props.sbd_stop_percent
         if percent <= start:
-            rate = COIN_100_PERCENT
+            rate = constants.COIN_100_PERCENT
         elif percent >= stop:
             rate = 0
         else:
-            rate = (stop - percent) * COIN_100_PERCENT // (stop - start)
+            rate = (stop - percent) * constants.COIN_100_PERCENT // (stop - start)
     # This runs twice per block, and most blocks change nothing.
     if (supply, rate) != (props.virtual_supply, props.sbd_print_rate):
         state.set_props(virtual_supply=supply, sbd_print_rate=rate)
@@ -117,7 +97,7 @@ def update_virtual_supply(state: State, block: SignedBlock) -> None:
 def unsigned_percent(worth: int, supply: int, rounded: bool) -> int:
     """Return the percentage of SBD for negative numbers, which count as large unsigned ones."""
     half = truncated(supply, 2) if rounded else 0
-    return narrowed(quotient((worth * COIN_100_PERCENT + half) % WORD128, supply % WORD128)) % WORD16
+    return narrowed(quotient((worth * constants.COIN_100_PERCENT + half) % WORD128, supply % WORD128)) % WORD16
 
 
 # ------------------------------------------------------------------ the null account
@@ -127,7 +107,7 @@ def clear_null_account_balance(state: State, block: SignedBlock) -> None:
     """Since hardfork 14: destroy all balances of the account `null`."""
     if state.hardfork < 14:
         return
-    null = state.account(COIN_NULL_ACCOUNT)
+    null = state.account(constants.COIN_NULL_ACCOUNT)
     vesting_coin = vests_to_coin(state, null.vesting_shares) if null.vesting_shares > 0 else 0
     reward_coin = null.reward_vesting_coin if null.reward_vesting_balance > 0 else 0
     liquid, savings, reward = max(null.balance, 0), max(null.savings_balance, 0), max(null.reward_coin_balance, 0)
@@ -199,14 +179,15 @@ def share_out_inflation(state: State, producer: Witness) -> None:
     props = state.props
     has_fund = state.hardfork >= 17
     rate = max(
-        COIN_INFLATION_RATE_START_PERCENT - props.head_block_number // COIN_INFLATION_NARROWING_PERIOD, COIN_INFLATION_RATE_STOP_PERCENT
+        constants.COIN_INFLATION_RATE_START_PERCENT - props.head_block_number // constants.COIN_INFLATION_NARROWING_PERIOD,
+        constants.COIN_INFLATION_RATE_STOP_PERCENT,
     )
-    new = share(props.virtual_supply * rate) // (COIN_100_PERCENT * COIN_BLOCKS_PER_YEAR)
-    content = new * props.content_reward_percent // COIN_100_PERCENT
+    new = share(props.virtual_supply * rate) // (constants.COIN_100_PERCENT * constants.COIN_BLOCKS_PER_YEAR)
+    content = new * props.content_reward_percent // constants.COIN_100_PERCENT
     if has_fund:
         content = pay_reward_fund(state, content)
-    vesting = new * props.vesting_reward_percent // COIN_100_PERCENT
-    treasury = new * props.sps_fund_percent // COIN_100_PERCENT
+    vesting = new * props.vesting_reward_percent // constants.COIN_100_PERCENT
+    treasury = new * props.sps_fund_percent // constants.COIN_100_PERCENT
     reward = new - content - vesting - treasury
     reward = producer_part(state, producer, reward)
     treasury_sbd = 0
@@ -233,14 +214,14 @@ def producer_part(state: State, producer: Witness, reward: int) -> int:
     """
     schedule = state.schedule
     weights = {ELECTED: schedule.elected_weight, TIMESHARE: schedule.timeshare_weight, MINER: schedule.miner_weight}
-    reward *= COIN_MAX_WITNESSES * weights.get(producer.schedule, 1)
+    reward *= constants.COIN_MAX_WITNESSES * weights.get(producer.schedule, 1)
     return reward // schedule.witness_pay_normalization_factor
 
 
 def pay_reward_fund(state: State, content: int) -> int:
     """Credit the only reward fund with its part of the content rewards, and return that part."""
     fund = post_fund(state)
-    part = content * fund.percent_content_rewards // COIN_100_PERCENT
+    part = content * fund.percent_content_rewards // constants.COIN_100_PERCENT
     state.reward_funds.modify(fund, reward_balance=share(fund.reward_balance + part))
     return part
 
@@ -257,23 +238,23 @@ def pay_producer(state: State, producer: Witness, reward: int) -> None:
 
 def percent_per_block(supply: int, percent: int) -> int:
     """Return one block's part of a yearly percentage of the supply, at least 1.000 COIN. Fixed-point, unsigned 128 bits."""
-    shift = COIN_APR_PERCENT_SHIFT_PER_BLOCK
-    reward = (supply * percent * COIN_APR_PERCENT_MULTIPLY_PER_BLOCK + (1 << (shift - 1))) % WORD128 >> shift
+    shift = constants.COIN_APR_PERCENT_SHIFT_PER_BLOCK
+    reward = (supply * percent * constants.COIN_APR_PERCENT_MULTIPLY_PER_BLOCK + (1 << (shift - 1))) % WORD128 >> shift
     return max(reward, MIN_REWARD)
 
 
 def share_out_early_inflation(state: State, producer: Witness) -> None:
     """Before hardfork 16: pay fixed percentages for content, curation and producer, and nine times their sum to the vesting fund."""
     props = state.props
-    content = percent_per_block(props.virtual_supply, COIN_CONTENT_APR_PERCENT)
-    curation = percent_per_block(props.virtual_supply, COIN_CURATE_APR_PERCENT)
-    reward = percent_per_block(props.virtual_supply, COIN_PRODUCER_APR_PERCENT)
-    vesting = (content + curation + reward) * 9 if props.head_block_number >= COIN_START_VESTING_BLOCK else 0
+    content = percent_per_block(props.virtual_supply, constants.COIN_CONTENT_APR_PERCENT)
+    curation = percent_per_block(props.virtual_supply, constants.COIN_CURATE_APR_PERCENT)
+    reward = percent_per_block(props.virtual_supply, constants.COIN_PRODUCER_APR_PERCENT)
+    vesting = (content + curation + reward) * 9 if props.head_block_number >= constants.COIN_START_VESTING_BLOCK else 0
     new = content + curation + reward + vesting
     account = state.account(producer.owner)
     # The producer is paid before the vesting fund grows, at the old price of VESTS. In the first month producers with VESTS were paid in
     # COIN, so that there was COIN to trade.
-    if props.head_block_number >= COIN_START_MINER_VOTING_BLOCK or account.vesting_shares == 0:
+    if props.head_block_number >= constants.COIN_START_MINER_VOTING_BLOCK or account.vesting_shares == 0:
         pay_producer(state, producer, reward)
     else:
         adjust_balance(state, account, reward, COIN)

@@ -10,16 +10,8 @@ from typing import Any
 from msgspec import json, structs
 
 from state.effects.tokens import end_of_emission, last_emission, nai_number, symbol_text
+from state.operations.smt import types
 from state.operations.smt.tokens import require_administration, require_tokens
-from state.operations.smt.types import (
-    RuntimeParameters,
-    SetupParameters,
-    SmtEmissionsUnit,
-    SmtParamAllowDownvotes,
-    SmtParamRewardsV1,
-    SmtParamVoteRegenerationPeriodSecondsV1,
-    SmtParamWindowsV1,
-)
 from state.protocol.codec.kinds import AccountName, Bool, Codecs, Extensions, Symbol, Time, UInt8, UInt32
 from state.protocol.constants import SMT_EMISSION_MIN_INTERVAL_SECONDS, SMT_EMIT_INDEFINITELY
 from state.protocol.errors import Refused, require
@@ -61,7 +53,7 @@ class SmtSetupEmissions(Operation, frozen=True):
     control_account: AccountName = ""
     symbol: Symbol = COIN
     schedule_time: Time = 0
-    emissions_unit: SmtEmissionsUnit = SmtEmissionsUnit()
+    emissions_unit: types.SmtEmissionsUnit = types.SmtEmissionsUnit()
     interval_seconds: UInt32 = 0
     interval_count: UInt32 = 0
     lep_time: Time = 0
@@ -124,7 +116,7 @@ class SmtSetupEmissions(Operation, frozen=True):
             return
         dump: Any = state.wire.codecs.dumper(SmtSetupEmissions)
         stored = {field: getattr(last, field) for field in EMISSION_FIELDS}
-        shown = dump(structs.replace(self, emissions_unit=SmtEmissionsUnit(last.token_unit), **stored))
+        shown = dump(structs.replace(self, emissions_unit=types.SmtEmissionsUnit(last.token_unit), **stored))
         for other in ("control_account", "remove", "extensions"):
             del shown[other]
         raise Refused(
@@ -190,7 +182,7 @@ class SmtSetSetupParameters(Operation, frozen=True):
 
     control_account: AccountName = ""
     symbol: Symbol = COIN
-    setup_parameters: SetupParameters = ()
+    setup_parameters: types.SetupParameters = ()
     extensions: Extensions = ()
 
     def validate(self, codecs: Codecs) -> None:
@@ -211,7 +203,7 @@ class SmtSetRuntimeParameters(Operation, frozen=True):
 
     control_account: AccountName = ""
     symbol: Symbol = COIN
-    runtime_parameters: RuntimeParameters = ()
+    runtime_parameters: types.RuntimeParameters = ()
     extensions: Extensions = ()
 
     def validate(self, codecs: Codecs) -> None:
@@ -226,10 +218,10 @@ class SmtSetRuntimeParameters(Operation, frozen=True):
 
         for parameter in self.runtime_parameters:
             match parameter:
-                case SmtParamWindowsV1() | SmtParamVoteRegenerationPeriodSecondsV1() | SmtParamRewardsV1():
+                case types.SmtParamWindowsV1() | types.SmtParamVoteRegenerationPeriodSecondsV1() | types.SmtParamRewardsV1():
                     # The fields have the same names as those of the token.
                     state.smt_tokens.modify(token, **structs.asdict(parameter))
-                case SmtParamAllowDownvotes():
+                case types.SmtParamAllowDownvotes():
                     state.smt_tokens.modify(token, allow_downvotes=parameter.value)
 
 

@@ -17,17 +17,7 @@ from state.protocol.errors import require
 from state.protocol.operation import Operation, operation
 from state.protocol.values.asset import COIN, NULL_PRICE, SBD, Asset, decimals
 from state.protocol.values.text import time_text
-from state.tables import State
-from state.tables.smt import (
-    ACCOUNT_ELEVATED,
-    CONTRIBUTION_BEGIN,
-    CONTRIBUTION_END,
-    PHASE_NAMES,
-    SETUP_COMPLETED,
-    SmtContribution,
-    SmtIco,
-    SmtToken,
-)
+from state.tables import State, smt
 
 SMT_HARDFORK = 24
 
@@ -89,12 +79,14 @@ class SmtCreate(Operation, frozen=True):
         else:
             state.smt_tokens.remove(token)
         window = state.spec.constants.COIN_CASHOUT_WINDOW_SECONDS
-        state.smt_tokens.insert(SmtToken(liquid_symbol=self.symbol, control_account=self.control_account, cashout_window_seconds=window))
+        state.smt_tokens.insert(
+            smt.SmtToken(liquid_symbol=self.symbol, control_account=self.control_account, cashout_window_seconds=window)
+        )
         take_from_pool(state, self.symbol)
         if not state.is_pushing:
             replenish_pool(state)
 
-    def _require_free(self, state: State, token: SmtToken | None) -> None:
+    def _require_free(self, state: State, token: smt.SmtToken | None) -> None:
         """Refuse a NAI of an existing token, or one that isn't in the pool."""
         require(token is None, "SMT ${nai} has already been created.", condition="token_ptr == nullptr", nai=nai_number(self.symbol))
         require(
@@ -121,7 +113,7 @@ class SmtCreate(Operation, frozen=True):
             sf=wanted,
         )
 
-    def _require_reset(self, state: State, token: SmtToken | None) -> None:
+    def _require_reset(self, state: State, token: smt.SmtToken | None) -> None:
         """Refuse a reset unless the account controls the token, and it has neither a completed setup nor emissions."""
         require(
             token is not None,
@@ -136,10 +128,10 @@ class SmtCreate(Operation, frozen=True):
             a=token.control_account,
         )
         require(
-            token.phase == ACCOUNT_ELEVATED,
+            token.phase == smt.ACCOUNT_ELEVATED,
             "SMT cannot be reset if setup is completed. Phase: ${p}",
             condition="token_ptr->phase == smt_phase::account_elevated",
-            p=PHASE_NAMES[token.phase],
+            p=smt.PHASE_NAMES[token.phase],
         )
         require(
             last_emission(state, token.liquid_symbol) is None,
@@ -183,10 +175,10 @@ class SmtSetup(Operation, frozen=True):
         require(token is not None, "SMT ${ac} not elevated yet.", condition="_token", ac=self.control_account)
         assert token is not None, "it has just been asked for"
 
-        state.smt_tokens.modify(token, phase=SETUP_COMPLETED, control_account=self.control_account, max_supply=self.max_supply)
+        state.smt_tokens.modify(token, phase=smt.SETUP_COMPLETED, control_account=self.control_account, max_supply=self.max_supply)
         # The usual build of the reference crashes with a memory fault instead of storing the policy.
         state.smt_icos.insert(
-            SmtIco(
+            smt.SmtIco(
                 symbol=self.symbol,
                 capped_generation_policy=self.initial_generation_policy,
                 contribution_begin_time=self.contribution_begin_time,
@@ -277,22 +269,22 @@ class SmtContribute(Operation, frozen=True):
 
         adjust_balance(state, state.account(self.contributor), -amount, COIN)
         state.smt_contributions.insert(
-            SmtContribution(symbol=self.symbol, contributor=self.contributor, contribution_id=self.contribution_id, contribution=amount)
+            smt.SmtContribution(symbol=self.symbol, contributor=self.contributor, contribution_id=self.contribution_id, contribution=amount)
         )
         state.smt_icos.modify(ico, contributed=contributed)
 
-    def _require_ico(self, state: State) -> SmtIco:
+    def _require_ico(self, state: State) -> smt.SmtIco:
         """Return the token's ICO. Refuse outside the contribution phase."""
         token = state.smt_tokens.by_symbol.get(self.symbol)
         require(token is not None, "Cannot contribute to an unknown SMT", condition="token != nullptr")
         assert token is not None, "it has just been asked for"
         require(
-            token.phase >= CONTRIBUTION_BEGIN,
+            token.phase >= smt.CONTRIBUTION_BEGIN,
             "SMT has yet to enter the contribution phase",
             condition="token->phase >= smt_phase::contribution_begin_time_completed",
         )
         require(
-            token.phase < CONTRIBUTION_END,
+            token.phase < smt.CONTRIBUTION_END,
             "SMT is no longer in the contribution phase",
             condition="token->phase < smt_phase::contribution_end_time_completed",
         )

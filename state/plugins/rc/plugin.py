@@ -21,18 +21,7 @@ from state.operations.transfers import Transfer
 from state.operations.vesting import WithdrawVesting
 from state.operations.witnesses import AccountWitnessVote, WitnessSetProperties
 from state.plugins.plugin import Plugin, bound
-from state.plugins.rc.accounts import (
-    BEFORE,
-    CHANGED,
-    add_account,
-    on_creation,
-    on_withdrawal,
-    on_work,
-    regenerate,
-    regenerate_before,
-    update_after,
-    update_maximum,
-)
+from state.plugins.rc import accounts
 from state.plugins.rc.prices import NEW_ACCOUNTS, NO_USAGE, RESOURCES, pool_after_block, priced
 from state.plugins.rc.rows import REGENERATION_SECONDS, Rc, RcAccount, RcParameters, RcPool, maximum_rc
 from state.plugins.rc.usage import added, usage_of
@@ -69,14 +58,14 @@ def install(state: State) -> Rc:
     state.listeners.before_block.append(bound(start_block, rc))
     state.listeners.after_transaction.append(bound(charge, rc))
     state.listeners.after_block.append(bound(after_block, rc))
-    state.listeners.before_edit.append(bound(regenerate, rc))
-    state.listeners.after_edit.append(bound(update_maximum, rc))
+    state.listeners.before_edit.append(bound(accounts.regenerate, rc))
+    state.listeners.after_edit.append(bound(accounts.update_maximum, rc))
     on = state.listeners.on_operation
-    on(bound(regenerate_before, rc), *BEFORE, after=False)
-    on(bound(update_after, rc), *CHANGED)
-    on(bound(on_withdrawal, rc), WithdrawVesting)
-    on(bound(on_creation, rc), AccountCreate, AccountCreateWithDelegation, CreateClaimedAccount)
-    on(bound(on_work, rc), Pow, Pow2)
+    on(bound(accounts.regenerate_before, rc), *accounts.BEFORE, after=False)
+    on(bound(accounts.update_after, rc), *accounts.CHANGED)
+    on(bound(accounts.on_withdrawal, rc), WithdrawVesting)
+    on(bound(accounts.on_creation, rc), AccountCreate, AccountCreateWithDelegation, CreateClaimedAccount)
+    on(bound(accounts.on_work, rc), Pow, Pow2)
     on(bound(fill_pools, rc), virtual.Hardfork)
     return rc
 
@@ -214,7 +203,7 @@ def start(state: State, rc: Rc) -> None:
     rc.parameters.insert(RcParameters())
     rc.pools.insert(RcPool(pools=tuple(resource.pool_eq for resource in RESOURCES)))
     for account in state.accounts:
-        add_account(state, rc, account, FIRST_ADJUSTMENT)
+        accounts.add_account(state, rc, account, FIRST_ADJUSTMENT)
 
 
 def adopt_subsidy(state: State, rc: Rc) -> None:

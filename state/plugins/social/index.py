@@ -2,22 +2,10 @@
 
 from typing import Any
 
+from state.plugins.social import rows
 from state.plugins.social.chain_reader import ChainReader
 from state.plugins.social.community_payloads import GUEST
 from state.plugins.social.ranked_posts import RankedPosts
-from state.plugins.social.rows import (
-    Communities,
-    Community,
-    LastReads,
-    Notifications,
-    Reblogs,
-    Role,
-    Roles,
-    SentOnceTable,
-    SocialPost,
-    SocialPosts,
-    Subscriptions,
-)
 from state.protocol.constants import COIN_BLOCK_INTERVAL
 from state.protocol.transaction import ZERO_ID, SignedBlock
 from state.store import DirtyMarks
@@ -36,19 +24,19 @@ class Social:
         self.facts = ChainReader()
         self.irredeemables: frozenset[str] = frozenset()
         self.recommended: tuple[str, ...] = ()
-        self.communities = Communities(journal)
-        self.roles = Roles(journal)
-        self.subscriptions = Subscriptions(journal)
-        self.posts = SocialPosts(journal)
-        self.reblogs = Reblogs(journal)
-        self.notifications = Notifications(journal)
-        self.sent_once = SentOnceTable(journal)
-        self.last_reads = LastReads(journal)
+        self.communities = rows.Communities(journal)
+        self.roles = rows.Roles(journal)
+        self.subscriptions = rows.Subscriptions(journal)
+        self.posts = rows.SocialPosts(journal)
+        self.reblogs = rows.Reblogs(journal)
+        self.notifications = rows.Notifications(journal)
+        self.sent_once = rows.SentOnceTable(journal)
+        self.last_reads = rows.LastReads(journal)
         self.dirty = DirtyMarks(journal.record, lambda: state.comments.next_id)
         self.view = RankedPosts(state, self.posts, self.dirty)
         self._comments = state.comments
         # The post that the current operation deletes.
-        self.leaving: SocialPost | None = None
+        self.leaving: rows.SocialPost | None = None
         self.incoming: SignedBlock | None = None
         # The input and the result of the last count of figures by communities/lists.py.
         self.counted: tuple[Any, Any] | None = None
@@ -56,7 +44,7 @@ class Social:
         self.counting: tuple[Any, Any] | None = None
         self.late_counts = 0
 
-    def community(self, name: str) -> Community | None:
+    def community(self, name: str) -> rows.Community | None:
         """Return the community with this name, or None."""
         return self.communities.by_name.get(name)
 
@@ -65,7 +53,7 @@ class Social:
         row = self.roles.by_pair.get(community, account)
         return GUEST if row is None else row.role
 
-    def role_row(self, community: str, account: str) -> Role | None:
+    def role_row(self, community: str, account: str) -> rows.Role | None:
         """Return the row with role and title of an account in a community, or None if it never had one."""
         return self.roles.by_pair.get(community, account)
 
@@ -73,7 +61,7 @@ class Social:
         """Whether an account subscribes to a community."""
         return self.subscriptions.by_pair.get(community, account) is not None
 
-    def post(self, author: str, permlink: str) -> SocialPost | None:
+    def post(self, author: str, permlink: str) -> rows.SocialPost | None:
         """Return the row of a post or reply, which can be deleted, or None."""
         comment = self._comments.by_permlink.get(author, permlink)
         row = None if comment is None else self.posts.by_comment.get(comment.id)

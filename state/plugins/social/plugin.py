@@ -22,17 +22,8 @@ from state.plugins.social.communities.lists import figures
 from state.plugins.social.community_payloads import OWNER
 from state.plugins.social.index import Social
 from state.plugins.social.notifications.writer import Type, notify
+from state.plugins.social.posts import placement
 from state.plugins.social.posts.lists import Scope, ranked_posts
-from state.plugins.social.posts.placement import (
-    mark_deleted,
-    note_leaving,
-    on_comment,
-    on_hardfork,
-    on_payout,
-    on_relation,
-    on_vote,
-    promote,
-)
 from state.plugins.social.ranked_posts import EVERYTHING
 from state.plugins.social.rows import Community, Role
 from state.protocol.virtual import CommentPayoutUpdate, Hardfork
@@ -52,20 +43,20 @@ def install(state: State) -> Social:
     on = state.listeners.on_operation
     on(bound(on_creation, kept), AccountCreate, AccountCreateWithDelegation, CreateClaimedAccount)
     on(bound(on_work, kept), Pow, Pow2)
-    on(bound(on_comment, kept), Comment)
-    on(bound(note_leaving, kept), DeleteComment, after=False)
-    on(bound(mark_deleted, kept), DeleteComment)
-    on(bound(on_vote, kept), Vote)
-    on(bound(on_payout, kept), CommentPayoutUpdate)
-    on(bound(on_hardfork, kept), Hardfork)
-    on(bound(promote, kept), Transfer)
+    on(bound(placement.on_comment, kept), Comment)
+    on(bound(placement.note_leaving, kept), DeleteComment, after=False)
+    on(bound(placement.mark_deleted, kept), DeleteComment)
+    on(bound(placement.on_vote, kept), Vote)
+    on(bound(placement.on_payout, kept), CommentPayoutUpdate)
+    on(bound(placement.on_hardfork, kept), Hardfork)
+    on(bound(placement.promote, kept), Transfer)
     on(bound(on_custom_json, kept), CustomJson)
     state.listeners.before_block.append(kept.note_incoming)
     relations = FOLLOW.find(state)
     if relations is not None:
 
         def changed(state: State, operation: FollowOperation, before: int, now: int) -> None:
-            on_relation(state, kept, operation, before, now)
+            placement.on_relation(state, kept, operation, before, now)
 
         relations.on_change.append(changed)
     return kept

@@ -13,21 +13,8 @@ from state.effects.comments import find_comment
 from state.operations.content import Comment, DeleteComment, Vote
 from state.operations.transfers import Transfer
 from state.plugins.plugin import Plugin, bound
+from state.plugins.tags import rows
 from state.plugins.tags.metadata import stored, wanted_tags
-from state.plugins.tags.rows import (
-    Place,
-    StaleRoot,
-    StaleRoots,
-    TagCounter,
-    TagCounters,
-    Tagged,
-    TaggedComments,
-    TagRest,
-    TagRests,
-    added,
-    contribution_of,
-    fields_of,
-)
 from state.plugins.tags.uses import Uses, UsesPart
 from state.plugins.tags.view import TagView
 from state.protocol.constants import COIN_NULL_ACCOUNT, TIME_MAX
@@ -48,12 +35,12 @@ class Tags:
 
     def __init__(self, state: State) -> None:
         journal = state.journal
-        self.tagged = TaggedComments(journal)
-        self.rests = TagRests(journal)
+        self.tagged = rows.TaggedComments(journal)
+        self.rests = rows.TagRests(journal)
         self.authors = Uses(journal)
-        self.counters = TagCounters(journal)
-        self.counters.insert(TagCounter())
-        self.stale = StaleRoots(journal)
+        self.counters = rows.TagCounters(journal)
+        self.counters.insert(rows.TagCounter())
+        self.stale = rows.StaleRoots(journal)
         self.dirty = DirtyMarks(journal.record, lambda: state.comments.next_id)
         self.view = TagView(self.tagged, self.rests, self.dirty, journal.read_mode)
 
@@ -133,7 +120,7 @@ def promote(state: State, kept: Tags, operation: Transfer) -> None:
     row = kept.tagged.by_comment.get(comment.id)
     if row is not None and row.cashout != TIME_MAX:
         places = [(tag, number, paid + operation.amount.amount) for tag, number, paid in row.places]
-        kept.tagged.modify(row, **fields_of(places))
+        kept.tagged.modify(row, **rows.fields_of(places))
         kept.dirty.row(comment.id)
 
 
@@ -193,10 +180,10 @@ def mark_stale(kept: Tags, comment: CommentRow) -> None:
     The mark is permanent. It only costs the walk to the root, which the reference does for every vote.
     """
     if kept.stale.by_root.get(comment.root_comment) is None:
-        kept.stale.insert(StaleRoot(root=comment.root_comment))
+        kept.stale.insert(rows.StaleRoot(root=comment.root_comment))
 
 
-def show(kept: Tags, row: Tagged, comment: CommentRow) -> None:
+def show(kept: Tags, row: rows.Tagged, comment: CommentRow) -> None:
     """Copy the changed values of a comment to its row, usually two of the five."""
     changes: dict[str, int] = {}
     if row.net_rshares != comment.net_rshares:
@@ -263,7 +250,7 @@ def retag(state: State, kept: Tags, comment: CommentRow) -> None:
         drop(kept, row)
         return
     if places != old:
-        kept.tagged.modify(row, **fields_of(places))
+        kept.tagged.modify(row, **rows.fields_of(places))
         kept.dirty.row(comment.id)
     show(kept, row, comment)
 
@@ -275,7 +262,9 @@ def tag_first(state: State, kept: Tags, comment: CommentRow, wanted: tuple[str, 
     if wanted:
         first, tags = enter(kept, comment.author, [stored(tag) for tag in wanted])
         parent = parent_id(state, comment)
-        kept.tagged.insert(Tagged(comment=comment.id, parent=parent, created=comment.created, tags=tags, first=first, **shown(comment)))
+        kept.tagged.insert(
+            rows.Tagged(comment=comment.id, parent=parent, created=comment.created, tags=tags, first=first, **shown(comment))
+        )
         kept.dirty.row(comment.id)
 
 
@@ -291,26 +280,26 @@ def enter(kept: Tags, author: str, wanted: list[str]) -> tuple[int, tuple[str, .
     return first, shared(tags)
 
 
-def drop(kept: Tags, row: Tagged) -> None:
+def drop(kept: Tags, row: rows.Tagged) -> None:
     """Remove all entries of a comment."""
     kept.dirty.row(row.comment)
     kept.tagged.remove(row)
 
 
-def count_beyond(kept: Tags, row: Tagged, places: Sequence[Place]) -> None:
+def count_beyond(kept: Tags, row: rows.Tagged, places: Sequence[rows.Place]) -> None:
     """Make the sums of tags count entries permanently, by their last values, before these are removed."""
-    counted = contribution_of(row)
+    counted = rows.contribution_of(row)
     for tag, _, _ in places:
         rest = rest_of(kept, tag)
-        kept.rests.modify(rest, beyond=added(rest.beyond, counted))
+        kept.rests.modify(rest, beyond=rows.added(rest.beyond, counted))
         kept.dirty.name(tag)
 
 
-def rest_of(kept: Tags, tag: str) -> TagRest:
+def rest_of(kept: Tags, tag: str) -> rows.TagRest:
     """Return the row of a tag, created at its first use."""
     row = kept.rests.by_tag.get(tag)
     if row is None:
-        row = kept.rests.insert(TagRest(tag=tag))
+        row = kept.rests.insert(rows.TagRest(tag=tag))
         kept.dirty.name(tag)
     return row
 

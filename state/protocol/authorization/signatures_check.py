@@ -7,17 +7,9 @@ from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
+from state.protocol import errors
 from state.protocol.authority import Authority
 from state.protocol.constants import COIN_MAX_AUTHORITY_MEMBERSHIP, COIN_MAX_SIG_CHECK_ACCOUNTS, COIN_MAX_SIG_CHECK_DEPTH, COIN_TEMP_ACCOUNT
-from state.protocol.errors import (
-    DuplicateSignature,
-    IrrelevantSignature,
-    MissingActiveAuthority,
-    MissingOtherAuthority,
-    MissingOwnerAuthority,
-    MissingPostingAuthority,
-    require,
-)
 from state.protocol.operation import Needed
 from state.protocol.work import Spend, spend_nothing
 
@@ -128,14 +120,14 @@ def distinct(keys: Iterable[bytes]) -> tuple[bytes, ...]:
     """Return the recovered keys as a tuple. Raises DuplicateSignature."""
     keys = tuple(keys)
     if len(set(keys)) != len(keys):
-        raise DuplicateSignature("Duplicate Signature detected")
+        raise errors.DuplicateSignature("Duplicate Signature detected")
     return keys
 
 
 def require_only_posting(needed: Needed) -> None:
     """Refuse other roles in addition to posting: a transaction can't mix them."""
     for role in ("active", "owner", "other"):
-        require(not getattr(needed, role), condition=f"required_{role}.size() == 0")
+        errors.require(not getattr(needed, role), condition=f"required_{role}.size() == 0")
 
 
 def verify(
@@ -155,21 +147,21 @@ def verify(
         state.approved |= approved
         for name in sorted(needed.posting):
             if not (state.by_name(name) or state.by_authority(lookups.active(name)) or state.by_authority(lookups.owner(name))):
-                raise MissingPostingAuthority("Missing Posting Authority ${id}", id=name)
+                raise errors.MissingPostingAuthority("Missing Posting Authority ${id}", id=name)
     else:
         state = SignState(keys, lookups.active, limits, (), lookups.spend)
         state.approved |= approved
         for authority in needed.other:
             if not state.by_authority(authority):
-                raise MissingOtherAuthority("Missing Authority")
+                raise errors.MissingOtherAuthority("Missing Authority")
         for name in sorted(needed.active):
             if not (state.by_name(name) or state.by_authority(lookups.owner(name))):
-                raise MissingActiveAuthority("Missing Active Authority ${id}", id=name)
+                raise errors.MissingActiveAuthority("Missing Active Authority ${id}", id=name)
         for name in sorted(needed.owner):
             if not state.by_authority(lookups.owner(name)):
-                raise MissingOwnerAuthority("Missing Owner Authority ${id}", id=name)
+                raise errors.MissingOwnerAuthority("Missing Owner Authority ${id}", id=name)
     if state.has_unused:
-        raise IrrelevantSignature("Unnecessary signature(s) detected")
+        raise errors.IrrelevantSignature("Unnecessary signature(s) detected")
 
 
 def one_key_is_enough(needed: Needed, key: bytes, lookups: Lookups, limits: Limits) -> bool:
@@ -193,8 +185,8 @@ def required_signatures(
     available = frozenset(available)
     if needed.posting:
         # Unlike in `verify`, `needed.other` is allowed here and ignored.
-        require(not needed.owner, condition="!required_owner.size()")
-        require(not needed.active, condition="!required_active.size()")
+        errors.require(not needed.owner, condition="!required_owner.size()")
+        errors.require(not needed.active, condition="!required_active.size()")
         state = SignState(signed, lookups.posting, limits, available, lookups.spend)
         for name in sorted(needed.posting):
             state.by_name(name)
