@@ -25,20 +25,11 @@ from rpc.jsonrpc.memory import MemoryLimiter
 from tests.helpers.attackers import head, upgrade, ws_frame
 from tests.helpers.log_capture import capture_logs
 from tests.helpers.push import pushing
-from tests.rpc.http.test_asgi_app import PING, PONG, Waiting, ask, server
+from tests.rpc.http.test_asgi_app import PING, PONG, Waiting, ask, rest, server
 
 ANSWER = json.dumps(PONG, separators=(",", ":")).encode()
 CLOSED = b"\x88\x02\x03\xe8"  # 1000
 WAIT = b'{"jsonrpc":"2.0","method":"a_api.wait","id":"w"}'
-
-
-async def until_end(stream: trio.SocketStream) -> bytes:
-    """All that comes until the end."""
-    data = b""
-    with trio.fail_after(20), suppress(trio.BrokenResourceError):
-        while more := await stream.receive_some(65536):
-            data += more
-    return data
 
 
 @asynccontextmanager
@@ -102,13 +93,13 @@ async def test_compression_is_not_taken() -> None:
         await stream.send_all(upgrade("Sec-WebSocket-Extensions: permessage-deflate"))
         assert b"sec-websocket-extensions" not in (await stream.receive_some(4096)).lower()
         await stream.send_all(b"\xc1" + ws_frame(b"x")[1:])
-        assert (await until_end(stream))[2:4] == (1002).to_bytes(2, "big")
+        assert (await rest(stream))[2:4] == (1002).to_bytes(2, "big")
 
 
 async def test_pages_that_are_not_let_in_get_no_socket() -> None:
     async with server(access=AccessPolicy(origins=())) as port, await trio.open_tcp_stream("127.0.0.1", port) as stream:
         await stream.send_all(upgrade("Origin: http://example.com"))
-        answer = await until_end(stream)
+        answer = await rest(stream)
         assert answer.startswith(b"HTTP/1.1 403 \r\ncontent-length: 0\r\nconnection: close\r\n")
 
 
@@ -119,11 +110,11 @@ async def test_what_was_asked_before_the_end_is_answered() -> None:
     async with server() as port:
         async with opened(port) as stream:
             await stream.send_all(ws_frame(PING) * 3 + ws_frame(b"\x03\xe8", 8) + ws_frame(PING))
-            assert await until_end(stream) == framed(ANSWER) * 3 + CLOSED
+            assert await rest(stream) == framed(ANSWER) * 3 + CLOSED
         async with opened(port) as stream:
             await stream.send_all(ws_frame(PING) * 3)
             await stream.send_eof()
-            assert await until_end(stream) == framed(ANSWER) * 3
+            assert await rest(stream) == framed(ANSWER) * 3
 
 
 @pytest.mark.parametrize(
@@ -133,7 +124,7 @@ async def test_what_was_asked_before_the_end_is_answered() -> None:
 async def test_broken_frames_end_the_connection(broken: bytes, code: int) -> None:
     async with server() as port, opened(port) as stream:
         await stream.send_all(ws_frame(PING) + broken + ws_frame(PING))
-        said = (await until_end(stream)).removeprefix(framed(ANSWER))
+        said = (await rest(stream)).removeprefix(framed(ANSWER))
         assert (said[:1], said[2:4], len(said)) == (b"\x88", code.to_bytes(2, "big"), 2 + said[1])
 
 
@@ -142,7 +133,7 @@ async def test_a_message_that_is_too_large_is_said_to_be(monkeypatch: pytest.Mon
     async with server() as port, opened(port) as stream:
         with capture_logs() as lines:
             await stream.send_all(ws_frame(b" " * 500, is_last=False) + ws_frame(b" " * 501, 0))
-            assert await until_end(stream) == b"\x88\x02\x03\xf1"  # 1009
+            assert await rest(stream) == b"\x88\x02\x03\xf1"  # 1009
         assert [line["error"] for line in lines] == ["ClientEnded: a message was too large"]
 
 
@@ -154,7 +145,7 @@ async def test_a_bug_ends_the_socket_and_is_logged(monkeypatch: pytest.MonkeyPat
     async with server() as port, opened(port) as stream:
         with capture_logs() as lines:
             await stream.send_all(ws_frame(PING))
-            assert await until_end(stream) == b"\x88\x02\x03\xf3"  # 1011
+            assert await rest(stream) == b"\x88\x02\x03\xf3"  # 1011
         assert [(line["event"], line["client"]) for line in lines] == [("request failed", "127.0.0.1")]
 
 
@@ -163,7 +154,7 @@ async def test_sockets_end_with_the_node(monkeypatch: pytest.MonkeyPatch) -> Non
     stop = trio.Event()
     async with server(shutdown=stop.wait) as port, opened(port) as stream:
         stop.set()
-        assert await until_end(stream) == b""
+        assert await rest(stream) == b""
 
 
 # ------------------------------------------------------------------ what waits
@@ -198,7 +189,7 @@ async def test_messages_that_have_not_arrived_as_a_whole_are_counted() -> None:
         async with opened(port) as stream:
             await stream.send_all(ws_frame(b"x" * 90_000, is_last=False))
             await stream.send_all(ws_frame(b"x" * 20_000, 0, is_last=False))
-            said = await until_end(stream)  # an address may hold half of it
+            said = await rest(stream)  # an address may hold half of it
             assert said[2:4] == (1013).to_bytes(2, "big")
             assert b"200000 bytes" in said
         async with opened(port) as stream:
@@ -295,7 +286,7 @@ async def test_answers_hold_a_bounded_number_of_bytes() -> None:
             await stream.send_all(ws_frame(b"[" + b"1," * 4_999 + b"1]"))
             assert b"of 2000000 bytes" in await stream.receive_some(4096)
             await stream.send_all(ws_frame(PING.replace(b'"x"', b'"%s"' % (b"x" * 800_000))))
-            assert await until_end(stream) == b""
+            assert await rest(stream) == b""
 
 
 async def test_tiny_frames_hold_up_nobody() -> None:
