@@ -96,6 +96,12 @@ class RefusalCase(Struct, frozen=True):
         return self.chain.state.wire
 
     @property
+    def transaction(self) -> SignedTransaction:
+        """The transaction, for functions that explain only transactions that were parsed."""
+        assert self.trx is not None
+        return self.trx
+
+    @property
     def operation(self) -> Operation | None:
         """The refused operation; None if the whole transaction is refused."""
         index = self.error.operation

@@ -17,8 +17,7 @@ CREATIONS = (AccountCreate, AccountCreateWithDelegation, CreateClaimedAccount)
 
 def duplicate(case: RefusalCase) -> Explanation:
     """Explain a transaction that is already in a block or pending."""
-    assert case.trx is not None
-    trx_id = case.trx.id
+    trx_id = case.transaction.id
     values = {"id": trx_id.hex()}
     if any(trx.id == trx_id for trx in reversed(case.chain.pending)):
         why = "This very transaction waits for a block already: it was accepted before."

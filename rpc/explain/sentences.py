@@ -69,8 +69,7 @@ def present_vote(case: RefusalCase, operation: Any) -> dict[str, Any]:
 
 def size_limit(case: RefusalCase, operation: Any) -> dict[str, Any]:
     """Return the size of the transaction and the largest allowed size, in bytes."""
-    assert case.trx is not None
-    return {"size": case.trx.size, "size_max": case.state.props.maximum_block_size - SIZE_MARGIN}
+    return {"size": case.transaction.size, "size_max": case.state.props.maximum_block_size - SIZE_MARGIN}
 
 
 def head_time(case: RefusalCase, operation: Any) -> dict[str, Any]:
@@ -80,8 +79,7 @@ def head_time(case: RefusalCase, operation: Any) -> dict[str, Any]:
 
 def mixed_roles(case: RefusalCase, operation: Any) -> dict[str, Any]:
     """Return the names of the transaction's operations."""
-    assert case.trx is not None
-    return {"operations": [case.name_of(one) for one in case.trx.operations]}
+    return {"operations": [case.name_of(one) for one in case.transaction.operations]}
 
 
 def earned(case: RefusalCase, operation: Any) -> dict[str, Any]:

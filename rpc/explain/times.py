@@ -18,8 +18,7 @@ WORD16 = 2**16
 
 def wrong_time(case: RefusalCase) -> Explanation:
     """Explain an expiration that has passed or is too far ahead."""
-    assert case.trx is not None
-    given = int(case.trx.expiration)
+    given = int(case.transaction.expiration)
     found = case.error.values.get("now")
     now = found if isinstance(found, int) else case.state.head_time
     too_far = "max_til_exp" in case.error.values
@@ -65,8 +64,7 @@ def local_offset(seconds: int) -> int:
 
 def wrong_reference(case: RefusalCase) -> Explanation:
     """Explain a reference block that doesn't match this chain."""
-    assert case.trx is not None
-    number, prefix = case.trx.ref_block_num, case.trx.ref_block_prefix
+    number, prefix = case.transaction.ref_block_num, case.transaction.ref_block_prefix
     summary = case.state.block_summaries.by_slot.get(number)
     own_id = None if summary is None else summary.block_id
     own = None if own_id is None else block_number(own_id)

@@ -13,15 +13,8 @@ from typing import Any
 from msgspec import Struct
 
 from state.operations.checks import require_url
+from state.protocol import constants
 from state.protocol.codec.kinds import Codecs, Int, unpack_length
-from state.protocol.constants import (
-    COIN_100_PERCENT,
-    COIN_MIN_BLOCK_SIZE_LIMIT,
-    COIN_RD_MAX_BUDGET,
-    COIN_RD_MAX_DECAY,
-    COIN_RD_MIN_BUDGET,
-    COIN_RD_MIN_DECAY,
-)
 from state.protocol.errors import ChainError, cut_short, require
 from state.protocol.keys.keys import NULL_KEY
 from state.protocol.values.asset import COIN, SBD, Asset, Price
@@ -193,7 +186,7 @@ def check_fee(fee: Asset, codecs: Codecs) -> None:
 def check_block_size(size: int, _: Codecs) -> None:
     """Refuse a too small maximum block size, in bytes. There is no upper limit here."""
     require(
-        size >= COIN_MIN_BLOCK_SIZE_LIMIT,
+        size >= constants.COIN_MIN_BLOCK_SIZE_LIMIT,
         "maximum_block_size smaller than minimum max block size",
         condition="maximum_block_size >= COIN_MIN_BLOCK_SIZE_LIMIT",
     )
@@ -201,7 +194,7 @@ def check_block_size(size: int, _: Codecs) -> None:
 
 def check_interest_rate(rate: int, _: Codecs) -> None:
     """Refuse an interest rate on SBD above 100 %, in basis points."""
-    require(rate <= COIN_100_PERCENT, "sbd_interest_rate must not exceed 100%", condition="sbd_interest_rate <= COIN_100_PERCENT")
+    require(rate <= constants.COIN_100_PERCENT, "sbd_interest_rate must not exceed 100%", condition="sbd_interest_rate <= COIN_100_PERCENT")
 
 
 def check_exchange_rate(rate: Price, _: Codecs) -> None:
@@ -216,14 +209,14 @@ def check_exchange_rate(rate: Price, _: Codecs) -> None:
 
 def check_budget(budget: int, _: Codecs) -> None:
     """Refuse a budget of free accounts out of range, in 1/10000 accounts per block."""
-    least, most = COIN_RD_MIN_BUDGET, COIN_RD_MAX_BUDGET
+    least, most = constants.COIN_RD_MIN_BUDGET, constants.COIN_RD_MAX_BUDGET
     require(budget >= least, "Budget must be at least ${n}", condition="account_subsidy_budget >= COIN_RD_MIN_BUDGET", n=least)
     require(budget <= most, "Budget must be at most ${n}", condition="account_subsidy_budget <= COIN_RD_MAX_BUDGET", n=most)
 
 
 def check_decay(decay: int, _: Codecs) -> None:
     """Refuse a decay of unclaimed free accounts out of range."""
-    least, most = COIN_RD_MIN_DECAY, COIN_RD_MAX_DECAY
+    least, most = constants.COIN_RD_MIN_DECAY, constants.COIN_RD_MAX_DECAY
     require(decay >= least, "Decay must be at least ${n}", condition="account_subsidy_decay >= COIN_RD_MIN_DECAY", n=least)
     require(decay <= most, "Decay must be at most ${n}", condition="account_subsidy_decay <= COIN_RD_MAX_DECAY", n=most)
 

@@ -7,15 +7,7 @@ from bisect import bisect_left
 from collections.abc import Iterable
 
 from state.chain.blocks import NO_TRANSACTION
-from state.plugins.operation_log import (
-    INDEX,
-    NO_BLOCK,
-    AccountOperationIndex,
-    AccountOperationIndexPart,
-    OperationLog,
-    OperationLogPart,
-    OperationRecord,
-)
+from state.plugins import operation_log
 from state.plugins.plugin import Plugin
 from state.plugins.transaction_index import TransactionIndex, TransactionIndexPart
 from state.protocol.constants import DAY_SECONDS
@@ -45,8 +37,8 @@ class AccountHistory:
     """
 
     def __init__(self, state: State) -> None:
-        self.recorded = OperationLog(state)
-        self.accounts = AccountOperationIndex()
+        self.recorded = operation_log.OperationLog(state)
+        self.accounts = operation_log.AccountOperationIndex()
         self.transactions = TransactionIndex()
         self._names = state.accounts.by_name.get
         self._record = state.journal.record
@@ -73,7 +65,7 @@ class AccountHistory:
             except KeyError:
                 # Share the string of the account's row, if there is one. The operation's string would stay in memory only for this.
                 row = self._names(account)
-                entries = by_name[account if row is None else row.name] = array(INDEX)
+                entries = by_name[account if row is None else row.name] = array(operation_log.INDEX)
             entries.append(index)
             if not len(entries) % RETAINED_ENTRIES:
                 full = accounts
@@ -107,7 +99,7 @@ class AccountHistory:
 
     def end_block(self, state: State, block: SignedBlock) -> None:
         """Index the transactions of a block after it was applied. A refused block doesn't reach this."""
-        self.recorded.block = NO_BLOCK
+        self.recorded.block = operation_log.NO_BLOCK
         if block.transactions:
             first = block.number << BLOCK_SHIFT
             ids = tuple([trx.id for trx in block.transactions])
@@ -121,7 +113,7 @@ class AccountHistory:
             self.transactions.drop_last(trx_id)
 
 
-def history(state: State, account: str, start: int, limit: int) -> list[tuple[int, OperationRecord]]:
+def history(state: State, account: str, start: int, limit: int) -> list[tuple[int, operation_log.OperationRecord]]:
     """Return the newest `limit` entries of an account up to number `start` (negative: the newest), ascending, with their numbers."""
     kept = ACCOUNT_HISTORY.of(state)
     first, entries = kept.accounts.get(account)
@@ -131,7 +123,7 @@ def history(state: State, account: str, start: int, limit: int) -> list[tuple[in
     return list(enumerate(map(kept.recorded.reader(), entries[begin:end]), first + begin))
 
 
-def operations_in_block(state: State, number: int, only_virtual: bool = False) -> list[OperationRecord]:
+def operations_in_block(state: State, number: int, only_virtual: bool = False) -> list[operation_log.OperationRecord]:
     """Return the operations of a block by transaction, in each the real ones before the virtual ones, then those of the block itself.
 
     Operations of pending transactions are listed under the head block, as on the reference.
@@ -142,14 +134,14 @@ def operations_in_block(state: State, number: int, only_virtual: bool = False) -
     return in_order(map(recorded.reader(), (index for index in found if not only_virtual or recorded.is_virtual(index))))
 
 
-def virtual_operations(state: State, begin: int, end: int, enough: int) -> tuple[list[OperationRecord], int]:
+def virtual_operations(state: State, begin: int, end: int, enough: int) -> tuple[list[operation_log.OperationRecord], int]:
     """Return the virtual operations of the blocks from `begin` to before `end`, and the number of the next block with any, or 0.
 
     The result ends early after the block that brings it to `enough` operations. It excludes operations of pending transactions,
     since a caller that reads block after block would get them again with their block.
     """
     recorded = ACCOUNT_HISTORY.of(state).recorded
-    read, found = recorded.reader(), list[OperationRecord]()
+    read, found = recorded.reader(), list[operation_log.OperationRecord]()
     for index in range(position(recorded, begin), len(recorded)):
         if not index % ENTRIES_OF_UNIT:
             state.work.spend(1, "operations of blocks")
@@ -178,7 +170,7 @@ def install(state: State) -> AccountHistory:
     return kept
 
 
-def dropped(recorded: OperationLog, entries: "array[int]") -> int:
+def dropped(recorded: operation_log.OperationLog, entries: "array[int]") -> int:
     """Return how many of an account's entries are dropped, by the limits RETAINED_ENTRIES and RETAINED_SECONDS.
 
     This depends only on the entries, not on when memory was freed, so every node gives the same answers. A dropped entry stays
@@ -190,12 +182,12 @@ def dropped(recorded: OperationLog, entries: "array[int]") -> int:
     return bisect_left(entries, since, hi=len(entries) - RETAINED_ENTRIES - 1, key=recorded.time_at)
 
 
-def position(recorded: OperationLog, block: int) -> int:
+def position(recorded: operation_log.OperationLog, block: int) -> int:
     """Return the index of the first record of a block, or the index where it would be."""
     return bisect_left(range(len(recorded)), block, key=recorded.block_at)
 
 
-def in_order(records: Iterable[OperationRecord]) -> list[OperationRecord]:
+def in_order(records: Iterable[operation_log.OperationRecord]) -> list[operation_log.OperationRecord]:
     """Sort records in the order of query results."""
     return sorted(records, key=lambda record: (record.block, record.trx_in_block, record.virtual_op))
 
@@ -203,8 +195,8 @@ def in_order(records: Iterable[OperationRecord]) -> list[OperationRecord]:
 def parts(state: State, kept: AccountHistory) -> dict[str, SnapshotPart]:
     """Return the snapshot parts of the data."""
     return {
-        "recorded": OperationLogPart(state, kept.recorded),
-        "accounts": AccountOperationIndexPart(kept.accounts, kept.recorded, state.journal.read_mode),
+        "recorded": operation_log.OperationLogPart(state, kept.recorded),
+        "accounts": operation_log.AccountOperationIndexPart(kept.accounts, kept.recorded, state.journal.read_mode),
         "transactions": TransactionIndexPart(kept.transactions),
     }
 

@@ -13,7 +13,6 @@ NO_KEY = "unable to reconstruct public key from signature"
 
 def bad_signature(case: RefusalCase) -> Explanation:
     """Explain the first signature from which no key can be recovered."""
-    assert case.trx is not None
     found = first_bad(case)
     if found is None:
         return any_refusal(case)
@@ -32,9 +31,8 @@ def bad_signature(case: RefusalCase) -> Explanation:
 
 def first_bad(case: RefusalCase) -> tuple[int, bytes] | None:
     """Return the first bad signature with its index; None if there is none or the budget is spent first."""
-    assert case.trx is not None
-    rule, digest = canonical_rule(case.state), case.wire.signature_digest(case.trx)
-    for index, signature in enumerate(case.trx.signatures):
+    rule, digest = canonical_rule(case.state), case.wire.signature_digest(case.transaction)
+    for index, signature in enumerate(case.transaction.signatures):
         if not case.budget.take():
             break
         try:

@@ -48,8 +48,7 @@ class Cause(Struct, frozen=True):
 
 def missing_authority(case: RefusalCase) -> Explanation:
     """Explain a transaction whose signatures don't reach an authority."""
-    assert case.trx is not None
-    trx = case.trx
+    trx = case.transaction
     key_owners, signers, entries = facts_of(case, trx)
     # The refusal names the account whose authority no other one replaces.
     name = case.error.values.get("id")
@@ -64,8 +63,7 @@ def missing_authority(case: RefusalCase) -> Explanation:
 
 def superfluous(case: RefusalCase) -> Explanation:
     """Explain superfluous signatures, and a key that signed twice."""
-    assert case.trx is not None
-    trx = case.trx
+    trx = case.transaction
     key_owners, signers, entries = facts_of(case, trx)
     values: dict[str, Any] = {"signed_by": [signed_by(case, one) for one in signers], "required": entries}
     if isinstance(case.error, DuplicateSignature):

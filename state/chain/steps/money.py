@@ -4,17 +4,8 @@ Source: block-processing.md §3.10-§3.13, §3.18.
 """
 
 from state.chain.steps.medians import median
+from state.effects import balances
 from state.effects.arithmetic import narrowed, quotient, share
-from state.effects.balances import (
-    add_vesting,
-    adjust_balance,
-    adjust_reward_balance,
-    adjust_savings_balance,
-    adjust_supply,
-    coin_to_vests,
-    median_price,
-    vests_to_coin,
-)
 from state.effects.mana import truncated
 from state.effects.operation_events import announce, complete
 from state.effects.subsidies import pool_after_block
@@ -68,7 +59,7 @@ def update_virtual_supply(state: State, block: SignedBlock) -> None:
     The print rate depends on the percentage of SBD in the virtual supply: 100 % up to `sbd_start_percent`, 0 from `sbd_stop_percent` on,
     and linear in between.
     """
-    props, price = state.props, median_price(state)
+    props, price = state.props, balances.median_price(state)
     if price == NULL_PRICE:
         state.set_props(virtual_supply=props.current_supply)
         return
@@ -108,7 +99,7 @@ def clear_null_account_balance(state: State, block: SignedBlock) -> None:
     if state.hardfork < 14:
         return
     null = state.account(constants.COIN_NULL_ACCOUNT)
-    vesting_coin = vests_to_coin(state, null.vesting_shares) if null.vesting_shares > 0 else 0
+    vesting_coin = balances.vests_to_coin(state, null.vesting_shares) if null.vesting_shares > 0 else 0
     reward_coin = null.reward_vesting_coin if null.reward_vesting_balance > 0 else 0
     liquid, savings, reward = max(null.balance, 0), max(null.savings_balance, 0), max(null.reward_coin_balance, 0)
     coin = liquid + savings + reward + vesting_coin + reward_coin
@@ -122,22 +113,22 @@ def clear_null_account_balance(state: State, block: SignedBlock) -> None:
     announce(state, notice)
     empty_null_account(state, null, vesting_coin)
     if coin > 0:
-        adjust_supply(state, -coin, COIN)
+        balances.adjust_supply(state, -coin, COIN)
     if sbd > 0:
-        adjust_supply(state, -sbd, SBD)
+        balances.adjust_supply(state, -sbd, SBD)
     complete(state, notice)
 
 
 def empty_null_account(state: State, null: Account, vesting_coin: int) -> None:
     """Set every balance of `null` to 0. Interest paid on its SBD in the process remains. Witness votes are not adjusted."""
     if null.balance > 0:
-        adjust_balance(state, null, -null.balance, COIN)
+        balances.adjust_balance(state, null, -null.balance, COIN)
     if null.savings_balance > 0:
-        adjust_savings_balance(state, null, -null.savings_balance, COIN)
+        balances.adjust_savings_balance(state, null, -null.savings_balance, COIN)
     if null.sbd_balance > 0:
-        adjust_balance(state, null, -null.sbd_balance, SBD)
+        balances.adjust_balance(state, null, -null.sbd_balance, SBD)
     if null.savings_sbd_balance > 0:
-        adjust_savings_balance(state, null, -null.savings_sbd_balance, SBD)
+        balances.adjust_savings_balance(state, null, -null.savings_sbd_balance, SBD)
     props = state.props
     if null.vesting_shares > 0:
         state.set_props(
@@ -146,9 +137,9 @@ def empty_null_account(state: State, null: Account, vesting_coin: int) -> None:
         )
         state.accounts.modify(null, vesting_shares=0)
     if null.reward_coin_balance > 0:
-        adjust_reward_balance(state, null, -null.reward_coin_balance, COIN)
+        balances.adjust_reward_balance(state, null, -null.reward_coin_balance, COIN)
     if null.reward_sbd_balance > 0:
-        adjust_reward_balance(state, null, -null.reward_sbd_balance, SBD)
+        balances.adjust_reward_balance(state, null, -null.reward_sbd_balance, SBD)
     if null.reward_vesting_balance > 0:
         state.set_props(
             pending_rewarded_vesting_shares=share(props.pending_rewarded_vesting_shares - null.reward_vesting_balance),
@@ -192,8 +183,8 @@ def share_out_inflation(state: State, producer: Witness) -> None:
     reward = producer_part(state, producer, reward)
     treasury_sbd = 0
     if treasury:
-        treasury_sbd = convert(Asset(treasury, COIN), median_price(state)).amount
-        adjust_balance(state, state.account(state.spec.treasury), treasury_sbd, SBD)
+        treasury_sbd = convert(Asset(treasury, COIN), balances.median_price(state)).amount
+        balances.adjust_balance(state, state.account(state.spec.treasury), treasury_sbd, SBD)
     state.set_props(
         total_vesting_fund_coin=share(props.total_vesting_fund_coin + vesting),
         # Before hardfork 17 content was paid from one pot in the global properties.
@@ -229,10 +220,10 @@ def pay_reward_fund(state: State, content: int) -> int:
 def pay_producer(state: State, producer: Witness, reward: int) -> None:
     """Pay the producer's reward in VESTS. The virtual operation is emitted even for a reward of 0."""
     account = state.account(producer.owner)
-    vests = coin_to_vests(state, reward)
+    vests = balances.coin_to_vests(state, reward)
     notice = ProducerReward(producer=producer.owner, vesting_shares=Asset(vests, VESTS))
     announce(state, notice)
-    add_vesting(state, account, reward, vests)
+    balances.add_vesting(state, account, reward, vests)
     complete(state, notice)
 
 
@@ -257,7 +248,7 @@ def share_out_early_inflation(state: State, producer: Witness) -> None:
     if props.head_block_number >= constants.COIN_START_MINER_VOTING_BLOCK or account.vesting_shares == 0:
         pay_producer(state, producer, reward)
     else:
-        adjust_balance(state, account, reward, COIN)
+        balances.adjust_balance(state, account, reward, COIN)
     state.set_props(
         total_vesting_fund_coin=share(props.total_vesting_fund_coin + vesting),
         total_reward_fund_coin=share(props.total_reward_fund_coin + content + curation),
