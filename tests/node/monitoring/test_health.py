@@ -14,7 +14,7 @@ from node.processor.processor import Processor
 from node.runtime.clock import ChainClock
 from tests.helpers.golden import same_as_golden
 from tests.helpers.log_capture import capture_logs
-from tests.helpers.nodes import DEV, SECRET, START, dev_chain, make_block, transfer, trio_clock
+from tests.helpers.nodes import DEV, SECRET, START, dev_chain, make_block, trio_clock
 
 MEMBERS = {
     "status", "reason", "ready", "chain", "chain_id", "head_block_number", "head_block_id", "head_block_time", "head_block_age_seconds",
@@ -60,13 +60,6 @@ async def test_a_producing_node_is_healthy(nursery: trio.Nursery, autojump_clock
     assert members["seconds_until_next_block"] == 2
     assert members["block_log"] == {"state": "none"}
     assert (members["chain"], members["chain_id"]) == ("dev", DEV.chain_id.hex())
-
-
-async def test_pending_transactions_are_counted(autojump_clock: MockClock) -> None:
-    node = parts(is_producing=False)
-    make_block(node.chain)
-    node.chain.push_transaction(transfer(node.chain))
-    assert shown(node)[1]["pending_transactions"] == 1
 
 
 async def test_a_node_without_a_producer_is_healthy(autojump_clock: MockClock) -> None:

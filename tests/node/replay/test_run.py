@@ -90,11 +90,11 @@ def test_a_replay_from_a_snapshot_leads_to_the_same_state(
 
 
 def test_blocks_that_begin_late_are_refused(snapshots: list[Path], result: Result, tmp_path: Path, blocks: list[SignedBlock]) -> None:
-    (tmp_path / "late").write_bytes(json_lines(case_wire(), blocks[89:]))
+    (tmp_path / "late").write_bytes(json_lines(case_wire(), blocks[81:]))
     for start, first in ((None, 1), (snapshots[-1], 81)):
         with pytest.raises(BlockRefused) as refused:
             result.of(tmp_path / "late", start=start)
-        assert refused.value.number == 90
+        assert refused.value.number == 82
         assert refused.value.reason.endswith(f"the blocks from {first} on")
 
 
