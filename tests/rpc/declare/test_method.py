@@ -18,7 +18,6 @@ from state.chain.genesis import new_state
 from state.protocol.work import TooMuchWork
 from state.tables.accounts import VestingDelegation
 from tests.helpers.fakes import fake_wire
-from tests.helpers.golden import fails
 
 
 def declared() -> dict[str, Method]:
@@ -77,21 +76,6 @@ def test_the_key_is_in_signature_and_schema() -> None:
     number = {"type": "integer", "minimum": 0, "maximum": 2**32 - 1}
     assert schemas["a_api.later"] == {"type": "object", "properties": {"number": number}, "required": ["number"]}
     assert schemas["condenser_api.now"] == {"type": "array", "items": number}
-
-
-def test_a_method_is_declared_once_and_has_a_docstring() -> None:
-    registry = declared()
-    with fails(AssertionError):
-
-        @method("a_api.now", registry=registry)
-        def again(state: None) -> None:
-            """Once more."""
-
-    with fails(AssertionError):
-
-        @method("a_api.silent", registry=registry)
-        def silent(state: None) -> None:
-            pass
 
 
 def test_the_arguments_of_clients_without_local_rights_have_a_bounded_number_of_values() -> None:
