@@ -8,11 +8,9 @@ from rpc.declare.record_encoder import LETTERS_OF_UNIT
 from rpc.records.accounts import KEYS_OF_UNIT
 from state.protocol.authority import Authority
 from state.protocol.constants import TIME_MAX
-from state.tables.witnesses import WitnessVote
 from tests.helpers.api import ApiChain, Refusal
 
 GENESIS = ["coin.dao", "initminer", "miners", "null", "temp"]
-EPOCH = "1970-01-01T00:00:00"
 
 
 @pytest.fixture
@@ -27,27 +25,6 @@ def api() -> ApiChain:
 
 def names(accounts: list[dict[str, str]]) -> list[str]:
     return [account["name"] for account in accounts]
-
-
-def test_find_accounts_keeps_the_order_and_skips_unknown_names(api: ApiChain) -> None:
-    found = api.call("database_api.find_accounts", accounts=["carol", "nobody", "alice", "carol"])["accounts"]
-    assert names(found) == ["carol", "alice", "carol"]
-    assert found[1]["balance"] == {"amount": "1500", "precision": 3, "nai": "@@000000021"}
-    assert found[1]["vesting_shares"] == {"amount": "5000000000000000", "precision": 6, "nai": "@@000000037"}
-    assert found[1]["proxied_vsf_votes"] == [str(2**40), 3, 0, 0]
-    assert found[1]["owner"] == {"weight_threshold": 1, "account_auths": [], "key_auths": [[found[1]["memo_key"], 1]]}
-    assert found[1]["json_metadata"] == "{}"
-    assert found[1]["is_smt"] is False
-
-
-def test_find_accounts_without_a_list_finds_nothing(api: ApiChain) -> None:
-    assert api.call("database_api.find_accounts") == {"accounts": []}
-
-
-def test_an_account_without_authorities_or_metadata_is_shown_with_empty_ones(api: ApiChain) -> None:
-    (treasury,) = api.call("database_api.find_accounts", accounts=["coin.dao"])["accounts"]
-    assert treasury["active"] == {"weight_threshold": 0, "account_auths": [], "key_auths": []}
-    assert treasury["json_metadata"] == treasury["posting_json_metadata"] == ""
 
 
 def test_find_accounts_takes_a_thousand_names(api: ApiChain) -> None:
@@ -75,29 +52,6 @@ def test_texts_and_authority_members_count_as_work(api: ApiChain) -> None:
         api.call("condenser_api.get_accounts", ["carol"] * 500, local=False)
 
 
-def test_find_accounts_requires_a_list(api: ApiChain) -> None:
-    assert api.refused("database_api.find_accounts", accounts="alice") == (-32000, "Bad Cast:Invalid cast from string_type to Array")
-
-
-def test_get_accounts_is_the_extended_form(api: ApiChain) -> None:
-    for witness in ("wit-b", "wit-a"):
-        api.state.witness_votes.insert(WitnessVote(account="alice", witness=witness))
-    (alice,) = api.call("condenser_api.get_accounts", ["nobody", "alice"])
-    assert alice["balance"] == "1.500 COIN"
-    assert alice["sbd_balance"] == "0.002 SBD"
-    assert alice["vesting_shares"] == "5000000000.000000 VESTS"
-    assert alice["vesting_balance"] == "0.000 COIN"
-    assert alice["witness_votes"] == ["wit-a", "wit-b"]
-    assert (alice["average_bandwidth"], alice["last_bandwidth_update"]) == (0, EPOCH)
-    assert alice["reputation"] == 0
-    assert alice["tags_usage"] == alice["other_history"] == []
-    assert "is_smt" not in alice
-
-
-def test_get_accounts_takes_one_list(api: ApiChain) -> None:
-    assert api.refused("condenser_api.get_accounts") == (-32003, "Assert Exception:args.size() == 1: Expected #s argument(s), was 0")
-
-
 def test_voting_power_is_that_of_the_last_vote(api: ApiChain) -> None:
     hardfork_20 = api.state.spec.hardfork_times[20]
 
@@ -113,21 +67,6 @@ def test_voting_power_is_that_of_the_last_vote(api: ApiChain) -> None:
     assert power(voting_mana=5, voting_mana_time=hardfork_20, delegated_vesting_shares=1000) == 0
 
 
-def test_lookup_account_names_shows_unknown_accounts_as_null(api: ApiChain) -> None:
-    alice, nobody = api.call("condenser_api.lookup_account_names", ["alice", "nobody"])
-    assert (alice["name"], nobody) == ("alice", None)
-    assert "vesting_balance" not in alice
-
-
-def test_lookup_accounts_and_their_count(api: ApiChain) -> None:
-    assert api.call("condenser_api.lookup_accounts", "", 1000) == sorted([*GENESIS, "alice", "bob", "carol"])
-    assert api.call("condenser_api.lookup_accounts", "b", 3) == ["bob", "carol", "coin.dao"]
-    assert api.call("condenser_api.lookup_accounts", "bob", 1) == ["bob"]
-    assert api.call("condenser_api.lookup_accounts", "zz", 10) == []
-    assert api.refused("condenser_api.lookup_accounts", "b", 1001) == (-32003, "Assert Exception:limit <= 1000: ")
-    assert api.call("condenser_api.get_account_count") == 8
-
-
 def test_list_accounts_by_name(api: ApiChain) -> None:
     def listed(**params: Any) -> list[str]:
         return names(api.call("database_api.list_accounts", **params)["accounts"])
@@ -140,17 +79,6 @@ def test_list_accounts_by_name(api: ApiChain) -> None:
     assert listed(start=None, limit=1) == ["alice"]
     assert listed(start="bob", limit=0) == []
     assert listed(start="bob", limit=1, order=0) == ["bob"]
-
-
-def test_list_accounts_by_pairs(api: ApiChain) -> None:
-    def listed(order: str, start: object) -> list[str]:
-        return names(api.call("database_api.list_accounts", start=start, limit=2, order=order)["accounts"])
-
-    assert listed("by_proxy", ["alice", "carol"]) == ["carol"]
-    assert listed("by_proxy", ["alice"]) == ["bob", "carol"]
-    assert listed("by_proxy", []) == ["alice", "coin.dao"]
-    assert listed("by_next_vesting_withdrawal", ["2017-01-01T00:00:00", ""]) == ["bob", "alice"]
-    assert listed("by_next_vesting_withdrawal", ["1969-12-31T23:59:59", "temp"]) == ["temp"]
 
 
 def test_list_accounts_refuses(api: ApiChain) -> None:

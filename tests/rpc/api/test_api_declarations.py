@@ -1,4 +1,4 @@
-"""Declarations of methods against methods.json: names, arguments, defaults, and orders of lists."""
+"""Declarations of methods against methods.json: names, arguments, defaults, and orders of lists; and methods of plugins that are off."""
 
 import enum
 import json
@@ -108,3 +108,34 @@ def order_names() -> list[str]:
 NOT_IN_THE_ENUMERATION = {
     order for entry in DESCRIBED.values() for order in entry.get("orders", ()) if order.endswith("_symbol") or "symbol_voter" in order
 } | {"by_voter_symbol_comment"}
+
+
+# ------------------------------------------------------------------ plugins that are off
+
+NEITHER = "_follow_api || _reputation_api: Neither follow_api_plugin nor reputation_api_plugin are enabled. One of these must be running."
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "text"),
+    [
+        ("get_account_history", ["alice", -1, 1], "_account_history_api: account_history_api_plugin not enabled."),
+        # The name of another plugin, as on the reference.
+        ("get_key_references", [[]], "_account_by_key_api: account_history_api_plugin not enabled."),
+        ("get_ticker", [], "_market_history_api: market_history_api_plugin not enabled."),
+        ("get_follow_count", ["alice"], "_follow_api: follow_api_plugin not enabled."),
+        ("get_account_reputations", [""], NEITHER),
+        ("get_trending_tags", ["", 1], "_tags_api: tags_api_plugin not enabled."),
+        ("get_discussions_by_hot", [{}], "_tags_api: tags_api_plugin not enabled."),
+    ],
+)
+def test_condenser_methods_of_plugins_that_are_off(method: str, params: list[Any], text: str) -> None:
+    assert ApiChain(plugins=[]).refused(f"condenser_api.{method}", *params) == (-32003, f"Assert Exception:{text}")
+
+
+@pytest.mark.parametrize("method", ["account_history_api.get_transaction", "market_history_api.get_ticker", "follow_api.get_follow_count"])
+def test_groups_of_plugins_that_are_off(method: str) -> None:
+    api = ApiChain(plugins=[])
+    group = method.split(".")[0]
+    code, message = api.refused(method)
+    assert (code, message.split(": ")[1]) == (-32002, f"Could not find API {group}")
+    assert not [name for name in api.call("jsonrpc.get_methods") if name.startswith(group)]

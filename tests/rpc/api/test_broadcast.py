@@ -1,6 +1,5 @@
 """Transactions and blocks that come in, in both groups."""
 
-import json
 from typing import Any
 
 import pytest
@@ -106,9 +105,3 @@ def test_a_block_without_a_parent(api: ApiChain) -> None:
     block = api.call("block_api.get_block", block_num=2)["block"] | {"previous": "00000008" + "11" * 16}
     code, message = api.refused("network_broadcast_api.broadcast_block", block=block)
     assert (code, message.split(":")[0]) == (-32000, "unlinkable block")
-
-
-def test_the_reply_is_json_in_the_envelope(api: ApiChain) -> None:
-    shown = api.wire.transaction_to_json(transfer(api), legacy=True)
-    call = {"jsonrpc": "2.0", "id": "x", "method": "call", "params": ["condenser_api", "broadcast_transaction", [shown]]}
-    assert api.answer(json.dumps(call).encode()) == b'{"jsonrpc":"2.0","result":{},"id":"x"}'

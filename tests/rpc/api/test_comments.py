@@ -46,18 +46,6 @@ def keys(comments: list[dict[str, Any]]) -> list[str]:
     return [f"{comment['author']}/{comment['permlink']}" for comment in comments]
 
 
-def test_find_comments(api: ApiChain) -> None:
-    wanted = [["bob", "a-post"], ["alice", "nothing"], ["dan", "re-re"]]
-    first, second = api.call("database_api.find_comments", comments=wanted)["comments"]
-    assert keys([first, second]) == ["bob/a-post", "dan/re-re"]
-    assert (first["title"], first["net_rshares"], first["percent_coin_dollars"]) == ("title 4", str(2**40), 5000)
-    assert first["cashout_time"] == "1969-12-31T23:59:59"
-    assert (second["root_author"], second["root_permlink"], second["parent_author"]) == ("alice", "post", "bob")
-    (post,) = api.call("database_api.find_comments", comments=[["alice", "post"]])["comments"]
-    assert post["beneficiaries"] == [{"account": "bob", "weight": 500}]
-    assert (post["root_author"], post["root_permlink"]) == ("alice", "post")
-
-
 def test_find_comments_as_the_specification_has_it(api: ApiChain) -> None:
     wanted = [["nobody", "x"], ["bob", "a-post"], ["dan", "re-re"]]
     found = api.call("database_api.find_comments", start=wanted, limit=1, order="by_account")["comments"]
@@ -66,27 +54,6 @@ def test_find_comments_as_the_specification_has_it(api: ApiChain) -> None:
     limit = "Assert Exception:args.comments.size() <= DATABASE_API_SINGLE_QUERY_LIMIT: "
     assert api.refused("database_api.find_comments", start=[["a", "b"]] * 1001) == (-32003, limit)
     assert api.refused("database_api.find_comments", comments=[["a", "b"]] * 1001) == (-32003, limit)
-
-
-@pytest.mark.parametrize(
-    ("order", "start", "wanted"),
-    [
-        ("by_cashout_time", [EPOCH, "", ""], ["bob/re-post", "dan/re-re", "alice/post", "carol/re-post", "bob/a-post"]),
-        ("by_cashout_time", ["1970-01-01T00:05:00", "carol", "re-post"], ["carol/re-post", "bob/a-post"]),
-        ("by_permlink", [], ["alice/post", "bob/a-post", "bob/re-post", "carol/re-post", "dan/re-re"]),
-        ("by_permlink", ["bob", "b"], ["bob/re-post", "carol/re-post", "dan/re-re"]),
-        ("by_root", ["", "", "", ""], ["alice/post", "bob/re-post", "carol/re-post", "dan/re-re", "bob/a-post"]),
-        ("by_root", ["alice", "post", "dan", "re-re"], ["dan/re-re", "bob/a-post"]),
-        ("by_parent", ["alice", "post", "", ""], ["bob/re-post", "carol/re-post", "dan/re-re"]),
-        ("by_parent", ["alice", "post", "carol", "re-post"], ["carol/re-post", "dan/re-re"]),
-        ("by_last_update", ["alice", "2030-01-01T00:00:00", "", ""], ["carol/re-post", "bob/re-post", "dan/re-re"]),
-        ("by_last_update", ["alice", "1970-01-01T00:16:41", "bob", "re-post"], ["bob/re-post", "dan/re-re"]),
-        # The reference uses the same index for the author's last update.
-        ("by_author_last_update", ["alice", "2030-01-01T00:00:00", "", ""], ["carol/re-post", "bob/re-post", "dan/re-re"]),
-    ],
-)
-def test_list_comments(api: ApiChain, order: str, start: list[str], wanted: list[str]) -> None:
-    assert keys(api.call("database_api.list_comments", start=start, order=order)["comments"]) == wanted
 
 
 def test_starts_of_lists_of_comments_that_are_refused(api: ApiChain) -> None:
@@ -165,11 +132,6 @@ NAI = {"nai": "@@000000021", "decimals": 3}
 )
 def test_list_votes(api: ApiChain, order: str, start: list[Any], wanted: list[str]) -> None:
     assert votes(api, order, start) == wanted
-
-
-def test_list_votes_from_the_beginning_in_the_first_order(api: ApiChain) -> None:
-    found = api.call("database_api.list_votes", limit=2)["votes"]
-    assert [vote["voter"] for vote in found] == ["carol", "dan"]
 
 
 def test_starts_of_lists_of_votes_that_are_refused(api: ApiChain) -> None:

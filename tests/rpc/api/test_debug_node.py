@@ -164,6 +164,12 @@ def test_hardforks_are_applied_by_the_next_block() -> None:
     assert api.state.head_time == genesis + 9 < NOW
 
 
+def test_methods_that_database_api_has_too(api: ApiChain) -> None:
+    hardforks = api.call("debug_node_api.debug_get_hardfork_property_object")
+    assert hardforks == api.call("database_api.get_hardfork_properties")
+    assert api.call("debug_node_api.debug_get_witness_schedule") == api.call("database_api.get_witness_schedule")
+
+
 def test_the_schema_is_empty(api: ApiChain) -> None:
     assert api.call("debug_node_api.debug_get_json_schema") == {"schema": ""}
 

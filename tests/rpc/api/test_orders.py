@@ -1,4 +1,4 @@
-"""Open orders by account and price, and the book that database_api shows."""
+"""Open orders by account and price."""
 
 from typing import Any
 
@@ -33,17 +33,6 @@ def ids(rows: list[dict[str, Any]]) -> list[int]:
     return [row["id"] for row in rows]
 
 
-def test_orders_of_an_account(api: ApiChain) -> None:
-    found = api.call("database_api.find_limit_orders", account="alice")["orders"]
-    assert [row["orderid"] for row in found] == [3, 7]
-    assert found[0]["sell_price"]["quote"] == {"amount": "400", "precision": 3, "nai": "@@000000013"}
-    third, seventh = api.call("condenser_api.get_open_orders", "alice")
-    assert (third["orderid"], seventh["orderid"]) == (3, 7)
-    assert third["sell_price"] == {"base": "1.000 COIN", "quote": "0.400 SBD"}
-    assert (third["real_price"], third["rewarded"], third["for_sale"]) == ("0.00000000000000000", False, 1000)
-    assert api.call("condenser_api.get_open_orders", "nobody") == []
-
-
 def test_the_orders_of_an_account_are_bounded(api: ApiChain, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(database_lists, "WHOLE_LIST_MAX", 1)
     assert [row["orderid"] for row in api.call("condenser_api.get_open_orders", "alice")] == [3]
@@ -72,16 +61,3 @@ def test_list_limit_orders(api: ApiChain) -> None:
     assert listed("by_price", [{"base": nai(1, COIN_NAI), "quote": nai(0, SBD_NAI)}]) == [1, 0, 4, 3, 2]
     assert listed("by_price", [{"base": nai(0, COIN_NAI), "quote": nai(1, SBD_NAI)}]) == [4, 3, 2]
     assert listed("by_account", ["alice", 4]) == [0, 2, 3, 4]
-
-
-def test_order_book(api: ApiChain) -> None:
-    book = api.call("database_api.get_order_book")
-    assert [(order["coin"], order["sbd"]) for order in book["asks"]] == [(1000, 400), (800, 400), (10, 3)]
-    assert [(order["coin"], order["sbd"]) for order in book["bids"]] == [(1002, 351), (1000, 300)]
-    assert book["asks"][0]["order_price"] == {"base": nai(1000, COIN_NAI), "quote": nai(400, SBD_NAI)}
-    assert book["bids"][0]["real_price"] == "0.00000000000000000"
-    short = api.call("database_api.get_order_book", limit=1)
-    assert (len(short["asks"]), len(short["bids"])) == (1, 1)
-    assert api.call("database_api.get_order_book", limit=0) == {"asks": [], "bids": []}
-    limit = "Assert Exception:args.limit <= DATABASE_API_SINGLE_QUERY_LIMIT: "
-    assert api.refused("database_api.get_order_book", limit=1001) == (-32003, limit)

@@ -97,12 +97,6 @@ def test_list_proposal_votes(api: ApiChain) -> None:
     assert listed(limit=1) == [("tom", "2")]
 
 
-def test_votes_in_the_condenser_hold_proposals_in_appbase_form(api: ApiChain) -> None:
-    (vote,) = api.call("condenser_api.list_proposal_votes", [2, "tom"], 1, "by_proposal_voter")
-    assert vote["voter"] == "tom"
-    assert vote["proposal"]["daily_pay"] == {"amount": "24000", "precision": 3, "nai": "@@000000013"}
-
-
 def test_invalid_arguments_are_refused(api: ApiChain) -> None:
     def refused(*arguments: Any) -> str:
         return api.refused("condenser_api.list_proposals", *arguments)[1]
@@ -116,15 +110,6 @@ def test_invalid_arguments_are_refused(api: ApiChain) -> None:
     assert refused([], 10, "by_creator", "ascending", "x").startswith(
         "Bad Cast:invalid name 'x' in enum 'coin::plugins::database_api::prop"
     )
-
-
-@pytest.mark.parametrize("start", [{}, "", None, 0])
-@pytest.mark.parametrize("limit", [0, 1])
-def test_a_start_that_is_not_an_array_is_refused(api: ApiChain, start: Any, limit: int) -> None:
-    for method, orders in (("list_proposals", ["by_creator", "by_total_votes"]), ("list_proposal_votes", ["by_voter_proposal"])):
-        for order in orders:
-            assert "to Array" in api.refused(f"database_api.{method}", start=start, limit=limit, order=order)[1]
-            assert "to Array" in api.refused(f"condenser_api.{method}", start, limit, order)[1]
 
 
 @pytest.mark.parametrize("number", [2**63, 2**64 - 1, str(2**63)])

@@ -1,4 +1,4 @@
-"""rc_api: resources, pools, and credits of accounts."""
+"""rc_api: the resources and what they cost."""
 
 import pytest
 
@@ -32,22 +32,3 @@ def test_resources(api: ApiChain) -> None:
     of_mainnet = ApiChain("steem-mainnet", plugins=[RC.name]).call("rc_api.get_resource_params")["size_info"]["resource_execution_time"]
     assert not [name for name in of_mainnet if name.startswith("smt_") or "balance2" in name]
     assert len(of_mainnet) == len(sizes["resource_execution_time"]) - 7
-
-
-def test_pools_and_credits(api: ApiChain) -> None:
-    api.start(1)
-    begun = api.state.head_time
-    api.generate()
-    pools = api.call("rc_api.get_resource_pool")["resource_pool"]
-    assert {name: int(pool["pool"]) for name, pool in pools.items()} == dict(
-        zip([resource.name for resource in RESOURCES], RC.of(api.state).left, strict=True)
-    )
-    temp, miner = api.call("rc_api.find_rc_accounts", accounts=["temp", "nobody", "initminer"])["rc_accounts"]
-    assert (temp["account"], miner["account"]) == ("temp", "initminer")
-    assert temp["max_rc_creation_adjustment"] == {"amount": "2020748973", "precision": 6, "nai": "@@000000037"}
-    assert temp["rc_manabar"] == {"current_mana": 2020748973, "last_update_time": begun}
-    assert temp["max_rc"] == 2020748973
-    assert int(miner["max_rc"]) > 2020748973
-    assert api.call("rc_api.find_rc_accounts") == {"rc_accounts": []}
-    limit = "Assert Exception:args.accounts.size() <= RC_API_SINGLE_QUERY_LIMIT: "
-    assert api.refused("rc_api.find_rc_accounts", accounts=["null"] * 1001) == (-32003, limit)

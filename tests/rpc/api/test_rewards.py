@@ -60,18 +60,6 @@ def test_payouts_that_cannot_be_simulated(api: ApiChain) -> None:
     assert api.refused(method, curve=[], var1="1") == (-32000, "Bad Cast:Invalid cast from array_type to int64")
 
 
-def test_a_curve_can_be_given_by_number(api: ApiChain) -> None:
-    api.state.reward_funds.insert(
-        RewardFund(name="post", reward_balance=1000, recent_claims=600, content_constant=CONTENT_CONSTANT, author_reward_curve=LINEAR)
-    )
-    comment(api, "sooner", 100)
-    comment(api, "later", 300)
-    by_name = [simulate(api, curve, 0) for curve in ("quadratic", "bounded_curation", "linear")]
-    assert by_name[0] != by_name[1] != by_name[2] != by_name[0]
-    for curve, number in ((None, 0), (False, 0), (True, 1), (1.0, 1), (2, 2), (2.9, 2), ("2", 2)):
-        assert simulate(api, curve, 0) == by_name[number]
-
-
 def test_payouts_are_simulated_on_test_chains_only() -> None:
     code, message = ApiChain(plugins=[]).refused("rewards_api.simulate_curve_payouts", curve="linear", var1="0")
     assert (code, message.split(": ")[1]) == (-32002, "Could not find API rewards_api")

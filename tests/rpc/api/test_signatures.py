@@ -1,12 +1,10 @@
-"""Required, possible and given signatures."""
+"""Whether signatures suffice, and what checking them costs."""
 
 from typing import Any
 
 import pytest
 
 from rpc.jsonrpc import allowance
-from state.operations.authorities import RecoverAccount
-from state.operations.content import Comment
 from state.operations.transfers import Transfer
 from state.protocol.authority import Authority
 from state.protocol.keys.keys import public_key, public_key_text
@@ -38,42 +36,6 @@ def api() -> ApiChain:
 def spend(api: ApiChain, name: str, *signers: str) -> SignedTransaction:
     operation = Transfer(from_=name, to="bob", amount=Asset(1, COIN), memo="")
     return api.transaction(operation, signers=tuple(secret(signer) for signer in signers))
-
-
-def ask(api: ApiChain, method: str, trx: SignedTransaction, *more: Any, **named: Any) -> tuple[Any, Any]:
-    """The replies of both groups."""
-    old = api.call(f"condenser_api.{method}", api.wire.transaction_to_json(trx, legacy=True), *more)
-    return old, api.call(f"database_api.{method}", trx=api.wire.transaction_to_json(trx), **named)
-
-
-def test_hex(api: ApiChain) -> None:
-    trx = spend(api, "alice", "alice")
-    packed = api.wire.pack_transaction(trx).hex()
-    assert ask(api, "get_transaction_hex", trx) == (packed, {"hex": packed})
-    assert api.call("condenser_api.get_transaction_hex", {}) == "0" * 26
-    assert api.call("database_api.get_transaction_hex") == {"hex": "0" * 26}
-
-
-def test_verify_authority(api: ApiChain) -> None:
-    assert ask(api, "verify_authority", spend(api, "alice", "alice")) == (True, {"valid": True})
-    assert ask(api, "verify_authority", spend(api, "joint", "bob", "alice")) == (True, {"valid": True})
-    assert ask(api, "verify_authority", spend(api, "open")) == (True, {"valid": True})
-
-
-@pytest.mark.parametrize(
-    ("name", "signers", "message"),
-    [
-        ("alice", (), "missing required active authority:Missing Active Authority alice"),
-        ("joint", ("alice",), "missing required active authority:Missing Active Authority joint"),
-        ("alice", ("alice", "bob"), "irrelevant signature included:Unnecessary signature(s) detected"),
-        ("alice", ("alice", "alice"), "duplicate signature included:Duplicate Signature detected"),
-        ("nobody", (), "unknown key:unknown key: "),
-    ],
-)
-def test_verify_authority_refuses(api: ApiChain, name: str, signers: tuple[str, ...], message: str) -> None:
-    trx = spend(api, name, *signers)
-    assert api.refused("database_api.verify_authority", trx=api.wire.transaction_to_json(trx)) == (-32000, message)
-    assert api.refused("condenser_api.verify_authority", api.wire.transaction_to_json(trx, legacy=True)) == (-32000, message)
 
 
 def test_verify_account_authority(api: ApiChain) -> None:
@@ -110,12 +72,6 @@ def test_verify_signatures(api: ApiChain) -> None:
     assert not valid("alice", required_active=["alice"], required_posting=["alice"])
 
 
-def test_verify_signatures_refuses_the_same_key_twice(api: ApiChain) -> None:
-    twice = [sign(secret("alice"), bytes(32), Canonical.fc_canonical).hex()] * 2
-    reply = api.refused("database_api.verify_signatures", hash=ZERO_HASH, signatures=twice, required_active=["alice"])
-    assert reply == (-32000, "duplicate signature included:Duplicate Signature detected")
-
-
 def test_verify_signatures_exchanges_owner_and_active(api: ApiChain) -> None:
     """As in the reference, required active authorities are looked up as owner, and the other way round."""
     authority = api.state.authority("alice")
@@ -124,42 +80,6 @@ def test_verify_signatures_exchanges_owner_and_active(api: ApiChain) -> None:
     signature = sign(secret("bob"), bytes(32), Canonical.fc_canonical).hex()
     assert api.call("database_api.verify_signatures", hash=ZERO_HASH, signatures=[signature], required_active=["alice"]) == {"valid": True}
     assert api.call("database_api.verify_signatures", hash=ZERO_HASH, signatures=[signature], required_owner=["alice"]) == {"valid": False}
-
-
-def test_required_signatures(api: ApiChain) -> None:
-    def required(trx: SignedTransaction, *available: str) -> list[str]:
-        keys = [text(name) for name in available]
-        old, named = ask(api, "get_required_signatures", trx, keys, available_keys=keys)
-        assert named == {"keys": old}
-        return list(old)
-
-    assert required(spend(api, "alice"), "alice", "bob") == [text("alice")]
-    assert required(spend(api, "alice"), "bob") == []
-    # Only the first member of an authority is looked at.
-    assert required(spend(api, "joint"), "alice", "bob") == [text("alice")]
-
-
-def test_potential_signatures(api: ApiChain) -> None:
-    def potential(name: str) -> list[str]:
-        old, named = ask(api, "get_potential_signatures", spend(api, name))
-        assert named == {"keys": old}
-        return list(old)
-
-    assert potential("alice") == [text("alice")]
-    assert potential("joint") == [text("alice")]
-    assert potential("open") == []
-
-
-@pytest.mark.parametrize("method", ["get_required_signatures", "get_potential_signatures"])
-def test_posting_beside_an_authority_that_an_operation_names(api: ApiChain, method: str) -> None:
-    """The reference looks at posting alone."""
-    authority = api.state.authority("bob").owner
-    recovery = RecoverAccount(account_to_recover="bob", new_owner_authority=authority, recent_owner_authority=authority)
-    post = Comment(parent_permlink="life", author="alice", permlink="p", title="", body="b")
-    trx = api.transaction(post, recovery, signers=())
-    keys = [text("alice"), text("bob")]
-    more = ([keys], {"available_keys": keys}) if method == "get_required_signatures" else ([], {})
-    assert ask(api, method, trx, *more[0], **more[1]) == ([text("alice")], {"keys": [text("alice")]})
 
 
 def test_work_is_limited(api: ApiChain, monkeypatch: pytest.MonkeyPatch) -> None:

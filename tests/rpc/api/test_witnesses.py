@@ -1,4 +1,4 @@
-"""Witnesses, the votes for them, and the schedule."""
+"""Witnesses and the votes for them: by name, and in all orders."""
 
 import pytest
 
@@ -32,42 +32,6 @@ def test_find_witnesses(api: ApiChain) -> None:
     assert found[0]["props"]["account_creation_fee"] == {"amount": "0", "precision": 3, "nai": "@@000000021"}
     limit = "Assert Exception:args.owners.size() <= DATABASE_API_SINGLE_QUERY_LIMIT: "
     assert api.refused("database_api.find_witnesses", owners=["x"] * 1001) == (-32003, limit)
-
-
-def test_one_witness(api: ApiChain) -> None:
-    assert api.call("condenser_api.get_witness_by_account", "wit-a")["url"] == "https://wit-a.example"
-    assert api.call("condenser_api.get_witness_by_account", "alice") is None
-    assert api.call("condenser_api.get_witness_by_account", "wit-a")["props"]["account_creation_fee"] == "0.000 COIN"
-
-
-def test_witnesses_by_record_id(api: ApiChain) -> None:
-    second, unknown, first = api.call("condenser_api.get_witnesses", [1, 99, 0])
-    assert (second["owner"], unknown, first["owner"]) == ("wit-a", None, "initminer")
-    assert api.call("condenser_api.get_witnesses", [-1, 2**64 - 1, None, "1"])[:2] == [None, None]
-    # Record ids are signed numbers in the reference.
-    assert api.refused("condenser_api.get_witnesses", ["9223372036854775808"]) == (-32000, "Parse Error:Couldn't parse int64_t")
-    assert api.refused("condenser_api.get_witnesses", [[]]) == (-32000, "Bad Cast:Invalid cast from array_type to int64")
-
-
-def test_witnesses_by_vote(api: ApiChain) -> None:
-    def ranked(start: object, limit: int) -> list[str]:
-        return owners(api.call("condenser_api.get_witnesses_by_vote", start, limit))
-
-    everybody = ["wit-b", "wit-a", "wit-c", "initminer"]
-    assert ranked("", 1000) == ranked(None, 10) == everybody
-    assert ranked("wit-a", 2) == ["wit-a", "wit-c"]
-    # After `wit-aa` the next one by name is `wit-b`, which stands first.
-    assert ranked("wit-aa", 2) == ["wit-b", "wit-a"]
-    assert ranked("zz", 2) == []
-    limit = "Assert Exception:args.limit <= DATABASE_API_SINGLE_QUERY_LIMIT: "
-    assert api.refused("condenser_api.get_witnesses_by_vote", "", 1001) == (-32003, limit)
-
-
-def test_names_and_counts(api: ApiChain) -> None:
-    assert api.call("condenser_api.lookup_witness_accounts", "wit-a", 2) == ["wit-a", "wit-b"]
-    assert api.call("condenser_api.lookup_witness_accounts", "", 1000)[0] == "initminer"
-    assert api.refused("condenser_api.lookup_witness_accounts", "", 1001)[0] == -32003
-    assert api.call("condenser_api.get_witness_count") == 4
 
 
 def test_list_witnesses(api: ApiChain) -> None:
@@ -104,19 +68,3 @@ def test_list_witness_votes(api: ApiChain) -> None:
     assert listed("by_witness_account", ["wit-b"]) == [("alice", "wit-b")]
     text = "Assert Exception:false: Unknown or unsupported sort order"
     assert api.refused("database_api.list_witness_votes", start=["", ""], limit=2, order="by_name") == (-32003, text)
-
-
-def test_the_schedule(api: ApiChain) -> None:
-    named, old = api.call("database_api.get_witness_schedule"), api.call("condenser_api.get_witness_schedule")
-    assert named == api.call("debug_node_api.debug_get_witness_schedule")
-    assert named["current_shuffled_witnesses"] == ["initminer", *[""] * 20]
-    assert named["elected_weight"] == named["top19_weight"] == 1
-    assert named["median_props"]["account_creation_fee"] == {"amount": "0", "precision": 3, "nai": "@@000000021"}
-    assert old["median_props"]["account_creation_fee"] == "0.000 COIN"
-    assert named["account_subsidy_rd"]["decay_params"] == {"decay_per_time_unit": 347321, "decay_per_time_unit_denom_shift": 36}
-
-
-def test_active_witnesses_are_all_slots(api: ApiChain) -> None:
-    slots = ["initminer", *[""] * 20]
-    assert api.call("condenser_api.get_active_witnesses") == slots
-    assert api.call("database_api.get_active_witnesses") == {"witnesses": slots}
