@@ -43,6 +43,21 @@ def names(found: list[dict[str, Any]]) -> list[str]:
     return [row["permlink"] for row in found]
 
 
+@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize(
+    ("method", "wanted"),
+    [
+        ("get_discussions_by_cashout", ["one", "two"]),
+        ("get_post_discussions_by_payout", ["two", "one"]),
+        ("get_comment_discussions_by_payout", ["re-two"]),
+    ],
+)
+def test_lists_that_differ_from_the_reference(api: ApiChain, group: str, method: str, wanted: list[str]) -> None:
+    assert names(ask(api, group, method, tag="ART", limit=100)) == wanted
+    assert names(ask(api, group, method, tag="art", limit=1)) == wanted[:1]
+    assert ask(api, group, method, tag="art") == []
+
+
 @pytest.fixture
 def blogs(api: ApiChain) -> ApiChain:
     """carol follows bob and alice; bob reblogs alice's second post."""

@@ -2,6 +2,7 @@
 
 import pytest
 
+from node.specs.builder import load_spec
 from state.tables.globals import RewardFund
 from tests.helpers.api import ApiChain
 
@@ -16,6 +17,13 @@ def test_a_chain_without_tokens_has_no_fee_for_them() -> None:
     props = ApiChain("steem-mainnet").call("database_api.get_dynamic_global_properties")
     assert "smt_creation_fee" not in props
     assert props["total_vesting_fund_steem"]["amount"] == "0"
+
+
+def test_version(api: ApiChain) -> None:
+    named, old = api.call("database_api.get_version"), api.call("condenser_api.get_version")
+    assert named["blockchain_version"] == old["blockchain_version"] == "0.24.0"
+    assert named["chain_id"] == load_spec("testnet").chain_id.hex()
+    assert old["coin_revision"] == old["fc_revision"] == "unknown"
 
 
 def test_one_reward_fund(api: ApiChain) -> None:

@@ -45,6 +45,12 @@ def test_a_tree_may_be_too_large(api: ApiChain, monkeypatch: pytest.MonkeyPatch)
     assert list(state_of(api, "/any/@alice/one")["content"]) == ["alice/one", "bob/re-one"]
 
 
+def test_replies_by_payout(api: ApiChain) -> None:
+    post(api, "carol", "re-two", "art", parent=("bob", "two"))
+    vote(api, "dave", "carol", "re-two")
+    assert state_of(api, "/payout_comments/art")["discussion_idx"]["art"]["payout_comments"] == ["carol/re-two"]
+
+
 def test_feed(api: ApiChain) -> None:
     page = state_of(api, "/@carol/feed")
     assert page["accounts"]["carol"]["feed"] == ["bob/two", "alice/one"]

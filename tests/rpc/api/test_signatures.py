@@ -38,6 +38,15 @@ def spend(api: ApiChain, name: str, *signers: str) -> SignedTransaction:
     return api.transaction(operation, signers=tuple(secret(signer) for signer in signers))
 
 
+def test_both_groups_give_the_same_answers(api: ApiChain) -> None:
+    trx, keys = spend(api, "alice", "alice"), [text("alice"), text("bob")]
+    named, old = api.wire.transaction_to_json(trx), api.wire.transaction_to_json(trx, legacy=True)
+    assert api.call("database_api.verify_authority", trx=named) == {"valid": api.call("condenser_api.verify_authority", old)}
+    for method, lists in (("get_required_signatures", [keys]), ("get_potential_signatures", [])):
+        shown = api.call(f"database_api.{method}", trx=named, **dict(zip(["available_keys"], lists, strict=False)))
+        assert shown == {"keys": api.call(f"condenser_api.{method}", old, *lists)} == {"keys": keys[:1]}
+
+
 def test_verify_account_authority(api: ApiChain) -> None:
     def valid(account: str, *signers: str) -> Any:
         keys = [text(signer) for signer in signers]

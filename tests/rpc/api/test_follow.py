@@ -1,0 +1,36 @@
+"""Feeds with reblogs, in both groups. The reference numbers these entries in another way, so recorded cases don't prove them."""
+
+from typing import Any
+
+import pytest
+
+from state.protocol.values.text import time_text
+from tests.helpers.social import follow, post, reblog, social_site
+
+EPOCH = "1970-01-01T00:00:00"
+
+
+@pytest.mark.parametrize("method", ["get_feed", "get_feed_entries"])
+@pytest.mark.parametrize("group", ["condenser_api", "follow_api"])
+def test_feeds_with_reblogs(group: str, method: str) -> None:
+    api = social_site()
+    for follower, followed in (("bob", "alice"), ("carol", "alice"), ("carol", "dave"), ("dave", "bob")):
+        follow(api, follower, followed, "blog")
+    for author, permlink in (("alice", "one"), ("alice", "two"), ("bob", "own")):
+        post(api, author, permlink)
+    reblog(api, "bob", "alice", "one")
+    reblogged = time_text(api.state.head_time)
+    reblog(api, "dave", "alice", "two")
+
+    def feed(account: str, start: int = 0, limit: int = 500) -> list[tuple[Any, ...]]:
+        if group == "condenser_api":
+            rows = api.call(f"{group}.{method}", account, start, limit)
+        else:
+            rows = api.call(f"{group}.{method}", account=account, start_entry_id=start, limit=limit)["feed"]
+        return [(row.get("comment", row)["permlink"], row["reblog_by"], row["reblog_on"], row["entry_id"]) for row in rows]
+
+    assert feed("dave") == [("one", ["bob"], reblogged, 1), ("own", [], EPOCH, 0)]
+    assert feed("dave", 1, 1) == feed("dave", 0, 1)
+    # A post that its author brought to the feed names nobody else.
+    assert feed("carol") == [("two", [], EPOCH, 1), ("one", [], EPOCH, 0)]
+    assert feed("alice") == []
