@@ -11,12 +11,7 @@ from msgspec import Struct
 from rpc.explain.case import Explanation, RefusalCase
 from rpc.explain.values import fields_of_operation, filled
 from state.chain.transactions import SIZE_MARGIN
-from state.protocol.constants import (
-    COIN_MIN_REPLY_INTERVAL_HF20,
-    COIN_MIN_ROOT_COMMENT_INTERVAL,
-    COIN_MIN_VOTE_INTERVAL_SEC,
-    COIN_SAVINGS_WITHDRAW_REQUEST_LIMIT,
-)
+from state.protocol import constants
 from state.protocol.values.asset import COIN, SBD, VESTS, Asset
 from state.protocol.values.text import time_text
 
@@ -46,7 +41,7 @@ def next_vote(case: RefusalCase, operation: Any) -> dict[str, Any]:
     last = case.state.account(operation.voter).last_vote_time
     return {
         "last": time_text(last),
-        "again_at": time_text(last + COIN_MIN_VOTE_INTERVAL_SEC),
+        "again_at": time_text(last + constants.COIN_MIN_VOTE_INTERVAL_SEC),
         "head_block_time": time_text(case.state.head_time),
     }
 
@@ -55,9 +50,9 @@ def next_post(case: RefusalCase, operation: Any) -> dict[str, Any]:
     """Return when the author may publish again."""
     author = case.state.account(operation.author)
     if operation.parent_author:
-        last, again = author.last_post, author.last_post + COIN_MIN_REPLY_INTERVAL_HF20
+        last, again = author.last_post, author.last_post + constants.COIN_MIN_REPLY_INTERVAL_HF20
     else:
-        last, again = author.last_root_post, author.last_root_post + COIN_MIN_ROOT_COMMENT_INTERVAL + 1
+        last, again = author.last_root_post, author.last_root_post + constants.COIN_MIN_ROOT_COMMENT_INTERVAL + 1
     return {"last": time_text(last), "again_at": time_text(again), "head_block_time": time_text(case.state.head_time)}
 
 
@@ -100,7 +95,7 @@ def fee(case: RefusalCase, operation: Any) -> dict[str, Any]:
 def open_requests(case: RefusalCase, operation: Any) -> dict[str, Any]:
     """Return the number of open savings withdrawals and their limit."""
     account = case.state.account(operation.from_)
-    return {"requests": account.savings_withdraw_requests, "requests_max": COIN_SAVINGS_WITHDRAW_REQUEST_LIMIT}
+    return {"requests": account.savings_withdraw_requests, "requests_max": constants.COIN_SAVINGS_WITHDRAW_REQUEST_LIMIT}
 
 
 def powering_down(case: RefusalCase, operation: Any) -> dict[str, Any]:

@@ -12,14 +12,8 @@ from msgspec import Struct
 from rpc.declare.errors import jsonable
 from rpc.declare.record_encoder import record_codecs
 from rpc.declare.record_fields import Amount, ConstantField, FieldPath
+from rpc.records import chain
 from rpc.records.accounts import AccountRecord, DownvoteManaRecord, VotingManaRecord
-from rpc.records.chain import (
-    DynamicGlobalPropertiesRecord,
-    FeedHistoryRecord,
-    HardforkPropertiesRecord,
-    RewardFundRecord,
-    WitnessScheduleRecord,
-)
 from rpc.records.comments import CommentRecord, VoteRecord
 from rpc.records.orders import LimitOrderRecord
 from rpc.records.payments import ConversionRecord, EscrowRecord, SavingsWithdrawalRecord
@@ -59,11 +53,11 @@ RECORDS: dict[type[Row], tuple[type[Struct], ...]] = {
     accounts_tables.DelegationExpiration: (DelegationExpirationRecord,),
     content.Comment: (CommentRecord,),
     content.CommentVote: (VoteRecord,),
-    globals.GlobalProperties: (DynamicGlobalPropertiesRecord,),
-    globals.WitnessSchedule: (WitnessScheduleRecord,),
-    globals.FeedHistory: (FeedHistoryRecord,),
-    globals.HardforkProperties: (HardforkPropertiesRecord,),
-    globals.RewardFund: (RewardFundRecord,),
+    globals.GlobalProperties: (chain.DynamicGlobalPropertiesRecord,),
+    globals.WitnessSchedule: (chain.WitnessScheduleRecord,),
+    globals.FeedHistory: (chain.FeedHistoryRecord,),
+    globals.HardforkProperties: (chain.HardforkPropertiesRecord,),
+    globals.RewardFund: (chain.RewardFundRecord,),
     market.LimitOrder: (LimitOrderRecord,),
     market.ConvertRequest: (ConversionRecord,),
     payments.Escrow: (EscrowRecord,),

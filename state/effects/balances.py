@@ -11,12 +11,7 @@ from state.effects.operation_events import emit
 from state.effects.smt_balances import adjust_token_balance, adjust_token_rewards, adjust_token_supply, create_token_vesting, token_balance
 from state.effects.tokens import symbol_text
 from state.effects.votes import propagate
-from state.protocol.constants import (
-    COIN_100_PERCENT,
-    COIN_SBD_INTEREST_COMPOUND_INTERVAL_SEC,
-    COIN_SECONDS_PER_YEAR,
-    COIN_START_VESTING_BLOCK,
-)
+from state.protocol import constants
 from state.protocol.errors import Refused, require
 from state.protocol.values.asset import COIN, NULL_PRICE, SBD, VESTS, Asset, Price, convert, is_smt, is_vesting, ratio
 from state.protocol.values.integers import WORD128
@@ -149,8 +144,8 @@ def accrued(state: State, balance: int, seconds: int, since: int, paid: int) -> 
     """
     now = state.head_time
     seconds = (seconds + balance * (now - since)) % WORD128
-    if seconds > 0 and now - paid > COIN_SBD_INTEREST_COMPOUND_INTERVAL_SEC:
-        due = seconds // COIN_SECONDS_PER_YEAR * state.props.sbd_interest_rate // COIN_100_PERCENT
+    if seconds > 0 and now - paid > constants.COIN_SBD_INTEREST_COMPOUND_INTERVAL_SEC:
+        due = seconds // constants.COIN_SECONDS_PER_YEAR * state.props.sbd_interest_rate // constants.COIN_100_PERCENT
         return 0, narrowed(due), True
     return seconds, 0, False
 
@@ -259,7 +254,7 @@ def adjust_supply(state: State, delta: int, symbol: int, adjust_vesting: bool = 
     """
     props = state.props
     if symbol == COIN:
-        new_vesting = 9 * delta if adjust_vesting and delta > 0 and props.head_block_number >= COIN_START_VESTING_BLOCK else 0
+        new_vesting = 9 * delta if adjust_vesting and delta > 0 and props.head_block_number >= constants.COIN_START_VESTING_BLOCK else 0
         supply = share(props.current_supply + delta + new_vesting)
         require(supply >= 0 or state.hardfork < 20, condition="props.current_supply.amount.value >= 0")
         state.set_props(

@@ -8,13 +8,8 @@ from typing import Annotated
 from state.effects.balances import adjust_balance
 from state.effects.proposals import remove_proposals
 from state.operations import checks
+from state.protocol import constants
 from state.protocol.codec.kinds import AccountName, Bool, Codecs, Extensions, Int, Many, Text, Time
-from state.protocol.constants import (
-    COIN_PROPOSAL_MAINTENANCE_CLEANUP,
-    COIN_PROPOSAL_MAX_IDS_NUMBER,
-    COIN_PROPOSAL_SUBJECT_MAX_LENGTH,
-    COIN_TREASURY_FEE,
-)
 from state.protocol.errors import require
 from state.protocol.operation import Operation, operation
 from state.protocol.values import text
@@ -53,7 +48,7 @@ class CreateProposal(Operation, frozen=True):
         )
         require(self.subject, "subject is required", condition="!subject.empty()")
         require(
-            text.size(self.subject) <= COIN_PROPOSAL_SUBJECT_MAX_LENGTH,
+            text.size(self.subject) <= constants.COIN_PROPOSAL_SUBJECT_MAX_LENGTH,
             "Subject is too long",
             condition="subject.size() <= COIN_PROPOSAL_SUBJECT_MAX_LENGTH",
         )
@@ -90,8 +85,8 @@ class CreateProposal(Operation, frozen=True):
                 permlink=until_nul(self.permlink),
             )
         )
-        adjust_balance(state, creator, -COIN_TREASURY_FEE, SBD)
-        adjust_balance(state, treasury, COIN_TREASURY_FEE, SBD)
+        adjust_balance(state, creator, -constants.COIN_TREASURY_FEE, SBD)
+        adjust_balance(state, treasury, constants.COIN_TREASURY_FEE, SBD)
 
 
 @operation(45, active="voter", impacted=("voter",), protected="voter")
@@ -139,7 +134,7 @@ class RemoveProposal(Operation, frozen=True):
         remove_proposals(state, self._own_proposals(state))
         # Proposals beyond the limit of one operation are marked, and removed in the next blocks. As in the reference, their owner is not
         # checked again.
-        end_date = (state.head_time - COIN_PROPOSAL_MAINTENANCE_CLEANUP) % WORD32
+        end_date = (state.head_time - constants.COIN_PROPOSAL_MAINTENANCE_CLEANUP) % WORD32
         for number in self.proposal_ids:
             proposal = state.proposals.by_proposal_id.get(number)
             if proposal is not None and not proposal.removed:
@@ -173,4 +168,4 @@ def until_nul(words: str) -> str:
 def require_proposal_ids(ids: tuple[int, ...]) -> None:
     """Refuse an empty or too long list of ids."""
     require(ids, condition="proposal_ids.empty() == false")
-    require(len(ids) <= COIN_PROPOSAL_MAX_IDS_NUMBER, condition="proposal_ids.size() <= COIN_PROPOSAL_MAX_IDS_NUMBER")
+    require(len(ids) <= constants.COIN_PROPOSAL_MAX_IDS_NUMBER, condition="proposal_ids.size() <= COIN_PROPOSAL_MAX_IDS_NUMBER")

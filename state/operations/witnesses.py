@@ -14,15 +14,9 @@ from state.effects.votes import adjust_witness_vote, clear_witness_votes, own_an
 from state.operations.chain_properties import LegacyChainProperties, require_chain_properties
 from state.operations.checks import require_account_name, require_optional_account_name, require_url
 from state.operations.witness_properties import KEY, WitnessProperties, check_properties, read_properties, signing_key
+from state.protocol import constants
 from state.protocol.authority import Authority, key_authority
 from state.protocol.codec.kinds import AccountName, Blob, Bool, Codecs, Extensions, Pairs, PublicKey, String, Text
-from state.protocol.constants import (
-    COIN_MAX_ACCOUNT_CREATION_FEE,
-    COIN_MAX_ACCOUNT_WITNESS_VOTES,
-    COIN_MAX_PROXY_RECURSION_DEPTH,
-    COIN_NULL_ACCOUNT,
-    COIN_SOFT_MAX_BLOCK_SIZE,
-)
 from state.protocol.errors import Refused, require
 from state.protocol.keys.keys import NULL_KEY
 from state.protocol.operation import Needed, Operation, operation
@@ -33,7 +27,7 @@ from state.tables.accounts import Account
 from state.tables.globals import ChainProperties
 from state.tables.witnesses import Witness, WitnessVote
 
-NOBODY = Authority(1, ((COIN_NULL_ACCOUNT, 1),), ())  # can't be satisfied
+NOBODY = Authority(1, ((constants.COIN_NULL_ACCOUNT, 1),), ())  # can't be satisfied
 
 
 @operation(11, active="owner")
@@ -63,7 +57,7 @@ class WitnessUpdate(Operation, frozen=True):
         if state.hardfork >= 20 or state.is_pushing:
             # Before hardfork 20 there were upper limits only for transactions that entered this node.
             require(
-                self.props.maximum_block_size <= COIN_SOFT_MAX_BLOCK_SIZE,
+                self.props.maximum_block_size <= constants.COIN_SOFT_MAX_BLOCK_SIZE,
                 "Max block size cannot be more than 2MiB",
                 condition="o.props.maximum_block_size <= COIN_SOFT_MAX_BLOCK_SIZE",
             )
@@ -190,7 +184,7 @@ class AccountWitnessVote(Operation, frozen=True):
             if not self.approve:
                 raise Refused("Vote doesn't exist, user must indicate a desire to approve witness.", condition="o.approve")
             # The limit applies since hardfork 2.
-            if voter.witnesses_voted_for >= COIN_MAX_ACCOUNT_WITNESS_VOTES and state.hardfork >= 2:
+            if voter.witnesses_voted_for >= constants.COIN_MAX_ACCOUNT_WITNESS_VOTES and state.hardfork >= 2:
                 raise Refused(
                     "Account has voted for too many witnesses.", condition="voter.witnesses_voted_for < COIN_MAX_ACCOUNT_WITNESS_VOTES"
                 )
@@ -238,7 +232,7 @@ class AccountWitnessProxy(Operation, frozen=True):
 def require_fee_limit(state: State, fee: int) -> None:
     """Refuse an account creation fee above the limit. Before hardfork 20 this applies only to pushed transactions."""
     require(
-        fee <= COIN_MAX_ACCOUNT_CREATION_FEE or (state.hardfork < 20 and not state.is_pushing),
+        fee <= constants.COIN_MAX_ACCOUNT_CREATION_FEE or (state.hardfork < 20 and not state.is_pushing),
         "account_creation_fee greater than maximum account creation fee",
         condition="fee <= COIN_MAX_ACCOUNT_CREATION_FEE",
     )
@@ -252,7 +246,7 @@ def require_short_chain(state: State, account: Account, proxy: Account) -> None:
         require(proxy.name not in chain, "This proxy would create a proxy loop.", condition="proxy_chain.insert( next_proxy.id ).second")
         chain.add(proxy.name)
         require(
-            len(chain) <= COIN_MAX_PROXY_RECURSION_DEPTH,
+            len(chain) <= constants.COIN_MAX_PROXY_RECURSION_DEPTH,
             "Proxy chain is too long.",
             condition="proxy_chain.size() <= COIN_MAX_PROXY_RECURSION_DEPTH",
         )
