@@ -4,19 +4,8 @@ from collections.abc import Callable
 
 from state.chain.hardforks import set_hardfork, set_witness_versions
 from state.effects.subsidies import subsidy_params, witness_params
+from state.protocol import constants
 from state.protocol.authority import Authority, key_authority
-from state.protocol.constants import (
-    COIN_DEFAULT_ACCOUNT_SUBSIDY_BUDGET,
-    COIN_DEFAULT_ACCOUNT_SUBSIDY_DECAY,
-    COIN_MAX_BLOCK_SIZE,
-    COIN_MAX_WITNESSES,
-    COIN_MINER_ACCOUNT,
-    COIN_NULL_ACCOUNT,
-    COIN_REVERSE_AUCTION_WINDOW_SECONDS_HF6,
-    COIN_SBD_START_PERCENT_HF14,
-    COIN_SBD_STOP_PERCENT_HF14,
-    COIN_TEMP_ACCOUNT,
-)
 from state.protocol.spec import ChainSpec, GenesisAccount
 from state.protocol.values.asset import COIN, NULL_PRICE, SBD, Asset, Price, convert
 from state.protocol.values.integers import UINT128_MAX
@@ -53,14 +42,14 @@ def new_state(spec: ChainSpec, prepare: Callable[[State], None] = lambda state: 
 def create_reference_accounts(state: State) -> None:
     """Insert the accounts that every chain of this family has, in the order of their ids, on which rules depend."""
     spec = state.spec
-    for name in (COIN_MINER_ACCOUNT, COIN_NULL_ACCOUNT):
+    for name in (constants.COIN_MINER_ACCOUNT, constants.COIN_NULL_ACCOUNT):
         state.accounts.insert(Account(name=name))
         state.account_authorities.insert(AccountAuthority(account=name, owner=CLOSED, active=CLOSED, posting=OPEN))
     if spec.constants.TREASURY_AT_GENESIS:
         # Hardfork 21 inserts its authority. Looking that up before is refused.
         state.accounts.insert(Account(name=spec.treasury))
-    state.accounts.insert(Account(name=COIN_TEMP_ACCOUNT))
-    state.account_authorities.insert(AccountAuthority(account=COIN_TEMP_ACCOUNT, owner=OPEN, active=OPEN, posting=OPEN))
+    state.accounts.insert(Account(name=constants.COIN_TEMP_ACCOUNT))
+    state.account_authorities.insert(AccountAuthority(account=constants.COIN_TEMP_ACCOUNT, owner=OPEN, active=OPEN, posting=OPEN))
     create_witness(state, spec.genesis.witness, spec.constants.COIN_INIT_SUPPLY, spec.constants.COIN_SBD_INIT_SUPPLY)
 
 
@@ -109,39 +98,38 @@ def create_extra_account(state: State, given: GenesisAccount) -> None:
 def create_singletons(state: State) -> None:
     """Insert the rows of single-row tables, and set the state's attributes for them."""
     spec = state.spec
-    constants = spec.constants
     price = spec.genesis.price_feed
     if price == NULL_PRICE and spec.is_test:
         price = Price(Asset(1, SBD), Asset(1, COIN))
     worth = 0 if price == NULL_PRICE else convert(Asset(spec.genesis_printed_sbd, SBD), price).amount
     state.global_properties.insert(
         GlobalProperties(
-            time=constants.COIN_GENESIS_TIME,
+            time=spec.constants.COIN_GENESIS_TIME,
             current_witness=spec.genesis.witness,
             virtual_supply=spec.genesis_supply + worth,
             current_supply=spec.genesis_supply,
-            init_sbd_supply=constants.COIN_SBD_INIT_SUPPLY,
+            init_sbd_supply=spec.constants.COIN_SBD_INIT_SUPPLY,
             current_sbd_supply=spec.genesis_printed_sbd,
             total_vesting_fund_coin=spec.genesis_vesting_fund,
             total_vesting_shares=spec.genesis_vesting_shares,
-            maximum_block_size=COIN_MAX_BLOCK_SIZE,
+            maximum_block_size=constants.COIN_MAX_BLOCK_SIZE,
             recent_slots_filled=UINT128_MAX,
             participation_count=128,
-            delegation_return_period=constants.COIN_DELEGATION_RETURN_PERIOD_HF0,
-            reverse_auction_seconds=COIN_REVERSE_AUCTION_WINDOW_SECONDS_HF6,
-            sbd_stop_percent=COIN_SBD_STOP_PERCENT_HF14,
-            sbd_start_percent=COIN_SBD_START_PERCENT_HF14,
-            next_maintenance_time=constants.COIN_GENESIS_TIME,
-            last_budget_time=constants.COIN_GENESIS_TIME,
-            max_virtual_bandwidth=COIN_MAX_BLOCK_SIZE * 20000 * 1_000_000 * 604_800 // 3,
+            delegation_return_period=spec.constants.COIN_DELEGATION_RETURN_PERIOD_HF0,
+            reverse_auction_seconds=constants.COIN_REVERSE_AUCTION_WINDOW_SECONDS_HF6,
+            sbd_stop_percent=constants.COIN_SBD_STOP_PERCENT_HF14,
+            sbd_start_percent=constants.COIN_SBD_START_PERCENT_HF14,
+            next_maintenance_time=spec.constants.COIN_GENESIS_TIME,
+            last_budget_time=spec.constants.COIN_GENESIS_TIME,
+            max_virtual_bandwidth=constants.COIN_MAX_BLOCK_SIZE * 20000 * 1_000_000 * 604_800 // 3,
         )
     )
     state.feed_histories.insert(FeedHistory(current_median_history=price))
-    state.hardfork_properties.insert(HardforkProperties(processed_hardforks=(constants.COIN_GENESIS_TIME,)))
-    budget, decay = COIN_DEFAULT_ACCOUNT_SUBSIDY_BUDGET, COIN_DEFAULT_ACCOUNT_SUBSIDY_DECAY
+    state.hardfork_properties.insert(HardforkProperties(processed_hardforks=(spec.constants.COIN_GENESIS_TIME,)))
+    budget, decay = constants.COIN_DEFAULT_ACCOUNT_SUBSIDY_BUDGET, constants.COIN_DEFAULT_ACCOUNT_SUBSIDY_DECAY
     state.witness_schedules.insert(
         WitnessSchedule(
-            current_shuffled_witnesses=(spec.genesis.witness, *("",) * (COIN_MAX_WITNESSES - 1)),
+            current_shuffled_witnesses=(spec.genesis.witness, *("",) * (constants.COIN_MAX_WITNESSES - 1)),
             median_props=default_properties(spec),
             account_subsidy_rd=subsidy_params(budget, decay),
             account_subsidy_witness_rd=witness_params(budget, decay),

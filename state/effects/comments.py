@@ -5,26 +5,14 @@ Source: operations.md §2.3, §8.1, §8.3; state-objects.md §6.1.
 
 from sys import intern
 
-from state.protocol.constants import (
-    COIN_100_PERCENT,
-    COIN_MAX_COMMENT_DEPTH,
-    COIN_MAX_COMMENT_DEPTH_PRE_HF17,
-    COIN_MAX_PERMLINK_LENGTH,
-    COIN_MIN_COMMENT_EDIT_INTERVAL,
-    COIN_MIN_REPLY_INTERVAL,
-    COIN_MIN_REPLY_INTERVAL_HF20,
-    COIN_MIN_ROOT_COMMENT_INTERVAL,
-    COIN_POST_AVERAGE_WINDOW,
-    COIN_POST_WEIGHT_CONSTANT,
-    TIME_MAX,
-)
+from state.protocol import constants
 from state.protocol.errors import Refused, UnknownKey, require
 from state.protocol.values import text
 from state.tables import State
 from state.tables.accounts import Account
 from state.tables.content import Comment
 
-FULL_WEIGHT = COIN_100_PERCENT
+FULL_WEIGHT = constants.COIN_100_PERCENT
 EARLY_INTERVAL = 60
 
 
@@ -70,9 +58,9 @@ def count_descendant(state: State, parent: Comment | None, delta: int) -> None:
 
 def require_depth(state: State, parent: Comment) -> None:
     """Refuse a reply at a depth of more than 65,535 levels, before hardfork 17 more than 6."""
-    limit, name = COIN_MAX_COMMENT_DEPTH, "COIN_MAX_COMMENT_DEPTH"
+    limit, name = constants.COIN_MAX_COMMENT_DEPTH, "COIN_MAX_COMMENT_DEPTH"
     if state.hardfork < 17:
-        limit, name = COIN_MAX_COMMENT_DEPTH_PRE_HF17, "COIN_MAX_COMMENT_DEPTH_PRE_HF17"
+        limit, name = constants.COIN_MAX_COMMENT_DEPTH_PRE_HF17, "COIN_MAX_COMMENT_DEPTH_PRE_HF17"
     if parent.depth >= limit:
         require_max_depth(parent, limit, f"parent->depth < {name}")
 
@@ -89,7 +77,7 @@ def require_open(state: State, parent: Comment) -> None:
     if 12 <= state.hardfork < 17:
         # In these hardforks the last payout closed a discussion.
         require(
-            payout_time(state, parent) != TIME_MAX,
+            payout_time(state, parent) != constants.TIME_MAX,
             "Discussion is frozen.",
             condition="_db.calculate_discussion_payout_time( *parent ) != fc::time_point_sec::maximum()",
         )
@@ -107,19 +95,19 @@ def require_pause(state: State, author: Account, parent: Comment | None) -> None
             raise Refused("You may only post once per minute.", condition="(now - auth.last_post) > fc::seconds(60)")
     elif parent is None:
         last, field = (author.last_root_post, "last_root_post") if hardfork >= 12 else (author.last_post, "last_post")
-        if now - last <= COIN_MIN_ROOT_COMMENT_INTERVAL:
+        if now - last <= constants.COIN_MIN_ROOT_COMMENT_INTERVAL:
             raise Refused("You may only post once every 5 minutes.", condition=f"( now - auth.{field} ) > COIN_MIN_ROOT_COMMENT_INTERVAL")
     elif hardfork >= 20:
-        if now - author.last_post < COIN_MIN_REPLY_INTERVAL_HF20:
+        if now - author.last_post < constants.COIN_MIN_REPLY_INTERVAL_HF20:
             raise Refused("You may only comment once every 3 seconds.", condition="(now - auth.last_post) >= COIN_MIN_REPLY_INTERVAL_HF20")
     # Before hardfork 20 the interval of replies was 20 seconds.
-    elif now - author.last_post <= COIN_MIN_REPLY_INTERVAL:
+    elif now - author.last_post <= constants.COIN_MIN_REPLY_INTERVAL:
         raise Refused("You may only comment once every 20 seconds.", condition="(now - auth.last_post) > COIN_MIN_REPLY_INTERVAL")
 
 
 def require_new_permlink(permlink: str) -> None:
     """Refuse an invalid permlink of a new comment: empty, too long, or with characters other than a-z, 0-9 and hyphen."""
-    if not 0 < text.size(permlink) < COIN_MAX_PERMLINK_LENGTH:
+    if not 0 < text.size(permlink) < constants.COIN_MAX_PERMLINK_LENGTH:
         raise Refused(
             "Permlink is not a valid size.",
             condition="permlink.size() > COIN_MIN_PERMLINK_LENGTH && permlink.size() < COIN_MAX_PERMLINK_LENGTH",
@@ -138,13 +126,13 @@ def require_editable(state: State, author: Account, comment: Comment) -> None:
     if hardfork >= 21 or state.is_pushing:
         # Before hardfork 21 this was checked only for pushed transactions.
         require(
-            state.head_time - author.last_post_edit >= COIN_MIN_COMMENT_EDIT_INTERVAL,
+            state.head_time - author.last_post_edit >= constants.COIN_MIN_COMMENT_EDIT_INTERVAL,
             "Can only perform one comment edit per block.",
             condition="now - auth.last_post_edit >= COIN_MIN_COMMENT_EDIT_INTERVAL",
         )
     if 14 <= hardfork < 17:
         require(
-            payout_time(state, comment) != TIME_MAX,
+            payout_time(state, comment) != constants.TIME_MAX,
             "The comment is archived.",
             condition="_db.calculate_discussion_payout_time( comment ) != fc::time_point_sec::maximum()",
         )
@@ -204,7 +192,7 @@ def publish(state: State, author: Account, parent: Comment | None, permlink: str
     if parent is None and 12 <= state.hardfork < 17:
         # In these hardforks an author of more than four roots per day earned less for each further root.
         noted["post_bandwidth"] = bandwidth = post_bandwidth(state, author)
-        comment.reward_weight = min(COIN_POST_WEIGHT_CONSTANT * FULL_WEIGHT // bandwidth**2, FULL_WEIGHT)
+        comment.reward_weight = min(constants.COIN_POST_WEIGHT_CONSTANT * FULL_WEIGHT // bandwidth**2, FULL_WEIGHT)
     state.accounts.modify(author, **noted)
     return comments.insert(comment)
 
@@ -214,15 +202,14 @@ def first_payout_time(state: State, comment: Comment) -> int:
 
     Before hardfork 17 only roots had a payout time, and before hardfork 12 they got it with the first vote.
     """
-    constants = state.spec.constants
     if state.hardfork >= 17:
-        return comment.created + constants.COIN_CASHOUT_WINDOW_SECONDS
+        return comment.created + state.spec.constants.COIN_CASHOUT_WINDOW_SECONDS
     if state.hardfork >= 12 and not comment.parent_author:
-        return comment.created + constants.COIN_CASHOUT_WINDOW_SECONDS_PRE_HF17
-    return TIME_MAX
+        return comment.created + state.spec.constants.COIN_CASHOUT_WINDOW_SECONDS_PRE_HF17
+    return constants.TIME_MAX
 
 
 def post_bandwidth(state: State, author: Account) -> int:
     """Return an author's posting average: 10000 for this root plus the last value, which decays linearly within a day."""
-    elapsed = min(state.head_time - author.last_root_post, COIN_POST_AVERAGE_WINDOW)
-    return author.post_bandwidth * (COIN_POST_AVERAGE_WINDOW - elapsed) // COIN_POST_AVERAGE_WINDOW + FULL_WEIGHT
+    elapsed = min(state.head_time - author.last_root_post, constants.COIN_POST_AVERAGE_WINDOW)
+    return author.post_bandwidth * (constants.COIN_POST_AVERAGE_WINDOW - elapsed) // constants.COIN_POST_AVERAGE_WINDOW + FULL_WEIGHT

@@ -15,13 +15,7 @@ from state.effects.early_voting import adjust_claims
 from state.effects.operation_events import announce, complete, emit
 from state.effects.rewards import add_sbd_reward, add_vesting_reward, vests_of_reward
 from state.effects.voting import LEFT_OVER, post_fund
-from state.protocol.constants import (
-    COIN_100_PERCENT,
-    COIN_MIN_PAYOUT_SBD,
-    COIN_RECENT_RSHARES_DECAY_TIME_HF17,
-    COIN_RECENT_RSHARES_DECAY_TIME_HF19,
-    TIME_MAX,
-)
+from state.protocol import constants
 from state.protocol.errors import require
 from state.protocol.transaction import SignedBlock
 from state.protocol.values.asset import COIN, SBD, VESTS, Asset, convert
@@ -85,7 +79,7 @@ def decayed(state: State, fund: RewardFund) -> int:
     that jump in time.
     """
     # Before hardfork 19 the period was 30 days.
-    period = COIN_RECENT_RSHARES_DECAY_TIME_HF19 if state.hardfork >= 19 else COIN_RECENT_RSHARES_DECAY_TIME_HF17
+    period = constants.COIN_RECENT_RSHARES_DECAY_TIME_HF19 if state.hardfork >= 19 else constants.COIN_RECENT_RSHARES_DECAY_TIME_HF17
     claims = fund.recent_claims
     return (claims - claims * (state.head_time - fund.last_update) % WORD128 // period) % WORD128
 
@@ -141,7 +135,7 @@ def cash_out(state: State, comment: Comment, pool: RewardPool) -> int:
         abs_rshares=0,
         vote_rshares=0,
         total_vote_weight=0,
-        max_cashout_time=TIME_MAX,
+        max_cashout_time=constants.TIME_MAX,
         cashout_time=next_payout_time(state, comment),
         last_payout=state.head_time,
         **changes,
@@ -157,10 +151,10 @@ def cash_out(state: State, comment: Comment, pool: RewardPool) -> int:
 def payout_of(state: State, comment: Comment, pool: RewardPool) -> int:
     """Return a comment's reward in COIN: its share of the fund, 0 if that is dust, at most its max_accepted_payout."""
     require(pool.claims > 0, condition="ctx.total_reward_shares2 > 0")
-    claim = curve_value(pool.curve, comment.net_rshares, pool.constant) * comment.reward_weight // COIN_100_PERCENT
+    claim = curve_value(pool.curve, comment.net_rshares, pool.constant) * comment.reward_weight // constants.COIN_100_PERCENT
     payout = pool.balance * claim // pool.claims
     require(payout <= INT64_MAX, condition="payout_u256 <= u256( uint64_t( std::numeric_limits<int64_t>::max() ) )")
-    if to_sbd(state, payout) < COIN_MIN_PAYOUT_SBD:
+    if to_sbd(state, payout) < constants.COIN_MIN_PAYOUT_SBD:
         return 0
     # A negative amount counts as a large unsigned number.
     return min(payout, to_coin(state, comment.max_accepted_payout) % WORD64)
@@ -173,17 +167,17 @@ def next_payout_time(state: State, comment: Comment) -> int:
     hardfork 12 a new vote gave a root a new payout time.
     """
     if state.hardfork >= 17:
-        return TIME_MAX
+        return constants.TIME_MAX
     if comment.parent_author:
         return comment.cashout_time
     if state.hardfork >= 12 and comment.last_payout == 0:
         return state.head_time + state.spec.constants.COIN_SECOND_CASHOUT_WINDOW
-    return TIME_MAX
+    return constants.TIME_MAX
 
 
 def mark_votes(state: State, comment: Comment) -> None:
     """Mark the votes on a comment as counted in a payout. From hardfork 12 on, only if another payout follows."""
-    if state.hardfork >= 12 and payout_time(state, comment) == TIME_MAX:
+    if state.hardfork >= 12 and payout_time(state, comment) == constants.TIME_MAX:
         return
     for vote in list(state.comment_votes.by_comment_voter.equal(comment.id)):
         state.work.spend(1, "votes of paid posts")
@@ -196,7 +190,7 @@ def pay(state: State, comment: Comment, payout: int, curation_percent: int) -> t
     Curators are paid first, then beneficiaries, each with a percentage of the author's whole part, then the author with the rest. The
     order is that of the virtual operations, and determines the price at which each vesting part is converted.
     """
-    curation = payout * curation_percent // COIN_100_PERCENT
+    curation = payout * curation_percent // constants.COIN_100_PERCENT
     paid, unclaimed = pay_curators(state, comment, curation)
     tokens = payout - curation
     if state.hardfork < 20:
@@ -205,7 +199,7 @@ def pay(state: State, comment: Comment, payout: int, curation_percent: int) -> t
     claimed = tokens + paid
     given_away = 0
     for beneficiary in comment.beneficiaries:
-        part = share(tokens * beneficiary.weight) // COIN_100_PERCENT
+        part = share(tokens * beneficiary.weight) // constants.COIN_100_PERCENT
         pay_beneficiary(state, comment, beneficiary.account, part)
         given_away += part
     tokens -= given_away
