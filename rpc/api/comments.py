@@ -67,9 +67,6 @@ def find_votes(state: State, show: RecordEncoder, /, author: AccountName = "", p
     return show.each(VoteRecord, (vote_view(state, row) for row in votes))
 
 
-# ------------------------------------------------------------------ lists of comments
-
-
 def comment_id(state: State, author: str, permlink: str, variable: str = "comment") -> int:
     """Return the record id of an existing comment, or FIRST without author and permlink."""
     if not author and not permlink:
@@ -122,7 +119,6 @@ declare_list(
     by_author_last_update=By(lambda state: state.comments.by_last_update, AuthorUpdateStart, place=author_update_place),
 )
 
-# ------------------------------------------------------------------ lists of votes
 
 # Orders that only the specification has: the equal order without a symbol, and the index of the symbol in their start key.
 SYMBOL_ORDERS = {

@@ -148,8 +148,7 @@ def method(
 
     `key`: the reply is an object whose only member has this name and holds the result of the function.
     `record`: the record or kind that the JSON objects of the result encode.
-    `required`: so many arguments have no default in this group, though the signature has one for others. `renamed`: the name of the first
-    argument in this group.
+    `required`: the number of first arguments that have no default in this group. `renamed`: the name of the first argument in this group.
     `form`: LEGACY by default for condenser_api, else APPBASE. `raw`: the function takes the params unconverted.
     `plugin`: served only if one of these plugins or optional groups is enabled. Otherwise a call is refused with
     `not_enabled` (condition, text), or without that as an unknown method.

@@ -59,9 +59,6 @@ def faults(case: RefusalCase, given: Any) -> Iterator[ParseFailure]:
             yield from faults_of(case, field.json, field.kind, value)
 
 
-# ------------------------------------------------------------------ operations
-
-
 def faults_of_operations(case: RefusalCase, given: Any) -> Iterator[ParseFailure]:
     """Yield the parse failures of the operations."""
     form = '["transfer", {...}]' if case.is_legacy else '{"type": "transfer_operation", "value": {...}}'
@@ -123,9 +120,6 @@ def faults_of_fields(case: RefusalCase, before: str, cls: type, given: dict[str,
         name = case.spec.spell(field.json)
         if name in given:
             yield from faults_of(case, before + name, field.kind, given[name], depth)
-
-
-# ------------------------------------------------------------------ values
 
 
 def faults_of(case: RefusalCase, path: str, kind: Any, value: Any, depth: int = 0) -> Iterator[ParseFailure]:

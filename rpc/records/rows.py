@@ -161,9 +161,6 @@ def key_fields(table: type[Table[Any]]) -> tuple[str, ...]:
     return next((one.fields for one in (*unique, *declared)), ())
 
 
-# ------------------------------------------------------------------ names
-
-
 def _post(author: str, permlink: str, before: str = "") -> Named:
     return Named(f"{before}{author}/{permlink}", author, (author, permlink))
 

@@ -1,9 +1,8 @@
 """The chain: its state, its reversible blocks and forks, and its pending transactions.
 
 The state is always that of the head block with the pending transactions applied on top. Queries therefore see their effects, and a
-transaction that contradicts an earlier one is refused at once. Every change of the head follows one pattern: undo the pending
-transactions, change the head, apply them again.
-Source: block-processing.md §2.4-§2.7, §2.12, §4.3, §4.4, §6.4.
+transaction that contradicts an earlier one is refused at once. Every change of the head follows one pattern: undo the pending transactions,
+change the head, apply them again. Source: block-processing.md §2.4-§2.7, §2.12, §4.3, §4.4, §6.4.
 """
 
 from collections.abc import Callable, Generator, Iterable

@@ -168,8 +168,6 @@ def apply_edit(state: State, edit: StateEdit, place: int) -> None:
         raise
 
 
-# ------------------------------------------------------------------ as bytes
-
 WRITTEN = SetSigningKey | ScheduleHardfork | SetBalance | SetVests | SetAuthority
 _DECODER: msgspec.json.Decoder[StateEdit] = msgspec.json.Decoder(WRITTEN)
 
@@ -187,9 +185,6 @@ def read_edit(data: bytes) -> StateEdit:
         return _DECODER.decode(data)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise ValueError(f"invalid edit: {error}") from None
-
-
-# ------------------------------------------------------------------ changes
 
 
 def require_amount(asset: Asset) -> None:

@@ -1,8 +1,7 @@
 """Balances, supply and prices: conversions between COIN, SBD and VESTS, and changes of balances.
 
 Amounts are integers in the smallest unit, with a separate symbol. Divisions are in the reference's order: each truncates, so two
-algebraically equal formulas can lead to different chains.
-Source: operations.md §2.5, §2.7, §2.8; block-processing.md §3.2.
+algebraically equal formulas can lead to different chains. Source: operations.md §2.5, §2.7, §2.8; block-processing.md §3.2.
 """
 
 from state.effects.arithmetic import narrowed, share

@@ -53,9 +53,6 @@ def count_descendant(state: State, parent: Comment | None, delta: int) -> None:
         parent = comment_of(state, author, parent.parent_permlink) if author else None
 
 
-# ------------------------------------------------------------------ conditions of publishing
-
-
 def require_depth(state: State, parent: Comment) -> None:
     """Refuse a reply at a depth of more than 65,535 levels, before hardfork 17 more than 6."""
     limit, name = constants.COIN_MAX_COMMENT_DEPTH, "COIN_MAX_COMMENT_DEPTH"
@@ -117,9 +114,6 @@ def require_new_permlink(permlink: str) -> None:
         raise Refused("Invalid permlink character: ${s}", condition="false", s=bad)
 
 
-# ------------------------------------------------------------------ conditions of editing
-
-
 def require_editable(state: State, author: Account, comment: Comment) -> None:
     """Refuse an edit too soon after the author's last post or edit, and in hardforks 10 to 16 an edit of an old comment."""
     hardfork = state.hardfork
@@ -164,9 +158,6 @@ def require_same_parent(state: State, comment: Comment, parent_author: str, pare
         "The permlink of a comment cannot change.",
         condition="equal( com.parent_permlink, o.parent_permlink )",
     )
-
-
-# ------------------------------------------------------------------ a new comment
 
 
 def publish(state: State, author: Account, parent: Comment | None, permlink: str, parent_permlink: str) -> Comment:

@@ -75,9 +75,6 @@ def adjust_claims(state: State, before: int, after: int) -> None:
     state.set_props(total_reward_shares2=(state.props.total_reward_shares2 + change) % WORD128)
 
 
-# ------------------------------------------------------------------ voting power
-
-
 def spend_power(state: State, voter: Account, weight: int) -> tuple[int, int]:
     """Return a voter's power after a vote, and the vote's absolute rshares. Refuse a vote without enough power.
 
@@ -131,9 +128,6 @@ def require_early_enough(state: State, comment: Comment) -> None:
             "Cannot increase payout within last minute before payout.",
             condition="_db.head_block_time() < _db.calculate_discussion_payout_time( comment ) - COIN_UPVOTE_LOCKOUT_HF7",
         )
-
-
-# ------------------------------------------------------------------ the comment
 
 
 def add_early_vote(state: State, voter: Account, comment: Comment, weight: int, rshares: int) -> None:

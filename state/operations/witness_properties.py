@@ -60,9 +60,6 @@ def signing_key(props: tuple[tuple[str, bytes], ...]) -> bytes | None:
         return read_key(data, 0)[0]
 
 
-# ------------------------------------------------------------------ reading
-
-
 Read = Callable[[bytes, int, Codecs], tuple[Any, int]]
 
 ASSET = "coin::protocol::asset"
@@ -167,9 +164,6 @@ def read(packed: Packed, data: bytes, codecs: Codecs) -> Any:
         return packed.empty
     with inside(f"error unpacking {packed.type}"):
         return packed.read(data, 0, codecs)[0]
-
-
-# ------------------------------------------------------------------ checks
 
 
 def check_fee(fee: Asset, codecs: Codecs) -> None:

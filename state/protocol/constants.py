@@ -1,8 +1,7 @@
 """Constants that are the same on every chain, named as in the reference pages.
 
-Durations are in seconds, amounts in the smallest unit, percentages in basis points, unless a comment says otherwise. Constants that
-differ between chains are in the chain spec (spec.py). Sources: state-objects.md §15, §16; wire-format.md §8; block-processing.md
-Appendix A.
+Durations are in seconds, amounts in the smallest unit, percentages in basis points, unless a comment says otherwise. Constants that differ
+between chains are in the chain spec (spec.py). Sources: state-objects.md §15, §16; wire-format.md §8; block-processing.md Appendix A.
 """
 
 BRAND = "coin"  # the placeholder for a chain's brand word, and the brand of the product's own chains

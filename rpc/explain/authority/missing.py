@@ -85,9 +85,6 @@ def superfluous(case: RefusalCase) -> Explanation:
     return case.explained("irrelevant_signature", why, advice, **values, cause=word)
 
 
-# ------------------------------------------------------------------ the facts
-
-
 def facts_of(case: RefusalCase, trx: SignedTransaction) -> tuple[KeyOwners, list[Signer], list[dict[str, Any]]]:
     """Return the key owners, the signers, and the required authorities with the weights reached."""
     key_owners = KeyOwners(case, trx)
@@ -151,9 +148,6 @@ def whose(signer: Signer) -> str:
     if signer.former:
         return "a former key of " + ", ".join(f"{name} ({role})" for name, role in signer.former[:3])
     return "which belongs to no account that is known here"
-
-
-# ------------------------------------------------------------------ the cause
 
 
 def cause_of(

@@ -188,9 +188,6 @@ def shuffled(names: list[str], time: int) -> list[str]:
     return names
 
 
-# ------------------------------------------------------------------ agreement of the witnesses
-
-
 def scheduled(state: State) -> list[Witness]:
     """Return the witnesses of the stored round."""
     schedule = state.schedule

@@ -1,9 +1,8 @@
 """Edits of a comment's body: a new text, or patches of the old one in the format of diff-match-patch.
 
-The reference has no flag for patches: a text that parses as patches and applies is a patch, any other text replaces the body. A
-difference in parsing, matching or applying would therefore change bodies. This follows the C++ port of diff-match-patch that the
-reference uses, even where other ports differ. The port has a time limit; here a work budget in steps replaces it.
-Source: operations.md §8.1 "Edit".
+The reference has no flag for patches: a text that parses as patches and applies is a patch, any other text replaces the body. A difference
+in parsing, matching or applying would therefore change bodies. This follows the C++ port of diff-match-patch that the reference uses, even
+where other ports differ. The port has a time limit; here a work budget in steps replaces it. Source: operations.md §8.1 "Edit".
 """
 
 from state.effects.body_patch.application import apply_patches

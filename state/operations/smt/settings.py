@@ -225,9 +225,6 @@ class SmtSetRuntimeParameters(Operation, frozen=True):
                     state.smt_tokens.modify(token, allow_downvotes=parameter.value)
 
 
-# ------------------------------------------------------------------ checks
-
-
 def require_open_token(state: State, symbol: int, control_account: str) -> SmtToken:
     """Return the token. Refuse unless this account controls it and its setup is not completed."""
     token = state.smt_tokens.by_symbol.get(symbol)

@@ -39,9 +39,6 @@ def require_liquid_symbol(symbol: int) -> None:
     require(not is_vesting(symbol), "liquid variant of NAI expected", condition="symbol.is_vesting() == false")
 
 
-# ------------------------------------------------------------------ generation
-
-
 class SmtGenerationUnit(Struct, frozen=True):
     """The receivers of the COIN and tokens of a contribution unit: weights by name."""
 
@@ -94,9 +91,6 @@ class SmtCappedGenerationPolicy(Struct, frozen=True):
 GenerationPolicy = Annotated[SmtCappedGenerationPolicy, Variant(("smt_capped_generation_policy", SmtCappedGenerationPolicy))]
 
 
-# ------------------------------------------------------------------ emissions
-
-
 class SmtEmissionsUnit(Struct, frozen=True):
     """The receivers of the tokens of an emission: weights by name."""
 
@@ -113,9 +107,6 @@ class SmtEmissionsUnit(Struct, frozen=True):
                 n=name,
             )
             require(weight > 0, "Emissions token unit must be greater than 0", condition="e.second > 0")
-
-
-# ------------------------------------------------------------------ parameters
 
 
 class SmtParamAllowVoting(Struct, frozen=True):

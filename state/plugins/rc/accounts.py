@@ -1,8 +1,7 @@
 """Updates the credits of accounts when their VESTS change, and gives credits to new accounts.
 
-The maximum of an account's credits follows from its VESTS. Before an operation changes them, the credits regenerate with the old
-maximum. After it, the new maximum is stored, and an increase is added to the credits.
-Source: block-processing.md §5.5, §5.6.
+The maximum of an account's credits follows from its VESTS. Before an operation changes them, the credits regenerate with the old maximum.
+After it, the new maximum is stored, and an increase is added to the credits. Source: block-processing.md §5.5, §5.6.
 """
 
 from collections.abc import Callable

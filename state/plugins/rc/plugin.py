@@ -70,9 +70,6 @@ def install(state: State) -> Rc:
     return rc
 
 
-# ------------------------------------------------------------------ transactions
-
-
 def charge(state: State, rc: Rc, trx: SignedTransaction) -> None:
     """Take the cost of an applied transaction from its payer.
 
@@ -164,9 +161,6 @@ def payer_of(operation: Operation) -> str:
         return operation.account_to_recover
     needed = Needed.by((operation,))
     return min(needed.active or needed.owner or needed.posting, default="")
-
-
-# ------------------------------------------------------------------ blocks
 
 
 def start_block(state: State, rc: Rc, block: SignedBlock) -> None:

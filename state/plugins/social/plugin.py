@@ -1,7 +1,6 @@
 """The plugin `communities`, the social index of communities, posts and notifications. The methods of `bridge` read it.
 
-It never refuses an operation. An operation without effect on the index is ignored, or causes an error notification.
-Source: social.md.
+It never refuses an operation. An operation without effect on the index is ignored, or causes an error notification. Source: social.md.
 """
 
 import re

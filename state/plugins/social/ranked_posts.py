@@ -1,8 +1,7 @@
 """Materialized view of ranked posts: all posts with their scores, and lists of them in all orders.
 
 It is derived from the chain and the rows of the index, and updated when it is read. It isn't undone: undoing a change marks the post as
-changed again.
-Source: social.md §2.2, §2.3, §3.3.
+changed again. Source: social.md §2.2, §2.3, §3.3.
 """
 
 from collections.abc import Callable, Iterator, Sequence, Set

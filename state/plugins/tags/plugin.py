@@ -1,8 +1,7 @@
 """The plugin `tags`: tags of comments, for lists of discussions. It never refuses an operation.
 
 An entry shows a comment as of its last update: when it, or a comment below it, was written, voted on or paid. If the comment has changed
-since, `get_discussions_by_*` shows the old values, as on the reference.
-Source: block-processing.md §7.6; rpc-api.md §6.5.
+since, `get_discussions_by_*` shows the old values, as on the reference. Source: block-processing.md §7.6; rpc-api.md §6.5.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,8 +1,7 @@
 """The tables of the plugin `tags` (tagged comments, sums of tags beyond them), and the scores.
 
-A comment has one row, with the values that all its entries show, as of their last update. The reference has a row per tag. Here
-view.py derives the entries from the row when a list is read.
-Source: block-processing.md §7.6; rpc-api.md §6.5.2.
+A comment has one row, with the values that all its entries show, as of their last update. The reference has a row per tag. Here view.py
+derives the entries from the row when a list is read. Source: block-processing.md §7.6; rpc-api.md §6.5.2.
 """
 
 from collections.abc import Sequence

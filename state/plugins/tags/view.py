@@ -1,8 +1,7 @@
 """Materialized view for reads of the plugin `tags`: the entries of all tags in all orders, and the sums of tags.
 
 It is derived from the plugin's tables and updated when it is read, so a chain that only replays pays nothing for it. It isn't undone:
-undoing a change marks the comment or tag as changed again.
-Source: block-processing.md §7.6; rpc-api.md §6.5.
+undoing a change marks the comment or tag as changed again. Source: block-processing.md §7.6; rpc-api.md §6.5.
 """
 
 from typing import Any

@@ -46,9 +46,6 @@ _buffer = ffi.buffer
 _serialize = lib.secp256k1_ec_pubkey_serialize
 
 
-# ------------------------------------------------------------------ public keys
-
-
 @lru_cache(maxsize=KEY_TEXTS_MAX)
 def public_key_text(key: bytes, prefix: str) -> str:
     """Return the text of a public key: prefix, then base58 of the key and its checksum."""
@@ -96,9 +93,6 @@ def compressed(point: Any) -> bytes:
     return bytes(_buffer(key))
 
 
-# ------------------------------------------------------------------ secrets
-
-
 def is_secret(data: bytes) -> bool:
     """Whether the data is 32 bytes and a secret within the curve's order."""
     return len(data) == SECRET_SIZE and 0 < int.from_bytes(data, "big") < CURVE_ORDER
@@ -124,8 +118,7 @@ def wif_from_secret(secret: bytes) -> str:
 def secret_from_wif(text: str) -> bytes:
     """Parse a secret in wallet import format, as leniently as the reference.
 
-    It accepts any version byte, any length of the secret (cut or zero-filled to 32 bytes), and a checksum of one or two rounds of
-    SHA-256.
+    It accepts any version byte, any length of the secret (cut or zero-filled to 32 bytes), and a checksum of one or two rounds of SHA-256.
     """
     try:
         data = bytes_from_base58(text)
@@ -154,9 +147,6 @@ def secret_from_extended_key(text: str) -> bytes | None:
     data = decoded[: max(len(decoded) - CHECKSUM_SIZE + 1, 0)][:EXTENDED_KEY_SIZE].ljust(EXTENDED_KEY_SIZE, b"\0")
     secret = data[EXTENDED_SECRET_OFFSET:]
     return secret if data.startswith(EXTENDED_PRIVATE_MAGIC) and is_secret(secret) else None
-
-
-# ------------------------------------------------------------------ base58 and hashes
 
 
 def base58_text(data: bytes) -> str:

@@ -71,9 +71,6 @@ def apply_last_read(state: State, kept: Social, actor: str, members: dict[str, A
         kept.last_reads.modify(row, time=time)
 
 
-# ------------------------------------------------------------------ community operations
-
-
 def apply_community(state: State, kept: Social, actor: str, value: Any) -> None:
     """Apply a payload, or notify the actor of the error.
 
