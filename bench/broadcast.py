@@ -15,7 +15,9 @@ from functools import partial
 
 import trio
 
+from bench.chain import signed
 from bench.recovery import recovery_seconds
+from bench.requests import BATCH, CONNECTIONS, batches
 from node.app.context import NodeContext
 from node.app.service import new_service
 from node.app.settings import Settings
@@ -30,12 +32,9 @@ from rpc.caller import LOCAL
 from rpc.jsonrpc.dispatch import Service
 from state.operations.transfers import Transfer
 from state.protocol.keys.keys import derive_secret
-from state.protocol.keys.signatures import Canonical, sign
-from state.protocol.transaction import SignedTransaction, Wire
 from state.protocol.values.asset import COIN, Asset
 
-COUNT, BATCH = 1500, 50
-CONNECTIONS = (1, 16)
+COUNT = 1500
 DONE = b'{"jsonrpc":"2.0","result":{},"id":1}'
 LINES = 45
 
@@ -45,22 +44,15 @@ Answer = Callable[[bytes], Awaitable[bytes]]
 def bodies(context: NodeContext, count: int, memo: bool, serial: int) -> list[bytes]:
     """Return `count` requests, each with a unique transfer."""
     state, wire = context.chain.state, context.chain.state.wire
-    secret, head = derive_secret("alice", "active", "dev"), state.props.head_block_id
-    reference = int.from_bytes(head[2:4], "big"), int.from_bytes(head[4:8], "little")
+    secret, head_id = derive_secret("alice", "active", "dev"), state.props.head_block_id
     made = []
     for number in range(serial, serial + count):
         # Without a memo, amount and expiration make a transfer unique.
         transfer = Transfer("alice", "bob", Asset(1 + number % 100, COIN), f"invoice {number}" if memo else "")
-        trx = wire.seal(SignedTransaction(*reference, state.head_time + 1800 + number // 100, (transfer,)))
-        trx.signatures = (sign(secret, wire.signature_digest(trx), Canonical.bip_0062),)
-        made.append(request(wire, trx))
+        trx = signed(wire, secret, head_id, state.head_time + 1800 + number // 100, transfer)
+        params = [wire.transaction_to_json(trx, legacy=True)]
+        made.append(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "condenser_api.broadcast_transaction", "params": params}).encode())
     return made
-
-
-def request(wire: Wire, trx: SignedTransaction) -> bytes:
-    """Return the body of a request that broadcasts a transaction."""
-    params = [wire.transaction_to_json(trx, legacy=True)]
-    return json.dumps({"jsonrpc": "2.0", "id": 1, "method": "condenser_api.broadcast_transaction", "params": params}).encode()
 
 
 async def client(answer: Answer, waiting: list[bytes], expected: bytes) -> None:
@@ -113,7 +105,7 @@ async def measure(connections: list[int], workers: int, is_profiled: bool) -> No
                 sent, what, expected = bodies(context, COUNT, memo, serial), f"{count} connections", DONE
                 if not count:
                     what, expected = f"batches of {BATCH}", b"[" + b",".join([DONE] * BATCH) + b"]"
-                    sent = [b"[" + b",".join(sent[at : at + BATCH]) + b"]" for at in range(0, COUNT, BATCH)]
+                    sent = batches(sent, BATCH)
                 freeze_loaded_objects()
                 if profile is not None:
                     profile.enable()
@@ -134,7 +126,7 @@ def main() -> None:
     """Parse the options, and measure."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--profile", action="store_true")
-    parser.add_argument("--connections", type=int, nargs="+", default=list(CONNECTIONS))
+    parser.add_argument("--connections", type=int, nargs="+", default=[1, CONNECTIONS])
     parser.add_argument("--workers", type=int, default=default_workers(), help="worker processes that recover keys of batches")
     options = parser.parse_args()
     tune_collector()

@@ -4,7 +4,7 @@ import base64
 import os
 import socket
 import struct
-from typing import ClassVar, Protocol
+from abc import ABC, abstractmethod
 
 CHUNK_SIZE = 1 << 18
 SECONDS_MAX = 120
@@ -12,107 +12,92 @@ WHOLE_TEXT, MASKED = 0x81, 0x80
 SIZE_IN_2, SIZE_IN_8 = 126, 127
 
 
-class Client(Protocol):
-    """One connection to a node."""
-
-    NAME: ClassVar[str]
-
-    def ask(self, body: bytes) -> bytes:
-        """Send a request, and wait for the whole reply."""
-
-
-class Stream:
-    """Incoming bytes of a connection, read up to a delimiter or by count."""
+class Client(ABC):
+    """A connection to a node."""
 
     def __init__(self, port: int) -> None:
-        self.socket = socket.create_connection(("127.0.0.1", port), SECONDS_MAX)
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._waiting = bytearray()
+        self._socket = socket.create_connection(("127.0.0.1", port), SECONDS_MAX)
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._unread = bytearray()
 
-    def _more(self) -> None:
-        chunk = self.socket.recv(CHUNK_SIZE)
-        if not chunk:
-            raise SystemExit("the node has closed the connection")
-        self._waiting += chunk
-
-    def until(self, mark: bytes) -> bytes:
-        """Read up to and including a delimiter."""
-        while (at := self._waiting.find(mark)) < 0:
-            self._more()
-        return self.exactly(at + len(mark))
-
-    def exactly(self, size: int) -> bytes:
-        """Read exactly `size` bytes."""
-        while len(self._waiting) < size:
-            self._more()
-        out = bytes(self._waiting[:size])
-        del self._waiting[:size]
-        return out
-
-
-class HttpClient:
-    """A persistent HTTP connection."""
-
-    NAME = "HTTP"
-
-    def __init__(self, port: int) -> None:
-        self._stream = Stream(port)
-        self._head = f"POST / HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n"
-
+    @abstractmethod
     def send(self, body: bytes) -> None:
         """Send a request."""
-        self._stream.socket.sendall((self._head % len(body)).encode() + body)
 
+    @abstractmethod
     def receive(self) -> bytes:
         """Wait for the whole reply to the oldest unanswered request."""
-        head = self._stream.until(b"\r\n\r\n").lower()
-        assert head.startswith(b"http/1.1 200"), head
-        return self._stream.exactly(int(head.split(b"content-length:")[1].split(b"\r\n")[0]))
 
     def ask(self, body: bytes) -> bytes:
         """Send a request, and wait for the whole reply."""
         self.send(body)
         return self.receive()
 
+    def _read_more(self) -> None:
+        chunk = self._socket.recv(CHUNK_SIZE)
+        if not chunk:
+            raise SystemExit("the node has closed the connection")
+        self._unread += chunk
 
-class SocketClient:
-    """A WebSocket."""
+    def _read_head(self) -> bytes:
+        """Read the head of a reply."""
+        while (end := self._unread.find(b"\r\n\r\n")) < 0:
+            self._read_more()
+        return self._read(end + 4)
 
-    NAME = "WebSocket"
+    def _read(self, size: int) -> bytes:
+        """Read exactly `size` bytes."""
+        while len(self._unread) < size:
+            self._read_more()
+        out = bytes(self._unread[:size])
+        del self._unread[:size]
+        return out
+
+
+class HttpClient(Client):
+    """A persistent HTTP connection."""
 
     def __init__(self, port: int) -> None:
-        self._stream = Stream(port)
+        super().__init__(port)
+        self._head = f"POST / HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n"
+
+    def send(self, body: bytes) -> None:
+        """Send a request."""
+        self._socket.sendall((self._head % len(body)).encode() + body)
+
+    def receive(self) -> bytes:
+        """Wait for the whole reply to the oldest unanswered request."""
+        head = self._read_head().lower()
+        assert head.startswith(b"http/1.1 200"), head
+        return self._read(int(head.split(b"content-length:")[1].split(b"\r\n")[0]))
+
+
+class SocketClient(Client):
+    """A WebSocket."""
+
+    def __init__(self, port: int) -> None:
+        super().__init__(port)
         key = base64.b64encode(os.urandom(16)).decode()
         upgrade = f"upgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-key: {key}\r\nsec-websocket-version: 13"
-        self._stream.socket.sendall(f"GET / HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\n{upgrade}\r\n\r\n".encode())
-        assert self._stream.until(b"\r\n\r\n").startswith(b"HTTP/1.1 101")
-
-    @property
-    def descriptor(self) -> int:
-        """The file descriptor of the socket, to wait for notices."""
-        return self._stream.socket.fileno()
+        self._socket.sendall(f"GET / HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\n{upgrade}\r\n\r\n".encode())
+        assert self._read_head().startswith(b"HTTP/1.1 101")
 
     def send(self, body: bytes) -> None:
         """Send a request. Its mask is zero, which is valid and leaves the bytes unchanged."""
-        self._stream.socket.sendall(frame_head(len(body)) + bytes(4) + body)
+        self._socket.sendall(frame_head(len(body)) + bytes(4) + body)
 
     def receive(self) -> bytes:
         """Wait for the whole reply."""
         reply, is_last = b"", False
         while not is_last:
-            first, size = self._stream.exactly(2)
+            first, size = self._read(2)
             is_last = bool(first & 0x80)
             if size == SIZE_IN_2:
-                size = int.from_bytes(self._stream.exactly(2), "big")
+                size = int.from_bytes(self._read(2), "big")
             elif size == SIZE_IN_8:
-                size = int.from_bytes(self._stream.exactly(8), "big")
-            reply += self._stream.exactly(size)
+                size = int.from_bytes(self._read(8), "big")
+            reply += self._read(size)
         return reply
-
-    def ask(self, body: bytes) -> bytes:
-        """Send a request, and wait for the whole reply."""
-        self.send(body)
-        return self.receive()
 
 
 def frame_head(size: int) -> bytes:

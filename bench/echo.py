@@ -14,8 +14,8 @@ from collections.abc import Callable
 import trio
 
 from bench.clients import HttpClient
-from bench.marks import QUERY
 from bench.recovery import recovery_seconds
+from bench.requests import QUERY
 
 CALLS, ROUNDS = 4_000, 5
 RECEIVE_SIZE = 1 << 16

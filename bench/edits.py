@@ -6,10 +6,7 @@ Run: .venv/bin/python -m bench.edits [name ...]         (default: all)
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 from random import Random
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from state.effects.body_patch import WorkBudget, edited
 from state.protocol.constants import EDIT_STEPS_MAX

@@ -16,9 +16,22 @@ from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
 from pathlib import Path
 
+import trio
 from msgspec import json
 
 from bench.replay import CASES, KILOBYTE, plain
+from node.history.apply import ChainCursor, keep_last_block_only, replay
+from node.runtime.memory import freeze_loaded_objects, tune_collector
+from node.specs.builder import load_spec
+from node.storage.blockfile import BlockFile
+from state.chain.chain import Chain
+from state.chain.genesis import new_state
+from state.chain.skip import TRUSTED, Skip
+from state.chain.slots import scheduled_witness, slot_time
+from state.operations.transfers import Transfer
+from state.protocol.keys.keys import secret_from_wif
+from state.protocol.transaction import SignedTransaction, frame
+from state.protocol.values.asset import COIN, Asset
 
 LONGER, TRANSFERS = 4, 20
 MODES = ("all", "none")
@@ -26,16 +39,6 @@ MODES = ("all", "none")
 
 def measure(path: Path, chain: str, verify: str, to: Path | None) -> None:
     """Replay a file in this process, or export it to the folder `to`, and print the figures as JSON."""
-    import trio
-
-    from node.history.apply import ChainCursor, replay
-    from node.runtime.memory import freeze_loaded_objects, tune_collector
-    from node.specs.builder import load_spec
-    from node.storage.blockfile import BlockFile
-    from state.chain.chain import Chain
-    from state.chain.genesis import new_state
-    from state.chain.skip import TRUSTED, Skip
-
     tune_collector()
     spec = load_spec(chain)
     skip = TRUSTED if verify == "none" else Skip.NOTHING
@@ -85,21 +88,11 @@ def compare(path: Path, chain: str, runs: int) -> None:
 
 def transfers(blocks: int) -> Iterator[bytes]:
     """Yield the packed blocks of a chain `dev`, with TRANSFERS unsigned transfers per block."""
-    from node.specs.builder import load_spec
-    from state.chain.chain import Chain
-    from state.chain.genesis import new_state
-    from state.chain.skip import TRUSTED
-    from state.chain.slots import scheduled_witness, slot_time
-    from state.operations.transfers import Transfer
-    from state.protocol.keys.keys import secret_from_wif
-    from state.protocol.transaction import SignedTransaction
-    from state.protocol.values.asset import COIN, Asset
-
     spec = load_spec("dev")
     chain = Chain(new_state(spec))
     state, secret = chain.state, secret_from_wif(spec.witness_keys[0])
     names = [account.name for account in spec.genesis.accounts]
-    chain.irreversible_blocks.attach_log(lambda number: None, lambda: state.props.head_block_number)
+    keep_last_block_only(chain)
     for number in range(blocks):
         for place in range(TRANSFERS if number else 0):
             sender, receiver = names[place % len(names)], names[(place + 1) % len(names)]
@@ -111,12 +104,9 @@ def transfers(blocks: int) -> Iterator[bytes]:
 
 def write_log(path: Path, blocks: int) -> None:
     """Write a chain of transfers as a block log."""
-    from state.protocol.transaction import OFFSET
-
     with path.open("wb") as file:
         for packed in transfers(blocks):
-            offset = file.tell()
-            file.write(packed + OFFSET.pack(offset))
+            file.write(frame(packed, file.tell()))
 
 
 def compare_memory(blocks: int) -> None:

@@ -17,7 +17,16 @@ import time
 from pathlib import Path
 
 from bench.recovery import recovery_seconds
+from node.history.apply import BLOCKS_BETWEEN_FREEZES, ChainCursor
+from node.history.sources import open_source
 from node.key_recovery.pool import default_workers
+from node.runtime.memory import freeze_loaded_objects, tune_collector
+from node.specs.builder import load_spec
+from node.specs.plugins import chosen_plugins
+from state.chain.chain import Chain
+from state.chain.genesis import new_state
+from state.chain.skip import TRUSTED
+from state.plugins.registry import enable
 
 CASES = Path(__file__).resolve().parent.parent / "tests" / "conformance" / "cases"
 KILOBYTE = 1024
@@ -35,16 +44,6 @@ def plain(path: Path) -> Path:
 
 def measure(path: Path, chain: str, verify: str, workers: int) -> None:
     """Replay in this process and print the figures. The workers' time is a separate figure."""
-    from node.history.apply import BLOCKS_BETWEEN_KEEPS, ChainCursor
-    from node.history.sources import open_source
-    from node.runtime.memory import freeze_loaded_objects, tune_collector
-    from node.specs.builder import load_spec
-    from node.specs.plugins import chosen_plugins
-    from state.chain.chain import Chain
-    from state.chain.genesis import new_state
-    from state.chain.skip import TRUSTED
-    from state.plugins.registry import enable
-
     tune_collector()
     spec = load_spec(chain)
     chosen = chosen_plugins(spec)
@@ -57,7 +56,7 @@ def measure(path: Path, chain: str, verify: str, workers: int) -> None:
         if not blocks:
             start, wall = time.process_time(), time.perf_counter()
         blocks += 1
-        if blocks % BLOCKS_BETWEEN_KEEPS == 0:
+        if blocks % BLOCKS_BETWEEN_FREEZES == 0:
             freeze_loaded_objects()
         transactions += len(block.transactions)
         operations += sum(len(trx.operations) for trx in block.transactions)

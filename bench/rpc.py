@@ -1,29 +1,25 @@
 """Measures replies in microseconds and key recoveries, from the complete body to the reply's bytes, with all plugins.
 
 Run: .venv/bin/python -m bench.rpc [BLOCK_LOG] [--chain NAME] [--profile WORDS]
-It also measures the overhead of HTTP and WebSocket for small replies, single and in batches. Without a file it uses a synthetic chain
-that fills every reply; the relevant figures are those of a log of about ten thousand transactions. Each time is a median. For a file,
-the output includes the reference's recoveries, which include its HTTP. A reply with fewer rows than such a log gives is marked, without
-the reference's figure.
+Without a file it uses a synthetic chain that fills every reply; the relevant figures are those of a log of about ten thousand
+transactions. Each time is a median. For a file, the output includes the reference's recoveries, which include its HTTP. A reply with fewer
+rows than such a log gives is marked, without the reference's figure.
 """
 
 import argparse
 import cProfile
 import json
-import multiprocessing
 import pstats
 import statistics
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import trio
 from msgspec import Struct
 
-from bench.clients import HttpClient, SocketClient
-from bench.growth import Site
+from bench.chain import BenchChain, user
 from bench.recovery import recovery_seconds
 from node.app.service import new_service
 from node.devchain.devchain import DevChain
@@ -34,9 +30,7 @@ from node.runtime.memory import collect_in_portions, freeze_loaded_objects, tune
 from node.specs.builder import load_spec
 from node.storage.blockfile import BlockFile
 from rpc.caller import LOCAL
-from rpc.http.server import serve
 from rpc.jsonrpc.dispatch import Service
-from rpc.push.hub import Hub
 from state.chain.chain import Chain
 from state.chain.genesis import new_state
 from state.chain.skip import TRUSTED
@@ -44,20 +38,13 @@ from state.operations.content import Vote
 from state.operations.transfers import Transfer
 from state.plugins.account_history import ACCOUNT_HISTORY, history
 from state.plugins.registry import PLUGINS, enable
-from state.protocol.authority import key_authority
-from state.protocol.keys.keys import public_key
-from state.protocol.keys.signatures import Canonical, sign
-from state.protocol.transaction import SignedTransaction
 from state.protocol.values.asset import COIN, Asset
 
 SECONDS_EACH = 1.0
 CALLS_MIN, CALLS_MAX = 7, 2000
-PORT = 19701
 PLENTY_OF_TRANSACTIONS = 50
-MADE_UP_ACCOUNTS, MADE_UP_VOTES, MADE_UP_BLOCKS = 1_100, 100, 20
+ACCOUNTS, VOTES, BLOCKS = 1_100, 100, 20
 ENTRIES_MAX, WRITERS = 10_000, 20
-BATCH = 50
-EXCHANGES = 1500
 PROPERTIES: tuple[str, Any] = ("database_api.get_dynamic_global_properties", {})
 LINES = 40
 
@@ -77,9 +64,6 @@ class Question(Struct, frozen=True):
         return json.dumps({"jsonrpc": "2.0", "id": 1, "method": self.method, "params": self.params}).encode()
 
 
-# ------------------------------------------------------------------ the requests
-
-
 def loaded(path: Path, chain: str) -> Chain:
     """Return a chain that has applied a trusted block log, with all plugins."""
     state = new_state(load_spec(chain), lambda fresh: enable(fresh, PLUGINS))
@@ -89,26 +73,18 @@ def loaded(path: Path, chain: str) -> Chain:
     return made
 
 
-def made_up() -> Chain:
+def synthetic_chain() -> Chain:
     """Return a chain of accounts with a post and an order each, some votes, all plugins, and blocks of one account's transfers."""
-    site = Site(MADE_UP_ACCOUNTS)
-    state, sender = site.state, "user-000000"
-    key = key_authority(public_key(site.secret))
-    state.account_authorities.modify(state.account_authorities.by_account.find(sender), active=key)
-    for number in range(MADE_UP_VOTES):  # posts without votes don't trend
-        site.apply(Vote(f"user-{number + 1:06d}", f"user-{number:06d}", "post", 10_000))
-    site.produce()
-    for block in range(MADE_UP_BLOCKS):
-        head = state.props.head_block_id
-        reference = int.from_bytes(head[2:4], "big"), int.from_bytes(head[4:8], "little")
+    chain, sender = BenchChain(ACCOUNTS), user(0)
+    chain.give_key(sender)
+    for number in range(VOTES):  # posts without votes don't trend
+        chain.apply(Vote(user(number + 1), user(number), "post", 10_000))
+    chain.produce()
+    for block in range(BLOCKS):
         for number in range(PLENTY_OF_TRANSACTIONS):
-            transfer = Transfer(sender, f"user-{number + 1:06d}", Asset(1, COIN), f"{block} {number}")
-            trx = SignedTransaction(*reference, state.head_time + 60, (transfer,))
-            digest = state.wire.signature_digest(state.wire.seal(trx))
-            trx.signatures = (sign(site.secret, digest, Canonical.bip_0062),)
-            site.chain.push_transaction(state.wire.seal(trx))
-        site.produce()
-    return site.chain
+            chain.push_transaction(chain.signed(Transfer(sender, user(number + 1), Asset(1, COIN), f"{block} {number}")))
+        chain.produce()
+    return chain
 
 
 def questions(chain: Chain, busy: tuple[int, int] | None = None, longest: tuple[str, int] | None = None) -> Iterator[Question]:
@@ -146,8 +122,8 @@ def busy_block(chain: Chain) -> tuple[int, int]:
 
 def longest_history(chain: Chain) -> tuple[str, int]:
     """Return the account with the most history entries, and the number of those that one query returns, at most 10,000."""
-    kept = ACCOUNT_HISTORY.of(chain.state).accounts
-    writers = sorted((row.name for row in chain.state.accounts.by_name), key=lambda name: -len(kept.get(name)[1]))[:WRITERS]
+    histories = ACCOUNT_HISTORY.of(chain.state).accounts
+    writers = sorted((row.name for row in chain.state.accounts.by_name), key=lambda name: -len(histories.get(name)[1]))[:WRITERS]
     sizes = {name: len(history(chain.state, name, -1, ENTRIES_MAX)) for name in writers}
     name = max(sizes, key=lambda each: sizes[each])
     return name, sizes[name]
@@ -159,9 +135,6 @@ def rows_of(reply: bytes) -> int:
     inside = list(result.values()) if isinstance(result, dict) else [result]
     within = [value for each in inside if isinstance(each, dict) for value in each.values()]
     return max((len(value) for value in inside + within if isinstance(value, list)), default=1)
-
-
-# ------------------------------------------------------------------ in this process
 
 
 def answered(service: Service, body: bytes) -> bytes:
@@ -210,57 +183,6 @@ def profiled(service: Service, asked: list[Question], words: str) -> None:
             pstats.Stats(profile).sort_stats("tottime").print_stats(LINES)
 
 
-# ------------------------------------------------------------------ over the wire
-
-
-@contextmanager
-def served(service: Service, push: Hub) -> Iterator[int]:
-    """Run a node with notices on PORT in a separate process, and yield its process id."""
-    fork = multiprocessing.get_context("fork")
-    is_up = fork.Event()
-
-    async def answer() -> None:
-        async with trio.open_nursery() as nursery:
-            await nursery.start(lambda task_status: serve(service, "127.0.0.1", PORT, pages={}, push=push, task_status=task_status))
-            is_up.set()
-
-    process = fork.Process(target=trio.run, args=(answer,), daemon=True)
-    process.start()
-    try:
-        if not is_up.wait(10):
-            raise SystemExit("the node did not start")
-        assert process.pid is not None
-        yield process.pid
-    finally:
-        process.kill()
-        process.join()
-
-
-def processor_seconds(pid: int) -> float:
-    """Return the CPU seconds of a process, as Linux counts them."""
-    return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
-
-
-def over_the_wire(service: Service, push: Hub, recovery: float) -> None:
-    """Print the overhead of HTTP and WebSocket for a small reply: the node's CPU time, and the client's wait."""
-    one = Question("", *PROPERTIES).body
-    bodies = {"single": (one, 1), f"in batches of {BATCH}": (b"[" + b",".join([one] * BATCH) + b"]", BATCH)}
-    inside = median_seconds(service, one)
-    print(f"\nget_dynamic_global_properties takes {inside * 1e6:.1f} µs; overhead per request:")
-    with served(service, push) as pid:
-        for client in (HttpClient(PORT), SocketClient(PORT)):
-            for how, (body, count) in bodies.items():
-                rounds = EXCHANGES // (1 if count == 1 else 10)
-                client.ask(body)
-                before, start = processor_seconds(pid), time.perf_counter()
-                for _ in range(rounds):
-                    client.ask(body)
-                waited = (time.perf_counter() - start) / rounds / count
-                added = (processor_seconds(pid) - before) / rounds / count - inside
-                shown = f"{added * 1e6:8.1f} µs = {added / recovery:6.2f} recoveries of CPU time of the node"
-                print(f"{client.NAME:10} {how:16} {shown}; the client waits {waited * 1e6:8.1f} µs per request")
-
-
 def main() -> None:
     """Load a chain, and measure everything."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -269,7 +191,7 @@ def main() -> None:
     parser.add_argument("--profile", metavar="WORDS")
     options = parser.parse_args()
     tune_collector()
-    chain = made_up() if options.file is None else loaded(options.file, options.chain)
+    chain = synthetic_chain() if options.file is None else loaded(options.file, options.chain)
     service = new_service(chain, Processor(chain), DevChain(chain, ChainClock()), tuple(PLUGINS))
     freeze_loaded_objects()
     collect_in_portions()
@@ -280,7 +202,6 @@ def main() -> None:
     recovery = recovery_seconds()
     print(f"one key recovery: {recovery * 1e6:.1f} µs")
     in_process(service, asked, recovery, is_compared=options.file is not None)
-    over_the_wire(service, Hub(chain, ChainClock()), recovery)
 
 
 if __name__ == "__main__":

@@ -18,47 +18,34 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from bench.chain import METADATA, NOW, BenchChain, user
 from bench.recovery import recovery_seconds
-from bench.rpc import Question, answered, questions
+from bench.rpc import Question, answered, median_seconds, questions
 from node.app.service import new_service
 from node.devchain.devchain import DevChain
 from node.processor.processor import Processor
 from node.runtime.clock import ChainClock
 from node.runtime.memory import collect_in_portions, freeze_loaded_objects, tune_collector
-from node.specs.builder import load_spec
 from node.storage.blocklog import BlockLog
-from rpc.caller import LOCAL
 from state.chain.chain import Chain
-from state.chain.genesis import new_state
 from state.chain.skip import TRUSTED
 from state.chain.slots import scheduled_witness, slot_time
-from state.chain.transactions import apply_transaction
 from state.operations.content import Comment, Vote
 from state.operations.market import LimitOrderCreate
 from state.operations.transfers import Transfer
-from state.plugins.registry import PLUGINS, enable
-from state.protocol.authority import key_authority
+from state.plugins.registry import PLUGINS
 from state.protocol.operation import Operation
-from state.protocol.transaction import SignedBlock, SignedTransaction, merkle_root
+from state.protocol.transaction import SignedBlock, merkle_root
 from state.protocol.values.asset import COIN, SBD, Asset
-from state.tables.accounts import Account, AccountAuthority, AccountMetadata
 
 SMALL, LARGE = 10_000, 1_000_000
 IN_BLOCK, BUSY_BLOCKS, VOTED = 50, 200, 10  # operations per block; blocks of transfers at the end; one of 10 posts has a vote
 TIMED_BLOCKS = 300
-CALLS, CALLS_SECONDS = 100, 0.5
-STEPS = 10  # progress lines per stage
-VESTS = 1_000_000_000_000
-NOW = 1_700_000_000
-SENDER = "user-0000000"
+CALLS = 100
+SENDER = user(0)
 BODY = "A body of some length, as posts have one: " * 5
 RANKED = ("trending", "hot", "created", "promoted", "payout")
 DISCUSSED = (*RANKED[:4], "active", "cashout", "votes", "children")
-
-
-def name_of(number: int) -> str:
-    """Return the name of an account."""
-    return f"user-{number:07d}"
 
 
 def memory() -> int:
@@ -72,89 +59,40 @@ def say(line: str) -> None:
     sys.stderr.flush()
 
 
-def counted(count: int, what: str) -> Iterator[int]:
-    """Yield 0 to `count` - 1, and print STEPS progress lines."""
-    begun = time.perf_counter()
-    for number in range(count):
-        if number and number % max(count // STEPS, 1) == 0:
-            say(f"  {number:,} of {count:,} {what}, {time.perf_counter() - begun:.0f} s, {memory() / 1e9:.2f} GB")
-        yield number
-
-
-class Site:
-    """A chain with accounts, posts and blocks, with a block log."""
+class ScaleChain(BenchChain):
+    """A chain with a block log. Its posts are in blocks."""
 
     def __init__(self, folder: Path) -> None:
-        spec = load_spec("testnet")
-        self.chain = Chain(new_state(spec, lambda state: enable(state, PLUGINS)))
-        self.state = self.chain.state
+        super().__init__()
         self.log = BlockLog(folder, self.state.wire)
-        self.chain.on_head_change.append(lambda move: self.log.switch(move.popped, move.applied))
-        self.chain.irreversible_blocks.attach_log(self.log.packed, self.log.__len__)
-        self.serial = 0
-        self.push(when=NOW)
+        self.on_head_change.append(lambda change: self.log.switch(change.popped, change.applied))
+        self.irreversible_blocks.attach_log(self.log.packed, self.log.__len__)
+        self.produce(NOW)
 
-    def push(self, *operations: Operation, when: int = 0) -> None:
+    def push(self, *operations: Operation) -> None:
         """Push a block of operations, each in a separate transaction, without signatures."""
-        block = self.block(*operations, when=when)
-        self.chain.push_block(block, TRUSTED)
+        self.push_block(self.block(*operations), TRUSTED)
 
-    def block(self, *operations: Operation, when: int = 0) -> SignedBlock:
+    def block(self, *operations: Operation) -> SignedBlock:
         """Return a block that follows the head."""
-        state = self.state
-        transactions = tuple([self.transaction(operation) for operation in operations])
-        when, witness = when or slot_time(state, 1), scheduled_witness(state, 1)
-        block = SignedBlock(state.props.head_block_id, when, witness, merkle_root(transactions), transactions=transactions)
-        return state.wire.seal_block(block)
-
-    def transaction(self, operation: Operation) -> SignedTransaction:
-        """Return a unique transaction."""
-        self.serial += 1
-        trx = SignedTransaction(0, self.serial, self.state.head_time + 60, (operation,), signatures=(bytes(65),))
-        return self.state.wire.seal(trx)
-
-    def apply(self, operation: Operation) -> None:
-        """Apply an operation outside of any block."""
-        apply_transaction(self.state, self.transaction(operation), TRUSTED)
-
-    def add_accounts(self, count: int) -> None:
-        """Insert accounts, each with a different key, as part of the head block."""
-        state = self.state
-        for i in counted(count, "accounts"):
-            name, key = name_of(i), key_authority(b"\2" + i.to_bytes(32, "big"))
-            row = state.accounts.insert(Account(name=name, balance=10**9, sbd_balance=10**9, vesting_shares=VESTS + i, created=NOW))
-            state.account_authorities.insert(AccountAuthority(account=name, owner=key, active=key, posting=key))
-            state.account_metadata.insert(AccountMetadata(account=row.id))
-            if not i % 1000:
-                state.journal.commit(state.journal.position())
-        state.set_props(total_vesting_shares=count * VESTS, total_vesting_fund_coin=count * VESTS // 1000)
-        state.journal.commit(state.journal.position())
+        state, transactions = self.state, tuple([self.transaction(operation) for operation in operations])
+        slot, root = (slot_time(state, 1), scheduled_witness(state, 1)), merkle_root(transactions)
+        return state.wire.seal_block(SignedBlock(state.props.head_block_id, *slot, root, transactions=transactions))
 
     def add_posts(self, count: int, accounts: int) -> None:
         """Push blocks of posts and votes."""
-        for begin in counted(count // IN_BLOCK, f"blocks of {IN_BLOCK} posts"):
-            some = range(begin * IN_BLOCK, begin * IN_BLOCK + IN_BLOCK)
-            posts = [
-                Comment(
-                    "",
-                    f"topic-{i % 50}",
-                    name_of(i % accounts),
-                    f"post-{i}",
-                    f"Title {i}",
-                    f"{i} {BODY}",
-                    '{"tags":["one","two"],"app":"bench/1"}',
-                )
-                for i in some
-            ]
-            votes = [Vote(name_of((i + 7) % accounts), name_of(i % accounts), f"post-{i}", 10_000) for i in some if i % VOTED == 0]
+        for begin in range(0, count, IN_BLOCK):
+            some = range(begin, begin + IN_BLOCK)
+            posts = [Comment("", f"topic-{i % 50}", user(i % accounts), f"post-{i}", f"Title {i}", f"{i} {BODY}", METADATA) for i in some]
+            votes = [Vote(user((i + 7) % accounts), user(i % accounts), f"post-{i}", 10_000) for i in some if i % VOTED == 0]
             self.push(*posts, *votes)
 
     def add_blocks(self, count: int) -> None:
         """Push empty blocks, then blocks of transfers, all from one account."""
-        for _ in counted(count, "blocks"):
+        for _ in range(count):
             self.push()
         for number in range(BUSY_BLOCKS):
-            self.push(*[Transfer(SENDER, name_of(1 + i), Asset(1, COIN), f"{number}") for i in range(IN_BLOCK)])
+            self.push(*[Transfer(SENDER, user(1 + i), Asset(1, COIN), f"{number}") for i in range(IN_BLOCK)])
 
 
 def median_of(work: Callable[[int], object], calls: int) -> float:
@@ -167,62 +105,55 @@ def median_of(work: Callable[[int], object], calls: int) -> float:
     return statistics.median(times)
 
 
-def operations(site: Site, accounts: int, posts: int) -> dict[str, float]:
+def operations(chain: ScaleChain, accounts: int, posts: int) -> dict[str, float]:
     """Return the time of a block and of each kind of operation."""
     step, first = max(accounts // CALLS, 1), max(posts - accounts, 0)
-    state, newest = site.state, min(posts, accounts)
+    state, newest = chain.state, min(posts, accounts)
 
-    def user(i: int) -> str:
-        return name_of(i * step % accounts)
+    def account(i: int) -> str:
+        return user(i * step % accounts)
 
     def post(i: int) -> tuple[str, str]:
         at = first + i * max(newest // CALLS, 1) % newest
-        return name_of(at % accounts), f"post-{at}"
+        return user(at % accounts), f"post-{at}"
 
     def order(i: int) -> Operation:
-        return LimitOrderCreate(user(i), i, Asset(1000, COIN), Asset(20_000_000 + i, SBD), False, state.head_time + 86_400)
+        return LimitOrderCreate(account(i), i, Asset(1000, COIN), Asset(20_000_000 + i, SBD), False, state.head_time + 86_400)
 
     def mixed(i: int) -> list[Operation]:
         some = range(i * IN_BLOCK, i * IN_BLOCK + IN_BLOCK)
-        return [Transfer(name_of(n * 977 % accounts), name_of(n * 31 % accounts), Asset(1, COIN), "") for n in some]
+        return [Transfer(user(n * 977 % accounts), user(n * 31 % accounts), Asset(1, COIN), "") for n in some]
 
-    blocks: list[SignedBlock] = []
-    figures = {"empty block": median_of(lambda _: site.push(), TIMED_BLOCKS)}
+    figures = {"empty block": median_of(lambda _: chain.push(), TIMED_BLOCKS)}
     times = []
     for i in range(TIMED_BLOCKS // 10):
-        blocks = [site.block(*mixed(i))]
+        block = chain.block(*mixed(i))
         start = time.process_time_ns()
-        site.chain.push_block(blocks[0], TRUSTED)
+        chain.push_block(block, TRUSTED)
         times.append((time.process_time_ns() - start) / 1e9)
     figures[f"block of {IN_BLOCK} transfers"] = statistics.median(times)
-    mark = state.journal.position()
-    figures["transfer"] = median_of(lambda i: site.apply(Transfer(user(i), user(i + 1), Asset(1, COIN), "")), CALLS)
-    figures["order"] = median_of(lambda i: site.apply(order(i)), CALLS)
-    figures["comment"] = median_of(lambda i: site.apply(Comment(*post(i), user(i), f"re-{i}", "", "A reply", "{}")), CALLS)
-    figures["vote"] = median_of(lambda i: site.apply(Vote(user(i), user(i), f"re-{i}", 10_000)), CALLS)
-    state.journal.undo(mark)
+    position = state.journal.position()
+    figures["transfer"] = median_of(lambda i: chain.apply(Transfer(account(i), account(i + 1), Asset(1, COIN), "")), CALLS)
+    figures["order"] = median_of(lambda i: chain.apply(order(i)), CALLS)
+    figures["comment"] = median_of(lambda i: chain.apply(Comment(*post(i), account(i), f"re-{i}", "", "A reply", "{}")), CALLS)
+    figures["vote"] = median_of(lambda i: chain.apply(Vote(account(i), account(i), f"re-{i}", 10_000)), CALLS)
+    state.journal.undo(position)
     return figures
 
 
 def asked_of(chain: Chain) -> Iterator[Question]:
     """Yield the calls to measure: those of bench.rpc, then the ranked lists."""
     head = chain.state.props.last_irreversible_block_num
-    number = next(n for n in range(head, 0, -1) if len(found_block(chain, n).transactions) == IN_BLOCK)
+    blocks = ((number, chain.block_by_number(number)) for number in range(head, 0, -1))
+    number = next(number for number, block in blocks if block is not None and len(block.transactions) == IN_BLOCK)
     yield from questions(chain, (number, IN_BLOCK), (SENDER, min(BUSY_BLOCKS * IN_BLOCK, 10_000)))
     for sort in DISCUSSED:
         yield Question(f"discussions of 20, {sort}", f"condenser_api.get_discussions_by_{sort}", [{"tag": "", "limit": 20}])
     for sort in RANKED:
         yield Question(f"ranked posts of 20, {sort}", "bridge.get_ranked_posts", {"sort": sort, "tag": "", "observer": "", "limit": 20})
-    for order in ("by_proxy", "by_next_vesting_withdrawal"):
-        start = "" if order == "by_name" else [{"by_proxy": "", "by_next_vesting_withdrawal": "1970-01-01T00:00:00"}[order], ""]
-        yield Question(f"accounts of 1,000, {order}", "database_api.list_accounts", {"start": start, "limit": 1000, "order": order})
-
-
-def found_block(chain: Chain, number: int) -> SignedBlock:
-    """Return an existing block."""
-    block = chain.block_by_number(number)
-    assert block is not None
-    return block
+    for order, start in {"by_proxy": "", "by_next_vesting_withdrawal": "1970-01-01T00:00:00"}.items():
+        params = {"start": [start, ""], "limit": 1000, "order": order}
+        yield Question(f"accounts of 1,000, {order}", "database_api.list_accounts", params)
 
 
 def calls(chain: Chain) -> Iterator[tuple[str, float]]:
@@ -235,26 +166,20 @@ def calls(chain: Chain) -> Iterator[tuple[str, float]]:
         start = time.process_time_ns()
         answered(service, body)
         yield f"{question.what}, first", (time.process_time_ns() - start) / 1e9
-        times: list[float] = []
-        end = time.perf_counter() + CALLS_SECONDS
-        while len(times) < 3 or (time.perf_counter() < end and len(times) < CALLS):
-            start = time.process_time_ns()
-            service.answer(body, LOCAL)
-            times.append((time.process_time_ns() - start) / 1e9)
-        yield question.what, statistics.median(times)
+        yield question.what, median_seconds(service, body)
 
 
 def measure(accounts: int, posts: int, blocks: int) -> dict[str, dict[str, float]]:
     """Return the figures of a chain of this size: bytes, and seconds of each kind."""
     tune_collector()
     with tempfile.TemporaryDirectory(prefix="coind-scale-") as folder:
-        site = Site(Path(folder))
+        chain = ScaleChain(Path(folder))
         sizes = [memory()]
         empty = max(blocks - posts // IN_BLOCK - BUSY_BLOCKS, 0)
         stages: tuple[Callable[[], None], ...] = (
-            lambda: site.add_accounts(accounts),
-            lambda: site.add_posts(posts, accounts),
-            lambda: site.add_blocks(empty),
+            lambda: chain.add_accounts(accounts),
+            lambda: chain.add_posts(posts, accounts),
+            lambda: chain.add_blocks(empty),
         )
         for stage in stages:
             begun = time.perf_counter()
@@ -263,12 +188,12 @@ def measure(accounts: int, posts: int, blocks: int) -> dict[str, dict[str, float
             gc.freeze()
             sizes.append(memory())
             say(f"  in {time.perf_counter() - begun:.0f} s, {memory() / 1e9:.2f} GB")
-        found = {"recovery": {"recovery": recovery_seconds()}, "operations": operations(site, accounts, posts)}
-        found["calls"] = dict(calls(site.chain))
+        found = {"recovery": {"recovery": recovery_seconds()}, "operations": operations(chain, accounts, posts)}
+        found["calls"] = dict(calls(chain))
         each = [(end - start) / count for start, end, count in zip(sizes, sizes[1:], (accounts, posts, empty), strict=False)]
         found["memory"] = dict(zip(("an account", "a post", "an empty block"), each, strict=True))
-        found["memory"] |= {"all": sizes[-1], "all, after the calls": memory(), "block log": site.log.size}
-        site.log.close()
+        found["memory"] |= {"all": sizes[-1], "all, after the calls": memory(), "block log": chain.log.size}
+        chain.log.close()
     return found
 
 

@@ -13,8 +13,7 @@ from pathlib import Path
 
 import trio
 
-from bench.growth import NOW, VESTS
-from bench.growth import Site as GrowthSite
+from bench.chain import METADATA, BenchChain, user
 from node.runtime.forked_child import ForkedChild
 from node.runtime.memory import freeze_loaded_objects, tune_collector
 from node.snapshots.file import Snapshot
@@ -24,50 +23,38 @@ from state.chain.chain import Chain
 from state.chain.genesis import new_state
 from state.operations.content import Comment
 from state.plugins.registry import PLUGINS, enable
-from state.protocol.authority import Authority
 from state.protocol.spec import ChainSpec
-from state.tables.accounts import Account, AccountAuthority, AccountMetadata
 
 SIZES = (1_000, 100_000)
-METADATA = '{"tags":["one","two"],"app":"bench/1"}'
 
 
-class Site(GrowthSite):
-    """A chain with `size` accounts, each with different keys and a post."""
+class PostsChain(BenchChain):
+    """A chain with `size` accounts, each with three different keys and a post."""
 
-    def fill(self) -> None:
-        """Insert the accounts and their posts, as part of the head block."""
-        state = self.state
-        for i in range(self.size):
-            name = f"user-{i * 7919 % self.size:06d}"
-            row = state.accounts.insert(Account(name=name, balance=10**9 + i, sbd_balance=10**9, vesting_shares=VESTS, created=NOW))
-            keys = [Authority(1, (), ((bytes([2, role]) + i.to_bytes(31, "big"), 1),)) for role in range(3)]
-            state.account_authorities.insert(AccountAuthority(account=name, owner=keys[0], active=keys[1], posting=keys[2]))
-            state.account_metadata.insert(AccountMetadata(account=row.id))
-        state.set_props(total_vesting_shares=self.size * VESTS, total_vesting_fund_coin=self.size * VESTS // 1000)
+    KEYS = 3
+
+    def add_content(self, size: int) -> None:
+        """Apply the posts, as part of the head block."""
         body = "Some words of a post, again and again. " * 20
-        for i in range(self.size):
-            self.apply(Comment("", f"topic-{i % 50}", f"user-{i:06d}", "post", f"Title {i}", f"{i}: {body}", METADATA))
-            if i % 1000 == 0:
-                state.journal.commit(state.journal.position())
-        state.journal.commit(state.journal.position())
+        for i in range(size):
+            self.apply(Comment("", f"topic-{i % 50}", user(i), "post", f"Title {i}", f"{i}: {body}", METADATA))
 
 
 def measure(size: int) -> None:
     """Print all figures for one size."""
-    site = Site(size)
-    while not site.chain.irreversible:
-        site.produce()
+    chain = PostsChain(size)
+    while not chain.irreversible:
+        chain.produce()
     freeze_loaded_objects()
-    disk, spec = SystemDisk(), site.state.spec
+    disk, spec = SystemDisk(), chain.state.spec
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        trio.run(in_child, site.chain, folder)
+        trio.run(in_child, chain, folder)
         begun, cpu = time.perf_counter(), time.process_time()
-        path = save(site.chain, folder, disk)
+        path = save(chain, folder, disk)
         seconds, own = time.perf_counter() - begun, time.process_time() - cpu
         print(f"{size:>7,}: saved in process in {seconds:.2f} s ({own:.2f} s of CPU time), {path.stat().st_size / 1e6:.1f} MB")
-        del site
+        del chain
         gc.collect()
         measure_load(path, spec)
 

@@ -15,11 +15,14 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from msgspec import Struct
 
 ROOT = Path(__file__).parents[1]
+LAUNCHER, MODULE = (str(ROOT / "bin" / "coind"),), (sys.executable, "-P", "-m", "node")
 ROUNDS = 10
 SECONDS_MAX, WITNESSES_SECONDS_MAX = 0.5, 1.0
 WAIT_SECONDS_MAX = 60
@@ -30,8 +33,10 @@ REQUEST = b"POST / HTTP/1.1\r\nHost: node\r\nConnection: close\r\nContent-Length
 
 
 class Start(Struct, frozen=True):
-    """One start: wall-clock and CPU seconds until the first reply, and the head block number in it."""
+    """A started node: its process and port, wall-clock and CPU seconds until its first reply, and the head block number in it."""
 
+    pid: int
+    port: int
     seconds: float
     cpu_seconds: float
     head: int
@@ -55,26 +60,27 @@ def ask(port: int) -> int | None:
     return int(json.loads(answer.partition(b"\r\n\r\n")[2])["result"]["head_block_number"])
 
 
-def start(command: list[str], options: list[str]) -> Start:
-    """Start a node, wait for its first reply, and stop it."""
+def processor_seconds(pid: int) -> float:
+    """Return the CPU seconds of a process, as Linux counts them."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@contextmanager
+def started(options: Sequence[str] = (), command: Sequence[str] = LAUNCHER) -> Iterator[Start]:
+    """Run a node on a free port, and yield it once it replies."""
     port = free_port()
     words = [*command, "run", "--http", f"127.0.0.1:{port}", *options]
-    begun = time.perf_counter()
-    with subprocess.Popen(
-        words, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    ) as process:
+    environment, begun = {**os.environ, "PYTHONPATH": str(ROOT)}, time.perf_counter()
+    with subprocess.Popen(words, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
             while (head := ask(port)) is None:
                 if process.poll() is not None or time.perf_counter() - begun > WAIT_SECONDS_MAX:
                     raise SystemExit(f"no answer from {' '.join(words)}")
                 time.sleep(POLL_SECONDS)
-            seconds = time.perf_counter() - begun
-            fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
-            cpu_seconds = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+            yield Start(process.pid, port, time.perf_counter() - begun, processor_seconds(process.pid), head)
         finally:
             process.terminate()
-            process.wait()
-    return Start(seconds, cpu_seconds, head)
 
 
 def main() -> int:
@@ -83,17 +89,17 @@ def main() -> int:
     parser.add_argument("rounds", nargs="?", type=int, default=ROUNDS)
     parser.add_argument("--module", action="store_true", help="skip the launcher")
     options = parser.parse_args()
-    command = [sys.executable, "-P", "-m", "node"] if options.module else [str(ROOT / "bin/coind")]
+    command = MODULE if options.module else LAUNCHER
     status = 0
     for name, words, seconds_max in (
         ("dev", [], SECONDS_MAX),
-        ("dev with --data", ["--data"], SECONDS_MAX),
+        ("dev with --data", ["--data", "{}"], SECONDS_MAX),
         (f"dev with {WITNESSES} witnesses", ["--witnesses", str(WITNESSES)], WITNESSES_SECONDS_MAX),
     ):
         starts = []
         for _ in range(options.rounds):
-            with tempfile.TemporaryDirectory() as folder:
-                starts.append(start(command, [*words, folder] if words == ["--data"] else words))
+            with tempfile.TemporaryDirectory() as folder, started([word.format(folder) for word in words], command) as node:
+                starts.append(node)
         seconds = [each.seconds for each in starts]
         middle, worst, cpu_seconds = statistics.median(seconds), max(seconds), statistics.median(each.cpu_seconds for each in starts)
         verdict = "" if worst <= seconds_max else f", more than {seconds_max:g} s"

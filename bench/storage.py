@@ -4,7 +4,6 @@ Run: .venv/bin/python -m bench.storage [--blocks 100000] [--folder DIR]         
 """
 
 import argparse
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -19,11 +18,6 @@ from state.protocol.transaction import SignedBlock, Wire
 from tests.helpers.nodes import dev_chain, empty_blocks
 
 PUSHED = 200  # blocks pushed one after another, each after the reply to the previous one
-
-
-def say(line: str) -> None:
-    """Print a line."""
-    sys.stdout.write(line + "\n")
 
 
 def pushing(folder: Path, blocks: list[SignedBlock], policy: str) -> float:
@@ -55,7 +49,7 @@ def main() -> None:
     wire, blocks = empty_blocks(PUSHED)
     for policy in ("never", "5", "block"):
         with tempfile.TemporaryDirectory(dir=options.folder) as folder:
-            say(f"a block pushed, --sync {policy}: {pushing(Path(folder), blocks, policy):.2f} ms until the reply")
+            print(f"a block pushed, --sync {policy}: {pushing(Path(folder), blocks, policy):.2f} ms until the reply")
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         growing(Path(folder), wire, blocks, options.blocks)
 
@@ -68,17 +62,17 @@ def growing(folder: Path, wire: Wire, blocks: list[SignedBlock], count: int) -> 
         block = blocks[(number - 1) % PUSHED]
         block.number = number
         log.append(block)
-    say(f"{count:,} blocks appended: {(time.perf_counter() - begin) / count * 1e6:.1f} µs each")
+    print(f"{count:,} blocks appended: {(time.perf_counter() - begin) / count * 1e6:.1f} µs each")
     last = blocks[(count - 1) % PUSHED]
     last.number = count
     log.sync()
     begin = time.perf_counter()
     log.switch((last,), (last,))
-    say(f"a fork switch at block {count:,}: {(time.perf_counter() - begin) * 1000:.1f} ms")
+    print(f"a fork switch at block {count:,}: {(time.perf_counter() - begin) * 1000:.1f} ms")
     log.close()
     begin = time.perf_counter()
     log = BlockLog(folder, wire)
-    say(f"opened, every byte compared: {time.perf_counter() - begin:.2f} s ({log.head.end:,} bytes)")
+    print(f"opened, every byte compared: {time.perf_counter() - begin:.2f} s ({log.head.end:,} bytes)")
     log.close()
 
 

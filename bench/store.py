@@ -8,11 +8,8 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from random import Random
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from bench.recovery import recovery_seconds
 from state.store import AppendLists, Journal, Ordered, Row, Table, Unique
@@ -96,12 +93,12 @@ def empty_seconds(arguments: list[Any]) -> float:
 
 def with_undo(report: Report, journal: Journal, label: str, call: Callable[[Any], object], arguments: list[Any]) -> None:
     """Measure a write and its undo."""
-    mark = journal.position()
+    position = journal.position()
     undone: list[float] = []
 
     def undo() -> None:
         start = time.process_time()
-        journal.undo(mark)
+        journal.undo(position)
         undone.append(time.process_time() - start)
 
     report.line(label, best(call, arguments, undo))

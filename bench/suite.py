@@ -36,20 +36,11 @@ def test_transfers(coin_chain, n):
 """
 
 
-def say(line: str) -> None:
-    """Print a line."""
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
-
-
 def seconds(work: Callable[[], object]) -> tuple[float, float]:
     """Return the wall-clock time and this process's CPU time of a call."""
     begun, computed = time.perf_counter(), time.process_time()
     work()
     return time.perf_counter() - begun, time.process_time() - computed
-
-
-# ------------------------------------------------------------------ pytest
 
 
 def with_pytest(command: str, package: str) -> tuple[float, float]:
@@ -68,61 +59,40 @@ def with_pytest(command: str, package: str) -> tuple[float, float]:
     return taken, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-# ------------------------------------------------------------------ in one process
-
-
 def in_process() -> None:
     """Print the time of the same suite without a node, and the start time of chains."""
     from node.app.local_chain import LocalChain
 
     starts = [seconds(LocalChain) for _ in range(STARTS)]
     clock, computed = (statistics.median(each) for each in zip(*starts, strict=True))
-    say(f"LocalChain: start {clock * 1000:.0f} ms, CPU time {computed * 1000:.0f} ms (at most {START_SECONDS_MAX * 1000:.0f} ms)")
+    print(f"LocalChain: start {clock * 1000:.0f} ms, CPU time {computed * 1000:.0f} ms (at most {START_SECONDS_MAX * 1000:.0f} ms)")
     chain = LocalChain()
     clock, computed = min(seconds(lambda: chain.mine(BLOCKS)) for _ in range(3))
-    say(f"LocalChain: {BLOCKS:,} empty blocks {clock:.2f} s, CPU time {computed:.2f} s (at most {BLOCKS_SECONDS_MAX} s)")
+    print(f"LocalChain: {BLOCKS:,} empty blocks {clock:.2f} s, CPU time {computed:.2f} s (at most {BLOCKS_SECONDS_MAX} s)")
 
     def suite() -> None:
         fresh = LocalChain()
-        moment = fresh.snapshot()
+        snapshot_id = fresh.snapshot()
         for _ in range(TESTS):
             for _ in range(BROADCASTS):
                 fresh.broadcast(TRANSFER)
-            fresh.revert(moment)
+            fresh.revert(snapshot_id)
 
     clock, computed = seconds(suite)
-    say(f"LocalChain: {TESTS} tests of {BROADCASTS} broadcasts {clock:.2f} s, CPU time {computed:.2f} s")
-
-
-# ------------------------------------------------------------------ beem
+    print(f"LocalChain: {TESTS} tests of {BROADCASTS} broadcasts {clock:.2f} s, CPU time {computed:.2f} s")
 
 
 def with_beem(command: str) -> None:
     """Print the time of the tests when beem signs, or why it isn't measured."""
     if not BEEM.exists():
-        say("beem: not measured, because it isn't installed. Install it with bin/test clients beem.")
+        print("beem: not measured, because it isn't installed. Install it with bin/test clients beem.")
         return
-    with tempfile.TemporaryDirectory() as folder:
-        ready = Path(folder, "ready.json")
-        words = [command, "run", "--port", "0", "--blocks", "instant", "--quiet", "--ready-file", str(ready)]
-        with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as node:
-            try:
-                while not ready.exists():
-                    if node.poll() is not None:
-                        raise SystemExit(f"{' '.join(words)} has ended with status {node.returncode}")
-                    time.sleep(0.01)
-                url = json.loads(ready.read_bytes())["address"]
-                ran = subprocess.run(
-                    [str(BEEM), "-P", "-m", "bench.suite", "--beem-at", url],
-                    env={**os.environ, "PYTHONPATH": str(ROOT)},
-                    cwd=folder,
-                    capture_output=True,
-                    text=True,
-                    check=False,
-                )
-            finally:
-                node.terminate()
-    say(ran.stdout.strip() if not ran.returncode else f"beem: failed: {ran.stderr.strip()[-1000:]}")
+    from bench.start import started  # not at the top, because beem's environment lacks its libraries
+
+    with started(["--blocks", "instant"], [command]) as node:
+        words = [str(BEEM), "-P", "-m", "bench.suite", "--beem-at", f"http://127.0.0.1:{node.port}"]
+        ran = subprocess.run(words, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False)
+    print(ran.stdout.strip() if not ran.returncode else f"beem: failed: {ran.stderr.strip()[-1000:]}")
 
 
 def beem_session(url: str) -> None:
@@ -137,16 +107,16 @@ def beem_session(url: str) -> None:
     from beem.account import Account
 
     steem = connect(url, "dev", [str(key("alice", "active").get_private())])
-    moment = ask("dev_api.snapshot", {})["id"]
+    snapshot_id = ask("dev_api.snapshot", {})["id"]
 
     def suite() -> None:
         for _ in range(TESTS):
             for number in range(BROADCASTS):
                 Account("alice", blockchain_instance=steem).transfer("bob", 1, "COIN", str(number))
-            ask("dev_api.revert", {"id": moment})
+            ask("dev_api.revert", {"id": snapshot_id})
 
     clock, computed = seconds(suite)
-    say(f"beem: {TESTS} tests of {BROADCASTS} broadcasts {clock:.2f} s, CPU time of beem {computed:.2f} s")
+    print(f"beem: {TESTS} tests of {BROADCASTS} broadcasts {clock:.2f} s, CPU time of beem {computed:.2f} s")
 
 
 def main() -> None:
@@ -162,7 +132,7 @@ def main() -> None:
         import_module("bin.package.build").lay_out(ROOT, Path(folder, "coind"))
         clock, computed = min(with_pytest(given.coind, folder) for _ in range(3))
     what = f"{clock:.2f} s, CPU time {computed:.2f} s, including the start of node and pytest"
-    say(f"pytest: {TESTS} tests of {BROADCASTS} broadcasts {what} (at most {SUITE_SECONDS_MAX} s)")
+    print(f"pytest: {TESTS} tests of {BROADCASTS} broadcasts {what} (at most {SUITE_SECONDS_MAX} s)")
     with_beem(given.coind)
     in_process()
 

@@ -22,7 +22,7 @@ from typing import Any
 import trio
 from msgspec import Struct
 
-from bench.growth import Site
+from bench.chain import BenchChain, make_irreversible, user
 from bench.recovery import recovery_seconds
 from node.app.service import new_service
 from node.devchain.devchain import DevChain
@@ -42,7 +42,7 @@ from rpc.jsonrpc.dispatch import Service
 from rpc.log import ROOT
 from rpc.push.hub import Hub
 from rpc.push.session import Topic
-from state.chain.skip import Skip
+from state.chain.skip import TRUSTED
 from state.chain.slots import scheduled_witness, slot_time
 from state.operations.content import Vote
 from state.operations.transfers import Transfer
@@ -54,9 +54,9 @@ POSTS = 100_000
 ASKED_EVERY_SECONDS = 0.005
 SMALL = b'{"jsonrpc":"2.0","id":1,"method":"database_api.get_version","params":{}}'
 LONGEST_MILLISECONDS_MAX = 100
-USER = "user-000000"
+USER = user(0)
 WEEK = 7 * 86_400  # seconds, after which posts are paid out
-NAMES = [f"user-{i:06d}" for i in range(1000)]
+NAMES = list(map(user, range(1000)))
 
 Work = Callable[["Node"], Awaitable[Any]]
 
@@ -64,7 +64,7 @@ Work = Callable[["Node"], Awaitable[Any]]
 class Node(Struct, eq=False):
     """The parts of a node around one chain."""
 
-    site: Site
+    chain: BenchChain
     processor: Processor
     devchain: DevChain
     service: Service
@@ -168,28 +168,28 @@ ENVELOPE = b'{"jsonrpc":"2.0","id":1,"method":"database_api.find_accounts","para
 def bodies() -> Iterator[tuple[str, bytes]]:
     """Yield large, adversarial bodies that clients without local rights may send, by name."""
 
-    def called(params: bytes) -> bytes:
+    def call_with(params: bytes) -> bytes:
         return ENVELOPE + b'{"accounts":' + params + b"}}"
 
     many = 190_000
-    yield "numbers", called(b"[" + b"1234567890123," * many + b"1]")
-    yield "numbers of 20 digits", called(b"[" + b"12345678901234567890," * 140_000 + b"1]")
-    yield "the last number too long", called(b"[" + b"1234567890123456789," * 140_000 + b"123456789012345678901]")
-    yield "empty arrays", called(b"[" + b"[]," * (many // 3) + b"[]]")
-    yield "arrays in arrays", called(b"[" * 90 + b"[[[[]]]]," * (many // 9) + b"1" + b"]" * 90)
-    yield "members", called(b"{" + b",".join([b'"key-%d":%d' % (i, i) for i in range(many // 2)]) + b"}")
-    yield "short texts", called(b"[" + b'"a text","another one",' * (many // 2) + b'""]')
-    yield "one long text", called(b'"' + b"x" * SIZE + b'"')
-    yield "one long text of escapes", called(b'"' + rb"\u20ac" * (SIZE // 6) + b'"')
-    yield "one long text, not ASCII", called(b'"' + "\u20ac\U0001f600".encode() * (SIZE // 7) + b'"')
-    yield "no UTF-8", called(b'"' + b"\xff" * SIZE + b'"')
-    yield "digits", called(b"1" * SIZE)
-    yield "brackets in a text", called(b'"' + b"[]" * (many // 2) + b'"')
-    yield "too many marks", called(b"[" + b"[]," * 5_000_000 + b"[]]")
-    yield "broken at the end", called(b"[" + b'{"a":1,"b":"text"},' * (many // 5))
-    yield "white space", b" " * SIZE + called(b"[]")
+    yield "numbers", call_with(b"[" + b"1234567890123," * many + b"1]")
+    yield "numbers of 20 digits", call_with(b"[" + b"12345678901234567890," * 140_000 + b"1]")
+    yield "the last number too long", call_with(b"[" + b"1234567890123456789," * 140_000 + b"123456789012345678901]")
+    yield "empty arrays", call_with(b"[" + b"[]," * (many // 3) + b"[]]")
+    yield "arrays in arrays", call_with(b"[" * 90 + b"[[[[]]]]," * (many // 9) + b"1" + b"]" * 90)
+    yield "members", call_with(b"{" + b",".join([b'"key-%d":%d' % (i, i) for i in range(many // 2)]) + b"}")
+    yield "short texts", call_with(b"[" + b'"a text","another one",' * (many // 2) + b'""]')
+    yield "one long text", call_with(b'"' + b"x" * SIZE + b'"')
+    yield "one long text of escapes", call_with(b'"' + rb"\u20ac" * (SIZE // 6) + b'"')
+    yield "one long text, not ASCII", call_with(b'"' + "\u20ac\U0001f600".encode() * (SIZE // 7) + b'"')
+    yield "no UTF-8", call_with(b'"' + b"\xff" * SIZE + b'"')
+    yield "digits", call_with(b"1" * SIZE)
+    yield "brackets in a text", call_with(b'"' + b"[]" * (many // 2) + b'"')
+    yield "too many marks", call_with(b"[" + b"[]," * 5_000_000 + b"[]]")
+    yield "broken at the end", call_with(b"[" + b'{"a":1,"b":"text"},' * (many // 5))
+    yield "white space", b" " * SIZE + call_with(b"[]")
     yield "a refused name", ENVELOPE.replace(b"find_accounts", b"x" * SIZE) + b"{}}"
-    yield "names that are too many", called(b"[" + b'"alice",' * many + b'"bob"]')
+    yield "names that are too many", call_with(b"[" + b'"alice",' * many + b'"bob"]')
     yield "a batch of 5,000 calls", b"[" + b",".join([SMALL] * 5_000) + b"]"
     yield "a batch of 5,000 numbers", b"[" + b"1," * 4_999 + b"1]"
     yield "a batch of 190,000 numbers", b"[" + b"1," * 190_000 + b"1]"
@@ -220,25 +220,14 @@ def block(node: Node) -> bytes:
 
 def filled(posts: int) -> Node:
     """Return a node of a chain with `posts` accounts, posts and orders. A tenth of the posts have a vote."""
-    site = Site(posts)
+    chain = BenchChain(posts)
     for i in range(0, posts, 10):
-        site.apply(Vote(f"user-{(i + 1) % posts:06d}", f"user-{i:06d}", "post", 10_000))
-    site.produce()
-    settle(site)
-    shift = time.time_ns() // 1_000_000 - site.state.head_time * 1000
-    clock = ChainClock(lambda: time.time_ns() // 1_000_000 - shift)
-    processor, devchain = Processor(site.chain, clock=clock), DevChain(site.chain, clock, [site.secret])
-    return Node(site, processor, devchain, new_service(site.chain, processor, devchain, tuple(PLUGINS)))
-
-
-def settle(site: Site) -> None:
-    """Make the state irreversible, because no block has the inserted rows."""
-    chain, pack = site.chain, site.state.wire.pack_block
-    blocks = {number: chain.block_by_number(number) for number in range(1, site.state.props.head_block_number + 1)}
-    packed = {number: pack(block) for number, block in blocks.items() if block is not None}
-    chain.start_at(chain.head, packed.get, is_changed_by_hand=True)
-    site.state.set_props(last_irreversible_block_num=site.state.props.head_block_number)
-    site.state.journal.commit(site.state.journal.position())
+        chain.apply(Vote(user((i + 1) % posts), user(i), "post", 10_000))
+    chain.produce()
+    make_irreversible(chain)
+    clock = ChainClock(start_ms=chain.state.head_time * 1000)
+    processor, devchain = Processor(chain, clock=clock), DevChain(chain, clock, [chain.secret])
+    return Node(chain, processor, devchain, new_service(chain, processor, devchain, tuple(PLUGINS)))
 
 
 # ------------------------------------------------------------------ measuring
@@ -319,7 +308,7 @@ def large_bodies(node: Node, words: str) -> bool:
 def events(node: Node, words: str) -> bool:
     """Print a line for each event of the node or its dev chain. Return whether no loop iteration was too long."""
     fine = True
-    for works in happening():
+    for works in event_works():
         if words in f"event: {', '.join(works)}":
             for what, figure in zip(works, in_a_copy(node, *works.values()), strict=True):
                 if not what.startswith(PREPARED):
@@ -327,37 +316,41 @@ def events(node: Node, words: str) -> bool:
     return fine
 
 
-def happening() -> list[dict[str, Work]]:
+def event_works() -> list[dict[str, Work]]:
     """Return works by name. Those in one dict run one after another in the same copy of the node.
 
     The first work that touches the whole state pays for the copy-on-write of its pages, so there are two snapshots. Works whose names
     begin with PREPARED only prepare the next work.
     """
-    ahead: Work = lambda copy: warm_up(copy.site.state)  # noqa: E731
+    ahead: Work = lambda copy: warm_up(copy.chain.state)  # noqa: E731
     folder = Path(tempfile.gettempdir()) / "coind-bench-waits"
     folder.mkdir(exist_ok=True)
     dumped = str(folder / "dump")
     return [
-        {"an empty block": in_turn(lambda copy: copy.site.produce())},
-        {"a warm-up": ahead, "releasing unread indices": in_turn(lambda copy: copy.site.state.release_indices(1000))},
+        {"an empty block": in_turn(lambda copy: copy.chain.produce())},
+        {"a block after a million missed slots": in_turn(lambda copy: copy.chain.produce(slot_time(copy.chain.state, 10**6)))},
+        {"a warm-up": ahead, "releasing unread indices": in_turn(lambda copy: copy.chain.state.release_indices(1000))},
         {
-            "a dev snapshot": called("snapshot", {}),
-            "a dev snapshot, again": called("snapshot", {}),
-            f"{PREPARED} a block": in_turn(lambda copy: copy.site.produce()),
-            "a return to it": called("revert", {"id": 1}),
+            "a dev snapshot": dev_call("snapshot", {}),
+            "a dev snapshot, again": dev_call("snapshot", {}),
+            f"{PREPARED} a block": in_turn(lambda copy: copy.chain.produce()),
+            "a return to it": dev_call("revert", {"id": 1}),
             "a warm-up, after that": ahead,
         },
         {
-            "a dump": called("dump", {"path": dumped}),
-            "loading it": called("load", {"path": dumped}),
+            "a dump": dev_call("dump", {"path": dumped}),
+            "loading it": dev_call("load", {"path": dumped}),
             "a warm-up, after that": ahead,
         },
-        {"saving a snapshot": partial(saved, folder=folder)},
-        {f"{PREPARED} 1,000 posts": in_turn(partial(postpone, count=1000)), "1,000 posts are paid out": in_turn(partial(paid, seconds=60))},
-        {"all posts are paid out": in_turn(paid)},
+        {"saving a snapshot": partial(save_snapshot, folder=folder)},
+        {
+            f"{PREPARED} 1,000 posts": in_turn(partial(postpone_payouts, count=1000)),
+            "1,000 posts are paid out": in_turn(partial(pay_out, seconds=60)),
+        },
+        {"all posts are paid out": in_turn(pay_out)},
         {f"{PREPARED} two branches": in_turn(fork), "a switch from 20 blocks to 21, of 20 transfers each": in_turn(switch)},
         {"400 subscribers get a block": partial(notify_subscribers, count=400)},
-        {"a scrape of /metrics": scraped, "a scrape of /metrics, again": scraped},
+        {"a scrape of /metrics": scrape, "a scrape of /metrics, again": scrape},
         {"2,000 refusals in a batch, with explanations": lambda copy: copy.ask(refused_batch(copy))},
         {"an explanation of a transaction of 60,000 bytes": lambda copy: copy.ask(large_refusal(copy))},
     ]
@@ -365,7 +358,6 @@ def happening() -> list[dict[str, Work]]:
 
 PREPARED = "(prepared:"
 BRANCH, TRANSFERS = 20, 20
-UNCHECKED = Skip.TRANSACTION_SIGNATURES | Skip.AUTHORITY_CHECK | Skip.TAPOS_CHECK
 
 
 def in_turn(do: Callable[[Node], Any]) -> Work:
@@ -373,20 +365,20 @@ def in_turn(do: Callable[[Node], Any]) -> Work:
     return lambda copy: copy.processor.in_turn(lambda: do(copy))
 
 
-def called(name: str, params: dict[str, Any]) -> Work:
+def dev_call(name: str, params: dict[str, Any]) -> Work:
     """Return the work of a `dev_api` call."""
     return ask_for(request(f"dev_api.{name}", params))
 
 
-def paid(node: Node, seconds: int = WEEK) -> None:
+def pay_out(node: Node, seconds: int = WEEK) -> None:
     """Jump in time and make a block, which does all work due by then. After a week, all posts are paid."""
-    node.devchain.set_next_block_time(node.site.state.head_time + seconds)
+    node.devchain.set_next_block_time(node.chain.state.head_time + seconds)
     node.devchain.make_block()
 
 
-def postpone(node: Node, count: int) -> None:
+def postpone_payouts(node: Node, count: int) -> None:
     """Postpone all payouts by a week except `count`, and jump to a minute before these are due, so that all other work is done."""
-    state = node.site.state
+    state = node.chain.state
     due = state.head_time + WEEK
     for i, row in enumerate(state.comments):
         state.comments.modify(row, cashout_time=due if i < count else due + WEEK)
@@ -394,58 +386,56 @@ def postpone(node: Node, count: int) -> None:
     node.devchain.make_block()
 
 
-async def saved(node: Node, folder: Path) -> None:
+async def save_snapshot(node: Node, folder: Path) -> None:
     """Save a snapshot like a node does."""
-    await ForkedChild(lambda: save(node.site.chain, folder, SystemDisk())).wait()
+    await ForkedChild(lambda: save(node.chain, folder, SystemDisk())).wait()
 
 
-def transfer(node: Node, i: int, size: int = 1) -> SignedTransaction:
-    """Return an unsigned transaction of `size` transfers."""
-    operations = [Transfer(f"user-{i:06d}", f"user-{i + 1:06d}", Asset(1, COIN), f"{i} {n}") for n in range(size)]
-    trx = SignedTransaction(expiration=node.site.state.head_time + 600, operations=tuple(operations))
-    return node.site.state.wire.seal(trx)
+def transfers(node: Node, size: int = 1) -> SignedTransaction:
+    """Return a transaction of `size` transfers with an invalid signature."""
+    return node.chain.transaction(*[Transfer(user(i), user(i + 1), Asset(1, COIN), str(i)) for i in range(size)])
 
 
 def fork(node: Node) -> None:
     """Create two branches from the same block. The chain has all blocks except the last one of the longer branch."""
-    chain, state = node.site.chain, node.site.state
+    chain, state = node.chain, node.chain.state
 
     def grow(blocks: int, slot: int) -> list[SignedBlock]:
         made = []
         for number in range(blocks):
             for i in range(TRANSFERS):
-                chain.push_transaction(transfer(node, (number * TRANSFERS + i) * 2), UNCHECKED)
-            made.append(chain.generate_block(slot_time(state, slot), scheduled_witness(state, slot), node.site.secret, UNCHECKED))
+                chain.push_transaction(chain.transaction(Transfer(user(number), user(number + i + 1), Asset(1, COIN), "")), TRUSTED)
+            made.append(chain.generate_block(slot_time(state, slot), scheduled_witness(state, slot), node.chain.secret, TRUSTED))
             slot = 1
         return made
 
     for _ in range(BRANCH + 3):
-        node.site.produce()
+        node.chain.produce()
     longer = grow(BRANCH + 1, 2)
     chain.pop_blocks(BRANCH + 1)
     chain.clear_pending()
     grow(BRANCH, 1)
     for block in longer[:-1]:
-        chain.push_block(block, UNCHECKED)
+        chain.push_block(block, TRUSTED)
     node.coming = longer[-1]
 
 
 def switch(node: Node) -> None:
     """Push the block that makes the other branch the main branch."""
     assert node.coming is not None, "fork has made it"
-    switched = node.site.chain.push_block(node.coming, UNCHECKED)
+    switched = node.chain.push_block(node.coming, TRUSTED)
     assert switched, "the other branch is longer"
 
 
 async def notify_subscribers(node: Node, count: int) -> None:
     """Make a block of 100 transfers, and notify `count` subscribers."""
-    hub = Hub(node.site.chain, node.devchain.clock)
+    hub = Hub(node.chain, node.devchain.clock)
     sessions = [hub.session(lambda: True, lambda: None) for _ in range(count)]
     for session in sessions:
         session.subscribe(Topic.blocks)
         session.subscribe(Topic.operations)
-    for i in range(100):
-        node.site.chain.push_transaction(transfer(node, i), UNCHECKED)
+    for _ in range(100):
+        node.chain.push_transaction(transfers(node), TRUSTED)
 
     async def take(number: int) -> None:
         while True:
@@ -454,16 +444,16 @@ async def notify_subscribers(node: Node, count: int) -> None:
     async with trio.open_nursery() as nursery:
         for number in range(count):
             nursery.start_soon(take, number)
-        await node.processor.in_turn(node.site.produce)
+        await node.processor.in_turn(node.chain.produce)
         while hub.held_size:
             await trio.lowlevel.checkpoint()
         nursery.cancel_scope.cancel()
 
 
-async def scraped(node: Node) -> bytes:
+async def scrape(node: Node) -> bytes:
     """Return the page /metrics."""
-    counters = Counters(node.site.chain, node.devchain.clock)
-    page = Metrics(Parts(chain=node.site.chain, clock=node.devchain.clock, counters=counters, processor=node.processor, ending=str))()
+    counters = Counters(node.chain, node.devchain.clock)
+    page = Metrics(Parts(chain=node.chain, clock=node.devchain.clock, counters=counters, processor=node.processor, ending=str))()
     return page.body
 
 
@@ -471,7 +461,7 @@ def refused_batch(node: Node) -> bytes:
     """Return a batch of transactions with invalid signatures, each of which is refused and explained."""
     calls = []
     for i in range(2000):
-        given = node.site.state.wire.transaction_to_json(transfer(node, i)) | {"signatures": ["1f" + f"{i:04x}" * 32]}
+        given = node.chain.state.wire.transaction_to_json(transfers(node)) | {"signatures": ["1f" + f"{i:04x}" * 32]}
         params = {"trx": given}
         calls.append({"jsonrpc": "2.0", "id": i, "method": "network_broadcast_api.broadcast_transaction", "params": params})
     return json.dumps(calls).encode()
@@ -479,7 +469,7 @@ def refused_batch(node: Node) -> bytes:
 
 def large_refusal(node: Node) -> bytes:
     """Return a call that explains a large transaction with an invalid signature."""
-    given = node.site.state.wire.transaction_to_json(transfer(node, 1, 1300)) | {"signatures": ["1f" + "ab" * 64]}
+    given = node.chain.state.wire.transaction_to_json(transfers(node, 1300)) | {"signatures": ["1f" + "ab" * 64]}
     return request("dev_api.explain_transaction", {"trx": given})
 
 
@@ -503,7 +493,7 @@ def main() -> int:
     print(f"one key recovery: {recovery_seconds() * 1e6:.1f} µs")
     node = filled(options.posts)
     if options.ahead:
-        trio.run(warm_up, node.site.state)
+        trio.run(warm_up, node.chain.state)
     freeze_loaded_objects()
     fine = [kind(node, options.only) for kind in (large_bodies, events, calls)]
     return 0 if all(fine) else 1

@@ -1,6 +1,6 @@
 """bench.rpc measures only complete replies, and reports incomplete ones."""
 
-from bench.rpc import Question, answered, figure_note, made_up, questions, rows_of
+from bench.rpc import Question, answered, figure_note, questions, rows_of, synthetic_chain
 from node.app.service import new_service
 from node.devchain.devchain import DevChain
 from node.processor.processor import Processor
@@ -11,7 +11,7 @@ HALF = Question("", "", [], rows=100, reference=41)
 
 
 def test_generated_chain_fills_every_reply() -> None:
-    chain = made_up()
+    chain = synthetic_chain()
     service = new_service(chain, Processor(chain), DevChain(chain, ChainClock()), tuple(PLUGINS))
     asked = list(questions(chain))
     assert {question.rows for question in asked} >= {1, 20, 50, 100, 1000}

@@ -15,7 +15,7 @@ POSTS = 120
 
 def voted(node: Node, number: int) -> None:
     """Cast a vote that changes the rank of a post."""
-    node.site.apply(Vote(f"user-{number + 1:06d}", f"user-{number + 2:06d}", "post", 5000))
+    node.chain.apply(Vote(f"user-{number + 1:06d}", f"user-{number + 2:06d}", "post", 5000))
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def _small_slices(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_incremental_calls_return_the_same_result(is_ahead: bool) -> None:
     sliced, whole = filled(POSTS), filled(POSTS)
     if is_ahead:
-        await warm_up(sliced.site.state)
+        await warm_up(sliced.chain.state)
     waited = 0
     for method, params in CALLS:
         body = request(method, params)
@@ -47,7 +47,7 @@ async def test_incremental_calls_return_the_same_result(is_ahead: bool) -> None:
         assert reply == plain, (method, params)
         assert "result" in json.loads(plain), (method, params, plain[:300])
     assert waited <= 3 if is_ahead else waited > 10
-    for table in (sliced.site.state.comments, sliced.site.state.accounts):
+    for table in (sliced.chain.state.comments, sliced.chain.state.accounts):
         table.check()
 
 

@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 from msgspec import Struct
 
-from bench.waits import settle
+from bench.chain import make_irreversible
 from node.app.service import new_service
 from node.devchain.devchain import DevChain
 from node.processor.processor import REAPPLY_MILLISECONDS_MAX, Processor
@@ -156,7 +156,7 @@ class World:
                 self.apply(operations)
         state.journal.commit(state.journal.position())
         self._long_history()
-        settle(self)  # type: ignore[arg-type]
+        make_irreversible(self.chain)
 
     def _account(self, name: str) -> None:
         own = key_authority(KEY)

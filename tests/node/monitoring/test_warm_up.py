@@ -28,30 +28,30 @@ async def test_a_restored_state_is_warmed_up_again(node: Node, monkeypatch: pyte
         read.append(state)
 
     monkeypatch.setattr(warm_up, "warm_up", note)
-    listeners = list(node.site.state.on_restored)
+    listeners = list(node.chain.state.on_restored)
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(warm_up.keep_warm, node.site.state)
+        nursery.start_soon(warm_up.keep_warm, node.chain.state)
         await trio.testing.wait_all_tasks_blocked()
         assert len(read) == 1
-        node.site.produce()
+        node.chain.produce()
         await trio.testing.wait_all_tasks_blocked()
         assert len(read) == 1, "a block puts nothing back"
         node.devchain.revert(node.devchain.snapshot())
         await trio.testing.wait_all_tasks_blocked()
         assert len(read) == 2
         nursery.cancel_scope.cancel()
-    assert node.site.state.on_restored == listeners
+    assert node.chain.state.on_restored == listeners
 
 
 async def test_changed_orders_are_refreshed_periodically(node: Node, autojump_clock: trio.testing.MockClock) -> None:
-    state = node.site.state
+    state = node.chain.state
     view = TAGS.of(state).view
     async with trio.open_nursery() as nursery:
         nursery.start_soon(warm_up.keep_warm, state)
         await trio.sleep(1)
         assert not any(order.dirty for order in view._entries.lazy_orders)
         assert not any(order.dirty for order in state.accounts.lazy_orders)
-        node.site.apply(Vote("user-000001", "user-000002", "post", 5000))
+        node.chain.apply(Vote("user-000001", "user-000002", "post", 5000))
         assert TAGS.of(state).dirty.rows
         await trio.sleep(warm_up.PAUSE_SECONDS_MIN + 1)
         assert not TAGS.of(state).dirty.rows
@@ -60,7 +60,7 @@ async def test_changed_orders_are_refreshed_periodically(node: Node, autojump_cl
 
 
 async def test_a_failing_read_stops_only_the_warm_up(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
-    state, lines = node.site.state, list[dict[str, Any]]()
+    state, lines = node.chain.state, list[dict[str, Any]]()
 
     def fail(table: object) -> NoReturn:
         raise TypeError("rows that can't be compared")

@@ -1,0 +1,106 @@
+"""Chain for benchmarks, with all plugins: accounts that are inserted into the tables, and posts and orders made by operations."""
+
+from node.specs.builder import load_spec
+from state.chain.chain import Chain
+from state.chain.genesis import new_state
+from state.chain.skip import TRUSTED
+from state.chain.slots import scheduled_witness, slot_at_time, slot_time
+from state.chain.transactions import apply_transaction
+from state.operations.content import Comment
+from state.operations.market import LimitOrderCreate
+from state.plugins.registry import PLUGINS, enable
+from state.protocol.authority import key_authority
+from state.protocol.keys.keys import public_key, secret_from_wif
+from state.protocol.keys.signatures import Canonical, sign
+from state.protocol.operation import Operation
+from state.protocol.transaction import SignedTransaction, Wire
+from state.protocol.values.asset import COIN, SBD, Asset
+from state.tables.accounts import Account, AccountAuthority, AccountMetadata
+
+VESTS = 1_000_000_000_000
+NOW = 1_700_000_000
+METADATA = '{"tags":["one","two"],"app":"bench/1"}'
+
+
+def user(number: int) -> str:
+    """Return the name of an account."""
+    return f"user-{number:06d}"
+
+
+def signed(wire: Wire, secret: bytes, head_id: bytes, expiration: int, *operations: Operation) -> SignedTransaction:
+    """Return a signed transaction that refers to a block."""
+    reference = int.from_bytes(head_id[2:4], "big"), int.from_bytes(head_id[4:8], "little")
+    trx = wire.seal(SignedTransaction(*reference, expiration, operations))
+    trx.signatures = (sign(secret, wire.signature_digest(trx), Canonical.bip_0062),)
+    return wire.seal(trx)
+
+
+class BenchChain(Chain):
+    """A chain at genesis, or with `size` accounts, each with its own keys, a post and an order."""
+
+    KEYS = 1  # different keys of an account, for its three roles
+
+    def __init__(self, size: int = 0) -> None:
+        spec = load_spec("testnet")
+        super().__init__(new_state(spec, lambda state: enable(state, PLUGINS)))
+        self.secret = secret_from_wif(spec.witness_keys[0])
+        self._serial = 0
+        if size:
+            self.produce(NOW)
+            self.add_accounts(size)
+            self.add_content(size)
+            self.state.journal.commit(self.state.journal.position())
+            self.produce()
+
+    def produce(self, when: int = 0) -> None:
+        """Make a block of the pending transactions, in the next slot or in that of a time."""
+        when = when or slot_time(self.state, 1)
+        self.generate_block(when, scheduled_witness(self.state, slot_at_time(self.state, when)), self.secret)
+
+    def add_accounts(self, count: int) -> None:
+        """Insert accounts, as part of the head block."""
+        state = self.state
+        for i in range(count):
+            keys = [key_authority(bytes([2, role]) + i.to_bytes(31, "big")) for role in range(self.KEYS)] * 3
+            row = state.accounts.insert(Account(name=user(i), balance=10**9, sbd_balance=10**9, vesting_shares=VESTS, created=NOW))
+            state.account_authorities.insert(AccountAuthority(account=row.name, owner=keys[0], active=keys[1], posting=keys[2]))
+            state.account_metadata.insert(AccountMetadata(account=row.id))
+            if not i % 1000:
+                state.journal.commit(state.journal.position())
+        state.set_props(total_vesting_shares=count * VESTS, total_vesting_fund_coin=count * VESTS // 1000)
+        state.journal.commit(state.journal.position())
+
+    def add_content(self, size: int) -> None:
+        """Apply a post and an order of each account, as part of the head block. No order matches another."""
+        for i in range(size):
+            self.apply(Comment("", f"topic-{i % 50}", user(i), "post", "A title", "A body", METADATA))
+            sell, receive = Asset(1000, COIN), Asset(10_000_000 + i % 1000, SBD)
+            self.apply(LimitOrderCreate(user(i), i, sell, receive, False, self.state.head_time + 86_400))
+
+    def give_key(self, name: str) -> None:
+        """Let the key of the witness, `secret`, sign for an account."""
+        self.state.account_authorities.modify(self.state.authority(name), active=key_authority(public_key(self.secret)))
+
+    def signed(self, *operations: Operation) -> SignedTransaction:
+        """Return a transaction that is signed with `secret`."""
+        state = self.state
+        return signed(state.wire, self.secret, state.props.head_block_id, state.head_time + 60, *operations)
+
+    def transaction(self, *operations: Operation) -> SignedTransaction:
+        """Return a unique transaction with an invalid signature."""
+        self._serial += 1
+        return self.state.wire.seal(SignedTransaction(0, self._serial, self.state.head_time + 60, operations, signatures=(bytes(65),)))
+
+    def apply(self, operation: Operation) -> None:
+        """Apply an operation in a separate transaction outside of any block, without signatures."""
+        apply_transaction(self.state, self.transaction(operation), TRUSTED)
+
+
+def make_irreversible(chain: Chain) -> None:
+    """Make the state irreversible, because no block has the inserted rows."""
+    state, pack = chain.state, chain.state.wire.pack_block
+    blocks = {number: chain.block_by_number(number) for number in range(1, state.props.head_block_number + 1)}
+    packed = {number: pack(block) for number, block in blocks.items() if block is not None}
+    chain.start_at(chain.head, packed.get, is_changed_by_hand=True)
+    state.set_props(last_irreversible_block_num=state.props.head_block_number)
+    state.journal.commit(state.journal.position())
