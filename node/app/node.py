@@ -283,7 +283,7 @@ def start_clock(context: NodeContext, processor: Processor, folder: DataFolder |
 def new_following(context: NodeContext, processor: Processor, folder: DataFolder | None) -> "ReplicaTask":
     """Return the task that keeps the chain in sync with the followed node."""
     # Imported here, since other nodes don't need it.
-    from node.replicas.follow import setup
+    from node.replicas.follow import replica_task
 
     settings = context.settings
 
@@ -294,11 +294,11 @@ def new_following(context: NodeContext, processor: Processor, folder: DataFolder
             with suppress(OSError):
                 folder.disown()
 
-    return setup.new_following(
+    return replica_task.new_following(
         settings.follow,
         context.chain,
         processor,
-        begin_anew=context.devchain.reset,
+        reset=context.devchain.reset,
         failed=fail,
         is_trusting=settings.is_trusting,
         clock=context.clock,
@@ -322,10 +322,12 @@ def service_processor(context: NodeContext, parts: Parts) -> ServiceProcessor:
     """Return the processor for RPC methods. A replica's forwards broadcasts."""
     if parts.replica is None:
         return parts.processor
-    from node.replicas.follow.setup import new_forwarding
+    from node.client.urls import BROKER
+    from node.replicas.follow.forwarding import ForwardingProcessor
 
-    replica = parts.replica
-    return new_forwarding(replica.url, replica.reached, parts.processor, context.chain.state.wire, context.settings.broadcast_to)
+    replica, wire = parts.replica, context.chain.state.wire
+    url = context.settings.broadcast_to or ("" if replica.url.startswith(BROKER) else replica.url)
+    return ForwardingProcessor(parts.processor, wire, replica.url, url, replica.reached)
 
 
 async def open_service(context: NodeContext, parts: Parts, nursery: trio.Nursery, served: trio.Event) -> list[str]:

@@ -101,7 +101,7 @@ class ReaderNode:
         work = partial(self._process, message)
         if not isinstance(message, Changes):
             await self._scheduler.run(work)
-        elif not await self._scheduler.run(partial(self._long_jobs.start, work, can_be_left=True)):
+        elif not await self._scheduler.run(partial(self._long_jobs.start, work, is_abortable=True)):
             await self._long_jobs.finish()
 
     def _process(self, message: Any) -> None:
@@ -191,7 +191,7 @@ class ReaderNode:
     # -------------------------------------------------------------- calls to the owner
 
     async def _call(self, body: bytes, caller: Caller) -> bytes:
-        reply = await self._ask(lambda call: Call(call, body, caller.address, caller.why_not_local, caller.session is not None))
+        reply = await self._ask(lambda call: Call.of(call, body, caller))
         return reply.body
 
     async def _show(self, path: str) -> PageReply:

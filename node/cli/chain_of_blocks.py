@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-from node.research.chain_selection import chosen_chain
-from node.research.errors import DataError, UnknownChain
-from node.runtime.errors import NodeError
+from node.history.chain_detection import ChainUnclear, detect_chain
+from node.runtime.errors import FileError, NodeError
 from node.specs.builder import load_spec
 from state.protocol.spec import ChainSpec
 
@@ -16,8 +15,8 @@ def spec_of_blocks(path: Path, chain: str | None) -> ChainSpec:
     """
     given = None if chain is None else load_spec(chain)
     try:
-        return chosen_chain(path, given)
-    except UnknownChain as error:
+        return detect_chain(path, given)
+    except ChainUnclear as error:
         raise NodeError(f"{error}. Give it by --chain." if given is None else f"--chain {chain}: {error}") from None
-    except DataError as error:
+    except FileError as error:
         raise NodeError(str(error)) from None

@@ -16,7 +16,7 @@ import h11
 
 from node.client.errors import NoNode, TooLarge, Unreachable
 from node.client.jsonrpc import encode_call, result_of
-from node.client.lines import TimedLines
+from node.client.lines import LineSplitter
 from node.client.urls import PORTS, parts_of
 from node.runtime.errors import NodeError
 
@@ -173,13 +173,13 @@ class Client:
 
     def lines(self) -> Iterator[list[bytes]]:
         """Yield the received lines of the stream, at least one at a time. Raises Unreachable and NoNode."""
-        lines = TimedLines(time.monotonic())
+        lines = LineSplitter()
         while True:
             with self._errors():
-                part = self._run(self._protocol.part(), lines.latest)
+                part = self._run(self._protocol.part(), lines.latest(time.monotonic()))
             if not part:
                 return
-            if whole := lines.add(part, time.monotonic()):
+            if whole := lines.add(part):
                 yield whole
 
     def close(self) -> None:

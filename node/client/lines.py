@@ -9,19 +9,25 @@ LINE_RATE_MIN = 10_000
 
 
 class LineSplitter:
-    """Splits received parts into lines. Each byte is copied a bounded number of times, even if the parts are small."""
+    """Splits received parts into lines, and computes how long the next part can take.
+
+    Each byte is copied a bounded number of times, even if the parts are small.
+    """
 
     def __init__(self) -> None:
         self._begun = bytearray()
+        self._since: float | None = None  # the start of the wait for the end of the line
 
-    @property
-    def size(self) -> int:
-        """The number of bytes of the incomplete line."""
-        return len(self._begun)
+    def latest(self, now: float) -> float:
+        """Return the deadline of the next part, by a monotonic clock in seconds that shows `now`."""
+        self._since = now if self._since is None else self._since
+        return self._since + SILENCE_SECONDS_MAX + len(self._begun) / LINE_RATE_MIN
 
     def add(self, part: bytes) -> list[bytes]:
         """Add a part. Return the lines that it completes, without line ends. Raises NoNode for a line over LINE_SIZE_MAX."""
         first, *rest = part.split(b"\n")
+        if rest or not self._begun:
+            self._since = None
         self._begun += first
         lines: list[bytes] = []
         if rest:
@@ -29,24 +35,4 @@ class LineSplitter:
             self._begun = bytearray(rest[-1])
         if len(self._begun) > LINE_SIZE_MAX:
             raise NoNode(f"a line of the stream has more than {LINE_SIZE_MAX >> 20} MiB")
-        return lines
-
-
-class TimedLines:
-    """Splits a stream into lines, and computes the deadline of the next part by a monotonic clock in seconds."""
-
-    def __init__(self, now: float) -> None:
-        self._splitter, self._since = LineSplitter(), now
-
-    @property
-    def latest(self) -> float:
-        """The deadline of the next part."""
-        return self._since + SILENCE_SECONDS_MAX + self._splitter.size / LINE_RATE_MIN
-
-    def add(self, part: bytes, now: float) -> list[bytes]:
-        """Add a part. Return the lines that it completes, without line ends. Raises NoNode for a line over LINE_SIZE_MAX."""
-        has_begun = self._splitter.size > 0
-        lines = self._splitter.add(part)
-        if lines or not has_begun:
-            self._since = now
         return lines

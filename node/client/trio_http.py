@@ -11,7 +11,7 @@ import trio
 from node.client.errors import TooLarge, Unreachable
 from node.client.http import CONNECT_SECONDS_MAX, RECEIVE_BYTES, REPLY_SECONDS_MAX, Protocol, Steps, T, nobody_answers, reason
 from node.client.jsonrpc import encode_call
-from node.client.lines import TimedLines
+from node.client.lines import LineSplitter
 from rpc.json.reader import MARKS_MAX, count_marks
 from rpc.jsonrpc.scheduler import ReplyScheduler
 
@@ -80,13 +80,13 @@ class Connection:
 
     async def lines(self) -> AsyncGenerator[list[bytes]]:
         """Yield the received lines of the stream, at least one at a time. Raises NoNode for a line over LINE_SIZE_MAX."""
-        lines = TimedLines(trio.current_time())
+        lines = LineSplitter()
         while True:
-            with trio.fail_at(lines.latest):
+            with trio.fail_at(lines.latest(trio.current_time())):
                 part = await self._run(self._protocol.part())
             if not part:
                 return
-            if whole := lines.add(part, trio.current_time()):
+            if whole := lines.add(part):
                 yield whole
 
     async def _send(self, method: str, target: str, body: bytes = b"", forwarded_for: str = "") -> None:

@@ -11,7 +11,6 @@ import msgspec
 from msgspec.structs import replace
 
 from node.devchain.block_modes import BlockMode, Leap, block_mode
-from node.devchain.bootstrap import blocks_to_start
 from node.devchain.savepoints import DevSavepoint, DevSettings, SavepointStore, read_settings
 from node.runtime.clock import ChainClock
 from node.runtime.errors import NodeError
@@ -34,6 +33,8 @@ from state.store.rows import run_steps
 
 SYSTEM = SystemDisk()
 TIME_JUMPS = ("missed", "produced")
+# With any set of witnesses a block is irreversible 21 blocks later. Block 21 begins the first round of all of them.
+FIRST_BLOCKS = 25
 # Blocks of a time jump with produced slots: more than sixty days, which take half an hour.
 TIME_JUMP_BLOCKS_MAX = 2_000_000
 
@@ -67,7 +68,7 @@ class DevChain:
         self.next_block_time: int | None = None  # in seconds since 1970, if it was set by a request
         self.on_mode: list[Callable[[], None]] = []
         # Called before the chain is restored from a savepoint or replaced by a dump.
-        self.on_returned: list[Callable[[], None]] = []
+        self.before_restore: list[Callable[[], None]] = []
         self.version = VERSION
         self.disk = disk
         self.edit_log: EditLog | None = None
@@ -139,10 +140,18 @@ class DevChain:
                 _log.warning("automine failed, the transaction stays pending", reason=error.message(self.chain.state.spec.spell))
 
     def make_first_blocks(self) -> None:
-        """Make the first blocks of a producing node's chain if it has none, so that clients can use it. Raises ChainError."""
-        if self.is_producing and not self.chain.state.props.head_block_number:
-            for when in blocks_to_start(self.chain.state, self.time):
-                self._make(when)
+        """Make the first blocks of a producing node's chain if it has none, in the last slots up to now. Raises ChainError.
+
+        Clients refer to the head or a few blocks behind it, count expirations from its time, and read irreversible blocks. None of that
+        works at the genesis, whose time is long ago.
+        """
+        state = self.chain.state
+        if self.is_producing and not state.props.head_block_number:
+            # A chain that begins later, or began only a few slots ago, gets its first slots.
+            last = max(slot_at_time(state, self.time), FIRST_BLOCKS)
+            self._make(slot_time(state, last - FIRST_BLOCKS + 1))
+            for _ in range(FIRST_BLOCKS - 1):
+                self._make(slot_time(state, 1))
 
     def _make(self, time: int) -> SignedBlock:
         """Make a block in the slot of a time, or in the next slot whose witness signs with a key of this node. Raises ChainError."""
@@ -237,14 +246,14 @@ class DevChain:
         The clock's offset, the block mode, the next block's time and the impersonated accounts are restored with it.
         """
         savepoint = self.savepoints.find(snapshot_id)
-        self._return_to(savepoint.savepoint, savepoint.edits_size)
+        self._restore(savepoint.savepoint, savepoint.edits_size)
         self.savepoints.drop_after(snapshot_id)
         self.apply_settings(savepoint.settings, self.clock.behind_ms)
 
     def reset(self) -> None:
         """Restore the genesis and the settings of the node's start, and make the first blocks. Raises Refused."""
         assert self._genesis is not None, "only test chains are reset"
-        self._return_to(self._genesis, 0)
+        self._restore(self._genesis, 0)
         self.savepoints.drop_all()
         self.clock.start()
         self.next_block_time = None
@@ -252,10 +261,10 @@ class DevChain:
         self._set_mode(self._mode_at_start)
         self.make_first_blocks()
 
-    def _return_to(self, savepoint: Savepoint, edits_size: int) -> None:
+    def _restore(self, savepoint: Savepoint, edits_size: int) -> None:
         # No block may be in the block log without the edits it depends on, even if the process is killed. So the edits of blocks that
         # return are written before the blocks, and the edits of removed blocks are cut off after them.
-        for listener in self.on_returned:
+        for listener in self.before_restore:
             listener()
         if self.edit_log is not None:
             self.edit_log.restore(savepoint.edits)
@@ -268,13 +277,13 @@ class DevChain:
     def dump(self, path: str) -> int:
         """Write the chain and its settings into a file. Return the file's size in bytes. Raises Refused."""
         with refusing("the chain can be written"):
-            return dump(self.chain, Path(path), self.disk, msgspec.json.encode(self.settled_elsewhere()))
+            return dump(self.chain, Path(path), self.disk, msgspec.json.encode(self.portable_settings()))
 
     def load(self, path: str) -> None:
         """Replace the chain and its settings by those of a dump. Raises Refused, and then nothing has changed."""
         text = "the node keeps its chain in a folder (--data); stop it, and load the dump into an empty one: coind snapshot load"
         require(self.edit_log is None, text, condition="chain.is_in_memory()")
-        for listener in self.on_returned:
+        for listener in self.before_restore:
             listener()
         with refusing("the dump can be read"):
             settings = load(self.chain, Path(path), self.disk, self._read_settings)
@@ -296,7 +305,7 @@ class DevChain:
             is_everyone_impersonated=impersonated.is_everyone,
         )
 
-    def settled_elsewhere(self) -> DevSettings:
+    def portable_settings(self) -> DevSettings:
         """Return the settings for another process: the clock offset includes corrections for jumps of this machine's clock."""
         return replace(self._settings(), offset_ms=self.clock.ahead_ms)
 

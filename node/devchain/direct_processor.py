@@ -1,6 +1,9 @@
 """Processor without a queue, for a chain in the caller's process. Runs everything at once, and never awaits."""
 
 from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
@@ -49,10 +52,10 @@ class DirectProcessor:
             self._own(self._devchain.make_block)
         block = self._chain.head
         assert block is not None, "a block has just been made"
-        place = next((index for index, included in enumerate(block.transactions) if included.id == trx.id), None)
-        if place is None:
+        index = next((index for index, included in enumerate(block.transactions) if included.id == trx.id), None)
+        if index is None:
             raise Refused("the next block had no room for the transaction", condition="trx is in the block")
-        return Inclusion(trx.id, block.number, place, False)
+        return Inclusion(trx.id, block.number, index, False)
 
     async def push_blocks_from(self, path: str, count: int, skip_flags: int) -> int:
         """Push up to `count` blocks after the head from a file. Return the number applied.
@@ -61,15 +64,11 @@ class DirectProcessor:
         """
         pushed = 0
         try:
-            blocks = BlockFile(Path(path), self._chain.state.wire, self._chain.state.props.head_block_number + 1)
-            try:
-                for block in blocks:
-                    if pushed == count:
-                        break
-                    self._own(lambda block=block: self._chain.push_block(block, skip_flags))  # type: ignore[misc]
+            first = self._chain.state.props.head_block_number + 1
+            with closing(BlockFile(Path(path), self._chain.state.wire, first)) as blocks:
+                for block in islice(blocks, count):
+                    self._own(partial(self._chain.push_block, block, skip_flags))
                     pushed += 1
-            finally:
-                blocks.close()
         except FileError as error:
             if not pushed:
                 raise Refused("${error}", condition="blocks can be read", error=str(error)) from None

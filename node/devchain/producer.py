@@ -83,15 +83,15 @@ class Producer:
         self.outcomes = dict.fromkeys(SlotOutcome, 0)
         self._reason = ""  # of the last failure
         self._missed = 0  # own slots missed in a row
-        self._missed_why = ""
-        self._looked = self._clock.machine()
+        self._missed_reason = ""
+        self._last_slot_ms = self._clock.machine()
         self._is_in_trouble = False
         # Last values computed while the gate was open.
         self._reported, self._next_slot = "", 0
 
     async def run(self) -> None:
         """Produce until cancelled."""
-        self._looked = self._clock.machine()
+        self._last_slot_ms = self._clock.machine()
         self._devchain.on_mode.append(self._begin_mode)
         self._processor.chain.on_head_change.append(self._on_head_change)
         self._begin_mode()
@@ -108,7 +108,7 @@ class Producer:
 
     def _begin_mode(self) -> None:
         """Restart the wait for the current mode."""
-        self._missed, self._looked = 0, self._clock.machine()
+        self._missed, self._last_slot_ms = 0, self._clock.machine()
         self._due = trio.current_time() + self._devchain.mode.seconds
         self._mode_changed.set()
 
@@ -130,12 +130,12 @@ class Producer:
         """Count a slot by its outcome. Log a missed slot, and the beginning and end of trouble."""
         self.outcome = outcome
         self.outcomes[outcome] += 1
-        self._looked = self._clock.machine()
+        self._last_slot_ms = self._clock.machine()
         if outcome is SlotOutcome.PRODUCED:
             self._missed = 0
         elif outcome in WORDS and (outcome is not SlotOutcome.NO_PRIVATE_KEY or not self.has_slots()):
             self._missed += 1
-            self._missed_why = f"{WORDS[outcome]}: {self._reason}" if outcome is SlotOutcome.EXCEPTION else WORDS[outcome]
+            self._missed_reason = f"{WORDS[outcome]}: {self._reason}" if outcome is SlotOutcome.EXCEPTION else WORDS[outcome]
         if outcome is SlotOutcome.LAG:
             _log.warning("slot missed", why=WORDS[outcome], head_block_number=self._state.props.head_block_number)
         trouble = self.trouble()
@@ -156,7 +156,7 @@ class Producer:
     def _trouble_at_rest(self) -> str:
         state = self._state
         if not self._devchain.mode.is_by_slots:
-            return self._missed_why if self._missed > SLOTS_MISSED_MAX else ""
+            return self._missed_reason if self._missed > SLOTS_MISSED_MAX else ""
         now = self._clock() // 1000
         ahead = self._seconds_until_slot()
         if now < state.spec.constants.COIN_GENESIS_TIME:
@@ -164,10 +164,10 @@ class Producer:
         if ahead > (SLOTS_MISSED_MAX + 1) * COIN_BLOCK_INTERVAL:
             lead = state.props.time - now
             return f"the head, a block from another node, is {lead} s ahead of the clock; blocks are produced again in {ahead} s"
-        return self._missed_why if self._missed > SLOTS_MISSED_MAX else ""
+        return self._missed_reason if self._missed > SLOTS_MISSED_MAX else ""
 
     def _trouble_with_time(self) -> str:
-        idle = (self._clock.machine() - self._looked) // 1000
+        idle = (self._clock.machine() - self._last_slot_ms) // 1000
         if self._devchain.mode.is_by_slots and idle > (SLOTS_MISSED_MAX + 1) * COIN_BLOCK_INTERVAL:
             return f"making a block has taken {idle} s so far"
         return ""

@@ -24,7 +24,7 @@ from state.protocol.transaction import SignedBlock
 from state.protocol.values.integers import WORD32
 from state.tables import State
 
-BLOCKS_BETWEEN_KEEPS = 1000
+BLOCKS_BETWEEN_FREEZES = 1000
 SLICE_SECONDS = 0.05
 PIPED_BLOCKS = 64  # read from a pipe at a time, in a thread
 
@@ -106,7 +106,10 @@ class ChainCursor:
             else:
                 apply_partial_block(chain, block, transactions, skip)
         except ChainError as error:
-            raise BlockRefused(number, error.message(chain.state.spec.spell)) from error
+            name, reason = chain.state.spec.name, error.message(chain.state.spec.spell)
+            if number == 1 and self.source.is_pipe:  # the chain of other sources is compared before (`detect_chain`)
+                reason += f"; the blocks may be of another chain than {name}: name theirs with --chain"
+            raise BlockRefused(number, reason) from error
         except Exception as error:
             error.add_note(f"while block {number} was applied")
             raise
@@ -179,7 +182,7 @@ async def paced(cursor: ChainCursor, progress: Progress | None = None, stop: tri
                     is_first = False
                 yield block
                 progress.count(block.number, len(block.transactions), source.position)
-                if progress.blocks % BLOCKS_BETWEEN_KEEPS == 0:
+                if progress.blocks % BLOCKS_BETWEEN_FREEZES == 0:
                     freeze_loaded_objects()
                 if trio.current_time() > pause:
                     await trio.lowlevel.checkpoint()

@@ -4,6 +4,7 @@ import os
 import stat
 from array import array
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Protocol
 
@@ -94,12 +95,9 @@ class BlockFiles:
         except OSError as error:
             raise FileError(f"{self.path}: {error.strerror}") from None
         for path in sorted(paths):
-            file = BlockFile(path, self._wire)
-            try:
+            with closing(BlockFile(path, self._wire)) as file:
                 if (block := next(iter(file), None)) is not None:
                     found.append((block.number, path, file.size))
-            finally:
-                file.close()
         return sorted(found)
 
     @property
@@ -115,9 +113,9 @@ class BlockFiles:
 
     def __iter__(self) -> Iterator[SignedBlock]:
         before: tuple[int, Path] | None = None
-        for place, (begin, path, size) in enumerate(self._files):
+        for index, (begin, path, size) in enumerate(self._files):
             # Skip a file whose blocks all come before the first wanted one, which the start of the next file shows.
-            if place + 1 < len(self._files) and self._files[place + 1][0] <= self._first:
+            if index + 1 < len(self._files) and self._files[index + 1][0] <= self._first:
                 self._done += size
                 continue
             if before is not None and begin != before[0] + 1:
@@ -135,12 +133,12 @@ class BlockFiles:
 class Pipe:
     """A pipe, which can only be read once, from start to end. The first bytes are retained to detect the format."""
 
-    KEPT = 4
+    MAGIC_SIZE = 4
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         self._start = b""
-        while len(self._start) < self.KEPT and (part := os.read(descriptor, self.KEPT - len(self._start))):
+        while len(self._start) < self.MAGIC_SIZE and (part := os.read(descriptor, self.MAGIC_SIZE - len(self._start))):
             self._start += part
         self._at = len(self._start)
 
@@ -179,11 +177,11 @@ class OlderBlocks:
         """Return a block as bytes, or None."""
         if self._starts is None:
             self._starts = self._look()
-        place = number - self._begin
-        if self._file is None or not 0 <= place < len(self._starts) - 1:
+        index = number - self._begin
+        if self._file is None or not 0 <= index < len(self._starts) - 1:
             return None
-        start = self._starts[place]
-        return self._file.read(self._starts[place + 1] - OFFSET.size - start, start)
+        start = self._starts[index]
+        return self._file.read(self._starts[index + 1] - OFFSET.size - start, start)
 
     def close(self) -> None:
         """Close the file. Later calls of `find` return None."""

@@ -1,6 +1,12 @@
 """Messages for a call that another process of the node answers."""
 
+from typing import Self
+
 from msgspec import Struct
+
+from rpc.caller import Caller
+
+IN_SESSION = object()
 
 
 class Reply(Struct, frozen=True, array_like=True, tag=13):
@@ -20,3 +26,13 @@ class Call(Struct, frozen=True, array_like=True, tag=23):
     address: str
     why_not_local: str
     in_session: bool
+
+    @classmethod
+    def of(cls, call: int, body: bytes, caller: Caller) -> Self:
+        """Return the message for a request of a client."""
+        return cls(call, body, caller.address, caller.why_not_local, caller.session is not None)
+
+    @property
+    def caller(self) -> Caller:
+        """The client. Its session can only be compared with None."""
+        return Caller(self.address, self.why_not_local, IN_SESSION if self.in_session else None)

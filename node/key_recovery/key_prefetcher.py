@@ -15,7 +15,7 @@ from state.protocol.transaction import SignedTransaction
 from state.protocol.work import TooMuchWork
 
 # The first transactions of a list are skipped: they are pushed before an answer can arrive.
-FIRST_LEFT_OUT = 3
+FIRST_SKIPPED = 3
 # Transactions in a batch. Small batches are answered soon, and spread over all processes.
 BATCH_TRANSACTIONS = 12
 # Starting a process takes as long as recovering 1,500 keys, which doesn't pay for a test suite that sends one small batch.
@@ -26,7 +26,7 @@ SIGNATURES_MAX = 4
 WAITING_MAX = 4096
 
 
-class _Place(Struct, eq=False):
+class _KeyRange(Struct, eq=False):
     """Position of a transaction's keys in the answer to a batch, in bytes."""
 
     transaction: SignedTransaction
@@ -41,7 +41,7 @@ class KeyPrefetcher:
     def __init__(self, chain: Chain, workers: int) -> None:
         self._chain, self._workers = chain, workers
         self._pool: Pool | None = None
-        self._places: dict[bytes, _Place] = {}
+        self._key_ranges: dict[bytes, _KeyRange] = {}
         self._count_before_start = 0
 
     def prefetch(self, transactions: list[SignedTransaction]) -> None:
@@ -52,19 +52,19 @@ class KeyPrefetcher:
                 return
             self._pool = Pool(self._workers)
         wire = self._chain.state.wire
-        for start in range(FIRST_LEFT_OUT, len(transactions), BATCH_TRANSACTIONS):
+        for start in range(FIRST_SKIPPED, len(transactions), BATCH_TRANSACTIONS):
             chosen = [trx for trx in transactions[start : start + BATCH_TRANSACTIONS] if 0 < len(trx.signatures) <= SIGNATURES_MAX]
             records = [signer_records(wire, trx) for trx in chosen]
-            if len(self._places) + len(chosen) > WAITING_MAX:
+            if len(self._key_ranges) + len(chosen) > WAITING_MAX:
                 # Their clients have disconnected before the push. If one is still pushed, the chain recovers its keys.
-                self._places.clear()
+                self._key_ranges.clear()
             batch = self._pool.give(b"".join(records)) if chosen else None
             if batch is None:
                 continue
             at = 0
             for trx in chosen:
                 end = at + ANSWER_SIZE * len(trx.signatures)
-                self._places[trx.id] = _Place(trx, batch, at, end)
+                self._key_ranges[trx.id] = _KeyRange(trx, batch, at, end)
                 at = end
 
     def push(self, trx: SignedTransaction, units_max: int | None = None) -> None:
@@ -72,13 +72,13 @@ class KeyPrefetcher:
 
         If it is refused with keys from the processes, push it again without them, unless it was refused for too much work.
         """
-        place = self._places.pop(trx.id, None) if self._places else None
-        if place is None or place.transaction is not trx or self._pool is None:
+        key_range = self._key_ranges.pop(trx.id, None) if self._key_ranges else None
+        if key_range is None or key_range.transaction is not trx or self._pool is None:
             self._chain.push_transaction(trx, units_max=units_max)
             return
         self._pool.exchange()
-        if place.batch.keys is not None:
-            keep_signers(trx, place.batch.keys[place.at : place.end])
+        if key_range.batch.keys is not None:
+            keep_signers(trx, key_range.batch.keys[key_range.at : key_range.end])
         is_recovered = trx.signers is not None
         try:
             self._chain.push_transaction(trx, units_max=units_max)

@@ -35,7 +35,7 @@ HANGING_SECONDS = 10.0
 # be taken for a hanging one.
 WAITING_RECORDS_MAX = 1 << 14
 CHUNK_SIZE = 1 << 16
-RECORDS_FOR_A_LOOK = 256
+RECORDS_PER_SAMPLE = 256
 # Pipe buffer for 10,000 records, since the node neither writes nor reads while the chain is computing. Linux allows it to every user.
 PIPE_SIZE = 1 << 20
 ANSWERS_BEGIN_WITH = frozenset({0, 2, 3})
@@ -236,11 +236,11 @@ def require_plausible(batch: Batch, keys: bytes) -> None:
     if not set(keys[::ANSWER_SIZE]) <= ANSWERS_BEGIN_WITH:
         raise WorkerFailed("its answers are not keys")
     count = len(keys) // ANSWER_SIZE
-    if count < RECORDS_FOR_A_LOOK and random.randrange(RECORDS_FOR_A_LOOK) >= count:
+    if count < RECORDS_PER_SAMPLE and random.randrange(RECORDS_PER_SAMPLE) >= count:
         return
-    place = random.randrange(count)
-    start = place * RECORD_SIZE
-    if keys[place * ANSWER_SIZE :][:ANSWER_SIZE] != recover_records(batch.records[start : start + RECORD_SIZE]):
+    index = random.randrange(count)
+    start = index * RECORD_SIZE
+    if keys[index * ANSWER_SIZE :][:ANSWER_SIZE] != recover_records(batch.records[start : start + RECORD_SIZE]):
         raise WorkerFailed("it has recovered a wrong key")
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from node.devchain.producer import SlotOutcome
 from node.monitoring.counters import Counters
 from node.monitoring.health import Parts, not_producing, trouble
-from node.runtime.metric_families import Value, counter, gauge, histogram, items
+from node.runtime.metric_families import Value, counter, gauge, histogram
 from node.version import VERSION
 from rpc.http.pages import PageReply
 from state.chain.pending import KEPT_SIZE, PENDING_SIZE_MAX
@@ -106,7 +106,7 @@ def node_families(parts: Parts) -> "Iterator[Metric]":
     yield gauge("coind_producing", "1 when the node produces blocks, else 0", int(producer is not None and not not_producing(parts)))
     if producer is not None:
         yield gauge("coind_next_block_seconds", "Time until the next slot that can get a block", producer.seconds_until_next())
-        slots = [((outcome.name.lower(),), float(count)) for outcome, count in producer.outcomes.items()]
+        slots = [((outcome.name.lower(),), count) for outcome, count in producer.outcomes.items()]
         yield counter("coind_producer_slots", "Slots that the producer has processed, by outcome", labels=("outcome",), values=slots)
         yield counter("coind_blocks_produced", "Blocks that this node has produced", producer.outcomes[SlotOutcome.PRODUCED])
 
@@ -140,36 +140,35 @@ def reader_families(parts: Parts) -> "Iterator[Metric]":
     """Yield the state of each process that answers reads, from its last report. This process is number 0."""
     if parts.readers is None:
         return
-    own, limiter = parts.counters.calls.values(), parts.clients
-    connections = 0 if limiter is None else limiter.used()["connections"][0]
-    made, seconds = sum(sum(each.counts) for each in own), sum(each.seconds for each in own)
-    allowances = parts.processor.allowances
-    shown: dict[str, tuple[float, ...]] = {
-        "0": (1, 0, connections, made, seconds, sum(allowances.refused.values()), allowances.limited, 0),
-    }
-    for reader in parts.readers.each:
-        said = reader.report
-        behind = max(0, parts.readers.number - said.number)
-        shown[str(reader.number)] = (
-            int(not reader.problem),
-            behind,
-            said.connections,
-            said.calls,
-            said.seconds,
-            said.refused_units,
-            said.limited,
-            said.memory,
-        )
-    labels = ("process",)
-    values: list[list[Value]] = [[((name,), row[place]) for name, row in shown.items()] for place in range(8)]
-    yield gauge("coind_process_ready", "1 when a process accepts connections; process 0 owns the chain", labels=labels, values=values[0])
-    yield gauge("coind_process_behind", "Changes of the chain that a process has not reported yet", labels=labels, values=values[1])
-    yield gauge("coind_process_connections", "Open connections of a process", labels=labels, values=values[2])
-    yield counter("coind_process_calls", "Calls that a process has answered from its chain", labels=labels, values=values[3])
-    yield counter("coind_process_call_seconds", "Time of these calls", labels=labels, values=values[4])
-    yield counter("coind_process_refused_work_units", "Units of work of a process for refused requests", labels=labels, values=values[5])
-    yield gauge("coind_process_clients_limited", "Client addresses that a process limits for that", labels=labels, values=values[6])
-    yield gauge("coind_process_memory_bytes", "Resident memory of a reader", labels=labels, values=values[7][1:])
+    from node.replicas.readers.messages import Report
+
+    own, limiter, allowances = parts.counters.calls.values(), parts.clients, parts.processor.allowances
+    here = Report(
+        number=parts.readers.number,
+        connections=0 if limiter is None else limiter.used()["connections"][0],
+        calls=sum(sum(each.counts) for each in own),
+        seconds=sum(each.seconds for each in own),
+        refused_units=sum(allowances.refused.values()),
+        limited=allowances.limited,
+    )
+    reports = {"0": here} | {str(reader.number): reader.report for reader in parts.readers.each}
+
+    def values(value: Callable[[Report], float]) -> dict[str, Any]:
+        """Return the labels and values of a family."""
+        return {"labels": ("process",), "values": [((name,), value(report)) for name, report in reports.items()]}
+
+    ready = [(("0",), 1), *(((str(reader.number),), int(reader.is_ready)) for reader in parts.readers.each)]
+    yield gauge("coind_process_ready", "1 when a process accepts connections; process 0 owns the chain", labels=("process",), values=ready)
+    behind = values(lambda report: max(0, here.number - report.number))
+    yield gauge("coind_process_behind", "Changes of the chain that a process has not reported yet", **behind)
+    yield gauge("coind_process_connections", "Open connections of a process", **values(lambda report: report.connections))
+    yield counter("coind_process_calls", "Calls that a process has answered from its chain", **values(lambda report: report.calls))
+    yield counter("coind_process_call_seconds", "Time of these calls", **values(lambda report: report.seconds))
+    refused, limited = values(lambda report: report.refused_units), values(lambda report: report.limited)
+    yield counter("coind_process_refused_work_units", "Units of work of a process for refused requests", **refused)
+    yield gauge("coind_process_clients_limited", "Client addresses that a process limits for that", **limited)
+    memory = [((str(reader.number),), reader.report.memory) for reader in parts.readers.each]
+    yield gauge("coind_process_memory_bytes", "Resident memory of a reader", labels=("process",), values=memory)
 
 
 def counted(counters: Counters) -> "Iterator[Metric]":
@@ -185,25 +184,25 @@ def counted(counters: Counters) -> "Iterator[Metric]":
         "coind_transactions_refused",
         "Refused transactions of clients, by first operation and class of the refusal",
         labels=("operation", "reason"),
-        values=items(counters.transactions_refused.items()),
+        values=counters.transactions_refused.items(),
     )
     refused = (((reason,), count) for reason, count in counters.blocks_refused.items())
-    yield counter("coind_blocks_refused", "Refused blocks of clients", labels=("reason",), values=items(refused))
+    yield counter("coind_blocks_refused", "Refused blocks of clients", labels=("reason",), values=refused)
     calls = [((name or UNKNOWN,), durations) for name, durations in counters.calls.items()]
     yield histogram("coind_call_seconds", "Duration of calls by method; `unknown` stands for no known method", calls, ("method",))
     errors = (((name or UNKNOWN, reason), count) for (name, reason), count in counters.calls_refused.items())
-    yield counter("coind_calls_refused", "Calls answered with an error", labels=("method", "reason"), values=items(errors))
+    yield counter("coind_calls_refused", "Calls answered with an error", labels=("method", "reason"), values=errors)
     yield histogram("coind_disk_sync_seconds", "Time to sync the block log", [((), counters.sync_seconds)])
 
 
 def queue_families(parts: Parts) -> "Iterator[Metric]":
     """Yield the lengths of queues, and the resources that connections use."""
-    waiting = [(("processor",), float(parts.processor.queue_length)), (("inclusion",), float(parts.processor.waiting))]
+    waiting = [(("processor",), parts.processor.queue_length), (("inclusion",), parts.processor.waiting)]
     yield gauge("coind_queue_length", "Queued jobs of the processor, and calls waiting for a block", labels=("queue",), values=waiting)
     if parts.clients is not None:
-        held = parts.clients.used() | parts.memory.used()
-        amounts = [((kind,), float(amount)) for kind, (amount, _) in held.items()]
-        bounds = [((kind,), float(bound)) for kind, (_, bound) in held.items()]
+        resources = parts.clients.used() | parts.memory.used()
+        amounts = [((kind,), amount) for kind, (amount, _) in resources.items()]
+        bounds = [((kind,), bound) for kind, (_, bound) in resources.items()]
         yield gauge("coind_client_resources_used", "Resources that connections use", labels=("kind",), values=amounts)
         yield gauge("coind_client_resources_limit", "Limits of these resources", labels=("kind",), values=bounds)
     yield gauge("coind_journal_records", "Records of the undo journal", len(parts.chain.state.journal))
@@ -217,7 +216,7 @@ def work_families(parts: Parts) -> "Iterator[Metric]":
         "coind_refused_work_units",
         "Units of work for refused requests, by kind of work (`any` if the refusal names none) and class of the refusal",
         labels=("kind", "reason"),
-        values=items(allowances.refused.items()),
+        values=allowances.refused.items(),
     )
     yield gauge("coind_clients_limited", "Client addresses whose limit is lower now because of refused requests", allowances.limited)
 
@@ -240,12 +239,12 @@ def table_families(state: State) -> "Iterator[Metric]":
     """
     rows: list[Value] = []
     sizes: list[Value] = []
-    for owner, name, kept in tables(state):
-        if isinstance(kept, BackgroundLoadable) and kept.is_loading:
+    for owner, name, table in tables(state):
+        if isinstance(table, BackgroundLoadable) and table.is_loading:
             continue
-        rows.append(((owner, name), len(kept)))
-        if isinstance(kept, Table):
-            sizes.append(((owner, name), len(kept) * row_size(kept)))
+        rows.append(((owner, name), len(table)))
+        if isinstance(table, Table):
+            sizes.append(((owner, name), len(table) * row_size(table)))
     labels = ("owner", "table")
     yield gauge("coind_table_rows", "Rows of a table, or keys of a list of histories", labels=labels, values=rows)
     yield gauge("coind_table_bytes", "Memory of a table, estimated from a few rows", labels=labels, values=sizes)
@@ -270,9 +269,9 @@ def tables(state: State) -> Iterator[tuple[str, str, Table[Any] | AppendLists[An
         if isinstance(holder, KINDS):
             yield owner, owner, holder
             continue
-        for name, kept in vars(holder).items():
-            if isinstance(kept, KINDS):
-                yield owner, name.lstrip("_"), kept
+        for name, table in vars(holder).items():
+            if isinstance(table, KINDS):
+                yield owner, name.lstrip("_"), table
 
 
 def row_size(table: Table[Any]) -> float:

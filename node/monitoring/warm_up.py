@@ -30,25 +30,25 @@ _log = Log("warm_up")
 
 async def keep_warm(state: State, gate: ReadGate = ALWAYS_OPEN) -> None:
     """Warm up periodically, and whenever an earlier state is restored, until cancelled or until a read fails."""
-    is_back = trio.Event()
+    restored = trio.Event()
 
-    def note() -> None:
-        is_back.set()
+    def on_restored() -> None:
+        restored.set()
 
-    state.on_restored.append(note)
+    state.on_restored.append(on_restored)
     try:
         while True:
-            is_back = trio.Event()
+            restored = trio.Event()
             begun = trio.current_time()
             await warm_up(state, gate)
             pause = PAUSE_TIMES * (trio.current_time() - begun)
             with trio.move_on_after(min(max(pause, PAUSE_SECONDS_MIN), PAUSE_SECONDS_MAX)):
-                await is_back.wait()
+                await restored.wait()
     except Exception:
         # A client with the same read gets the error. The node works without warming.
         _log.exception("warm-up failed and has stopped")
     finally:
-        state.on_restored.remove(note)
+        state.on_restored.remove(on_restored)
 
 
 async def warm_up(state: State, gate: ReadGate = ALWAYS_OPEN) -> None:

@@ -84,12 +84,12 @@ class LongJobs:
         while self._finished is not None:
             await self._finished.wait()
 
-    def start(self, job: Callable[[], object], *, can_be_left: bool) -> bool:
+    def start(self, job: Callable[[], object], *, is_abortable: bool) -> bool:
         """Run the first slice of a job. Return whether it is done; if not, the caller must have `finish` called.
 
-        `can_be_left` says that an exception inside the job leaves the chain unchanged.
+        `is_abortable` says that an exception inside the job leaves the chain unchanged.
         """
-        self._summary, self._can_fork = self._summarize(), can_be_left
+        self._summary, self._can_fork = self._summarize(), is_abortable
         if self._preemption.start(job):
             return True
         self._finished = trio.Event()

@@ -54,7 +54,7 @@ _log = Log("processor")
 class _Job(Struct, eq=False):
     """A function that changes the chain, and the event that its caller waits for (None if the job runs in the caller's task).
 
-    `is_in_steps`: the function returns a generator; other tasks read between its steps, but no other job runs. `can_be_left`: an exception
+    `is_in_steps`: the function returns a generator; other tasks read between its steps, but no other job runs. `is_abortable`: an exception
     inside the job leaves the chain unchanged.
     """
 
@@ -63,7 +63,7 @@ class _Job(Struct, eq=False):
     result: Any = None
     error: Exception | None = None
     is_in_steps: bool = False
-    can_be_left: bool = True
+    is_abortable: bool = True
 
 
 class _InclusionWaiter(Struct, eq=False):
@@ -295,7 +295,7 @@ class Processor:
             finally:
                 self._refuse_lost()
 
-        result: Result = await self._in_turn(done, can_be_left=False)
+        result: Result = await self._in_turn(done, is_abortable=False)
         await self._synced()
         return result
 
@@ -378,11 +378,11 @@ class Processor:
             raise job.error
 
     async def _in_turn(
-        self, work: Callable[[], Any], *, is_in_steps: bool = False, can_be_left: bool = True, is_urgent: bool = False
+        self, work: Callable[[], Any], *, is_in_steps: bool = False, is_abortable: bool = True, is_urgent: bool = False
     ) -> Any:
         """Queue a job of the node itself, which is never refused, and return its result."""
         await trio.lowlevel.checkpoint()
-        job = _Job(work, trio.Event(), is_in_steps=is_in_steps, can_be_left=can_be_left)
+        job = _Job(work, trio.Event(), is_in_steps=is_in_steps, is_abortable=is_abortable)
         self._put(job, "", is_urgent=is_urgent)
         return await self._answer(job)
 
@@ -450,7 +450,7 @@ class Processor:
 
     def _start(self, job: _Job) -> bool:
         """Run the first slice of a job. Return whether it is done."""
-        return self.long_jobs.start(partial(self._perform, job), can_be_left=job.can_be_left)
+        return self.long_jobs.start(partial(self._perform, job), is_abortable=job.is_abortable)
 
     def _perform(self, job: _Job) -> None:
         self._time_limit.renew()
@@ -488,10 +488,10 @@ class Processor:
 
     def _confirm(self, block: SignedBlock) -> None:
         """Answer the waiting callers whose transaction is in the block or has expired."""
-        for place, trx in enumerate(block.transactions):
+        for index, trx in enumerate(block.transactions):
             waiter = self._waiters.pop(trx.id, None)
             if waiter is not None:
-                waiter.inclusion = Inclusion(trx.id, block.number, place, False)
+                waiter.inclusion = Inclusion(trx.id, block.number, index, False)
                 waiter.done.set()
         late = [(trx_id, waiter) for trx_id, waiter in self._waiters.items() if waiter.expiration < block.timestamp]
         for trx_id, waiter in late:

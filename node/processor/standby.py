@@ -20,7 +20,6 @@ from rpc.log import Log
 _log = Log("processor")
 
 Answer = Callable[[bytes, Caller], bytes]
-IN_SESSION = object()
 # Requests in flight; others wait, round-robin by address. During a job this process often sends and reads only every 10 ms.
 ASKED_AT_ONCE_MAX = 8
 
@@ -34,7 +33,7 @@ class Standby:
     def __init__(self, leave_job: Callable[[], None], answer: Answer) -> None:
         ours, theirs = socket.socketpair()
         try:
-            self._child = ForkedChild(partial(serve, theirs, leave_job, answer), keeps=(theirs.fileno(),), niceness=0)
+            self._child = ForkedChild(partial(serve, theirs, leave_job, answer), inherited=(theirs.fileno(),), niceness=0)
         except BaseException:
             ours.close()
             raise
@@ -69,7 +68,7 @@ class Standby:
         async with self._limiter.place(caller.queue):
             number = next(self._numbers)
             event = self._waiting[number] = trio.Event()
-            self._channel.send(Call(number, body, caller.address, caller.why_not_local, caller.session is not None))
+            self._channel.send(Call.of(number, body, caller))
             try:
                 # A channel that closed meanwhile has not set this request's event.
                 if not self._channel.closed.is_set():
@@ -97,5 +96,4 @@ def serve(sock: socket.socket, abandon_job: Callable[[], None], answer: Answer) 
     requests, decoder = sock.makefile("rb"), msgspec.msgpack.Decoder(Call)
     while head := requests.read(HEAD.size):
         call = decoder.decode(requests.read(HEAD.unpack(head)[0]))
-        caller = Caller(call.address, call.why_not_local, IN_SESSION if call.in_session else None)
-        sock.sendall(framed(Reply(call.call, answer(call.body, caller))))
+        sock.sendall(framed(Reply(call.call, answer(call.body, call.caller))))

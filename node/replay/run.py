@@ -12,7 +12,6 @@ from node.app.context import NodeContext
 from node.app.node import DISK_ADVICE, load, opened_folder, serve_chain
 from node.app.settings import Settings
 from node.history.apply import BlockPoint, BlockRefused, ChainCursor, replay
-from node.history.detect_chain import advice, known_chain
 from node.history.sources import STANDARD_INPUT, BlockSource, OlderBlocks, open_source
 from node.runtime.errors import DiskError, FileError, NodeError, Status
 from node.runtime.progress import Progress
@@ -76,7 +75,7 @@ async def replay_on(context: NodeContext, folder: DataFolder | None, task: Repla
     """Apply the blocks after the head, and print the result. Return whether the replay reached its end."""
     chain, settings = context.chain, context.settings
     require_ahead(chain, task)
-    blocks = await opened(context, task)
+    blocks = await opened(chain, task)
     progress = Progress(blocks.size, blocks.last, until=None if task.until is None else task.until.block)
     warn_of_edits(settings, task.source)
     writing = partial(write, folder, context) if folder is not None else None
@@ -87,8 +86,6 @@ async def replay_on(context: NodeContext, folder: DataFolder | None, task: Repla
         cursor = ChainCursor(chain, blocks, skip_flags=task.skip, signed=(1,), checkpoints=task.checkpoints, workers=settings.workers)
         is_done = await replay(cursor, progress, until=task.until, stop=context.stop, after=saver.save_if_due)
         await saver.finish()
-    except BlockRefused as refused:
-        raise explained(refused, context, task, blocks) from None
     finally:
         saver.close()
         if writing is not None:
@@ -133,15 +130,14 @@ def require_ahead(chain: Chain, task: Replay) -> None:
         raise NodeError(f"--until {task.until} is before block {head}, the head of {place}. Start from an earlier state.")
 
 
-async def opened(context: NodeContext, task: Replay) -> BlockSource:
+async def opened(chain: Chain, task: Replay) -> BlockSource:
     """Open the source of a task at the block after the head. Raises NodeError."""
-    chain = context.chain
-    head = chain.state.props.head_block_number
+    first = chain.state.props.head_block_number + 1
     try:
         # In a thread, since the writer of a pipe can take any time.
-        return await trio.to_thread.run_sync(open_source, task.source, chain.state.wire, head + 1, abandon_on_cancel=True)
+        return await trio.to_thread.run_sync(open_source, task.source, chain.state.wire, first, abandon_on_cancel=True)
     except FileError as error:  # a missing file, or one without blocks
-        raise NodeError(str(error) + ("" if head else known_chain(task.source, 1, context.settings.spec.name))) from None
+        raise NodeError(str(error)) from None
 
 
 def warn_of_edits(settings: Settings, source: Path) -> None:
@@ -174,13 +170,6 @@ def write(folder: DataFolder, context: NodeContext, change: HeadChange) -> None:
             folder.log.sync()
     except OSError as error:
         context.fail(DiskError(f"{folder.path}: {error.strerror}. {DISK_ADVICE}"))
-
-
-def explained(error: BlockRefused, context: NodeContext, task: Replay, blocks: BlockSource) -> BlockRefused:
-    """Return the refusal of a block, with the chain of the first blocks if that can be the cause."""
-    if task.start is not None or error.number in task.checkpoints or (context.settings.data is not None and blocks.position == 0):
-        return error
-    return BlockRefused(error.number, error.reason + advice(task.source, error.number, context.settings.spec.name))
 
 
 # ------------------------------------------------------------------ the end

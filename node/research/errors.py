@@ -4,8 +4,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from node.client.errors import RefusedCall
+from node.history.chain_detection import ChainUnclear
 from node.runtime.errors import DiskError, FileError, NodeError
 from node.snapshots.file import SnapshotError
+from node.specs.builder import SpecError
 
 
 class DataError(Exception):
@@ -57,6 +59,8 @@ def as_data_errors() -> Iterator[None]:
     """Convert errors of the node to errors of the library."""
     try:
         yield
+    except (ChainUnclear, SpecError) as error:
+        raise UnknownChain(str(error)) from None
     except (FileError, DiskError, SnapshotError) as error:
         raise UnreadableBlocks(str(error)) from None
     except NodeError as error:

@@ -48,10 +48,10 @@ class ChainClock:
             self.behind_ms = max(0, before - max(0, leap))
         self.behind_ms += max(0, self._reached_ms - now - self.ahead_ms)
         if abs(self.behind_ms - before) >= LEAP_MS_MIN:
-            self._tell(leap)
+            self._log_change(leap)
         return now + self.ahead_ms
 
-    def _tell(self, leap: int) -> None:
+    def _log_change(self, leap: int) -> None:
         values = {"leap_seconds": leap // 1000, "chain_ahead_seconds": self.ahead_ms // 1000}
         if leap <= -LEAP_MS_MIN:
             _log.warning("the machine's clock was set back; the chain's time goes on", **values)

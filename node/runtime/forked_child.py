@@ -28,10 +28,10 @@ class ChildFailed(Exception):
 class ForkedChild:
     """A forked child that runs one function. Raises ChildFailed if the fork fails.
 
-    `pause` is the duration of the fork in seconds. The child closes all descriptors except the standard streams and `keeps`.
+    `pause` is the duration of the fork in seconds. The child closes all descriptors except the standard streams and `inherited`.
     """
 
-    def __init__(self, work: Callable[[], object], *, keeps: Iterable[int] = (), niceness: int = NICENESS) -> None:
+    def __init__(self, work: Callable[[], object], *, inherited: Iterable[int] = (), niceness: int = NICENESS) -> None:
         reading, writing = os.pipe()
         begun = time.perf_counter()
         try:
@@ -45,7 +45,7 @@ class ForkedChild:
             raise ChildFailed(f"the system can't fork the process: {error.strerror}") from None
         self._status: int | None = None
         if not self.pid:
-            _work_and_exit(work, writing, keeps, niceness)
+            _work_and_exit(work, writing, inherited, niceness)
         self.pause = time.perf_counter() - begun
         os.close(writing)
         self._reading = reading
@@ -100,7 +100,7 @@ def describe(status: int) -> str:
     return f"signal {-status}" if status < 0 else f"status {status}"
 
 
-def _work_and_exit(work: Callable[[], object], writing: int, keeps: Iterable[int], niceness: int) -> None:
+def _work_and_exit(work: Callable[[], object], writing: int, inherited: Iterable[int], niceness: int) -> None:
     """Run the work in the child and exit, without running any code of the parent.
 
     The inherited descriptors are closed: the parent's lock and listening sockets must not outlive a killed parent.
@@ -110,8 +110,8 @@ def _work_and_exit(work: Callable[[], object], writing: int, keeps: Iterable[int
         signal.set_wakeup_fd(-1)
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_IGN)
-        for before, kept in pairwise(sorted({STANDARD_MAX, writing, *keeps, os.sysconf("SC_OPEN_MAX")})):
-            os.closerange(before + 1, kept)
+        for before, after in pairwise(sorted({STANDARD_MAX, writing, *inherited, os.sysconf("SC_OPEN_MAX")})):
+            os.closerange(before + 1, after)
         os.nice(niceness)
         # A garbage collection would write to every object, and copy-on-write would copy all memory.
         gc.disable()

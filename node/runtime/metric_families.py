@@ -61,8 +61,3 @@ def filled(family: Any, value: float | None, values: Iterable[Value]) -> "Metric
         family.add_metric(labels, number)
     made: Metric = family
     return made
-
-
-def items(pairs: Iterable[tuple[tuple[str, ...], int]]) -> list[Value]:
-    """Convert counts by labels to values."""
-    return [(labels, float(count)) for labels, count in pairs]

@@ -3,19 +3,20 @@
 `coind snapshot load` accepts a dump too, and installs the snapshot in it.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import TypeVar
 
 from node.runtime.errors import NodeError
 from node.snapshots.file import MAGIC, CorruptSnapshot, IncompatibleSnapshot, Snapshot, SnapshotError, SnapshotWriter, Unwritable
-from node.snapshots.folder import BLOCKS, packed_blocks, require_fit
+from node.snapshots.folder import require_fit, write_sections
 from node.snapshots.install import blocks_of
 from node.storage.disk import NEW, Disk, written_whole
 from node.version import VERSION
 from state.chain.chain import Chain
 from state.snapshot.dumps import ChainTail, chain_tail, restore_all, rewound
-from state.snapshot.image import head_of, parts_of
+from state.snapshot.image import head_of
 from state.store.columns import CorruptData, schema
 
 REST, EXTRA = "dump/rest", "dump/extra"
@@ -36,10 +37,7 @@ def dump(chain: Chain, path: Path, disk: Disk, extra: bytes = b"") -> int:
     try:
         with rewound(chain), written_whole(disk, path) as file:
             head = head_of(chain)
-            writer = SnapshotWriter(file)
-            for name, part in parts_of(chain.state).items():
-                writer.section(name, part.schema, part.dump())
-            writer.section(BLOCKS, BLOCKS, packed_blocks(chain, head.number))
+            writer = write_sections(SnapshotWriter(file), chain, head, with_blocks=True)
             writer.section(REST, REST_SCHEMA, iter([rest]))
             writer.section(EXTRA, EXTRA_SCHEMA, iter([extra]))
             writer.finish(VERSION, chain.state.spec, head)
@@ -56,10 +54,8 @@ def require_replaceable(path: Path, disk: Disk) -> None:
                 file = disk.open_to_read(each)
             except FileNotFoundError:
                 continue
-            try:
+            with closing(file):
                 start = file.read(len(MAGIC), 0)
-            finally:
-                file.close()
             if start and start != MAGIC:
                 raise SnapshotError(f"{each}: exists and is not a dump; choose another path")
     except OSError as error:
@@ -85,7 +81,8 @@ def load(chain: Chain, path: Path, disk: Disk, read_extra: Callable[[bytes], Ext
             extra = read_extra(given)
         except ValueError as error:
             raise CorruptSnapshot(f"{path}: can't be read: {error}") from None
-        restore_all(chain, dumped.head, dumped.chunks, list(packed(dumped, chain)), rest)
+        wire = chain.state.wire
+        restore_all(chain, dumped.head, dumped.chunks, [wire.pack_block(block) for block in blocks_of(dumped, wire)], rest)
     except CorruptData as error:
         raise CorruptSnapshot(f"{path}: can't be read: {error}") from None
     except OSError as error:
@@ -93,10 +90,3 @@ def load(chain: Chain, path: Path, disk: Disk, read_extra: Callable[[bytes], Ext
     finally:
         dumped.close()
     return extra
-
-
-def packed(dumped: Snapshot, chain: Chain) -> Iterator[bytes]:
-    """Yield the blocks of a dump as bytes, the oldest first. Raises IncompatibleSnapshot."""
-    wire = chain.state.wire
-    for block in blocks_of(dumped, wire):
-        yield wire.pack_block(block)

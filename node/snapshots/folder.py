@@ -5,6 +5,7 @@ A file has a temporary name until it is complete and synced, so the remains of a
 
 import re
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 from msgspec import MsgspecError, Struct
@@ -83,13 +84,17 @@ def write(chain: Chain, folder: Path, disk: Disk, *, with_blocks: bool = False) 
     head = head_of(chain)
     path = folder / name_of(head)
     with written_whole(disk, path) as file:
-        writer = SnapshotWriter(file)
-        for name, part in parts_of(chain.state).items():
-            writer.section(name, part.schema, part.dump())
-        if with_blocks:
-            writer.section(BLOCKS, BLOCKS, packed_blocks(chain, head.number))
-        writer.finish(VERSION, chain.state.spec, head)
+        write_sections(SnapshotWriter(file), chain, head, with_blocks=with_blocks).finish(VERSION, chain.state.spec, head)
     return path
+
+
+def write_sections(writer: SnapshotWriter, chain: Chain, head: SnapshotHeader, *, with_blocks: bool) -> SnapshotWriter:
+    """Write the sections of a rewound chain, and return the writer."""
+    for name, part in parts_of(chain.state).items():
+        writer.section(name, part.schema, part.dump())
+    if with_blocks:
+        writer.section(BLOCKS, BLOCKS, packed_blocks(chain, head.number))
+    return writer
 
 
 def packed_blocks(chain: Chain, last: int) -> Iterator[bytes]:
@@ -105,11 +110,8 @@ def require_room(folder: Path, disk: Disk) -> None:
     newest = next(iter(paths(folder, disk)), None)
     size = 0
     if newest is not None:
-        file = disk.open_to_read(newest)
-        try:
+        with closing(disk.open_to_read(newest)) as file:
             size = file.size()
-        finally:
-            file.close()
     free = disk.free(folder)
     if free < ROOM_BYTES_MIN + 2 * size:
         raise Unwritable(f"{folder}: no snapshot is saved, {free:,} bytes are free on the disk, {ROOM_BYTES_MIN + 2 * size:,} are needed")

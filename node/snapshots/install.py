@@ -1,13 +1,14 @@
 """Installs a snapshot file in a data folder, with its blocks if the folder has none."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 from node.runtime.errors import DiskError, NodeError
 from node.snapshots.file import IncompatibleSnapshot, Snapshot
 from node.snapshots.folder import BLOCKS, folder_of, name_of, require_in_log
 from node.storage.datafolder import DataFolder
-from node.storage.disk import READ_SIZE, Disk, written_whole
+from node.storage.disk import Disk, write_part, written_whole
 from state.chain.chain import Chain
 from state.chain.genesis import new_state
 from state.protocol.errors import ChainError
@@ -33,7 +34,8 @@ def install(file: Path, data: Path, spec: ChainSpec, disk: Disk) -> Path:
             raise NodeError(f"{folder.log.path}: its blocks have not been checked; start a node in the folder once")
         path = folder_of(data) / name_of(head)
         disk.make_folder(path.parent)
-        copy(file, path, disk)
+        with closing(disk.open_to_read(file)) as source, written_whole(disk, path) as copy:
+            write_part(source, 0, copy)
     except OSError as error:
         raise DiskError(f"{error.filename or data}: {error.strerror}") from None
     finally:
@@ -70,16 +72,3 @@ def blocks_of(snapshot: Snapshot, wire: Wire) -> Iterator[SignedBlock]:
             except ChainError as error:
                 raise IncompatibleSnapshot(f"{snapshot.path}: a block can't be read: {error.message(wire.spec.spell)}") from None
             yield block
-
-
-def copy(source: Path, target: Path, disk: Disk) -> None:
-    """Copy a file atomically. Raises OSError."""
-    reading = disk.open_to_read(source)
-    try:
-        with written_whole(disk, target) as writing:
-            at = 0
-            while part := reading.read(READ_SIZE, at):
-                writing.write(part, at)
-                at += len(part)
-    finally:
-        reading.close()

@@ -18,7 +18,7 @@ from state.chain.chain import Chain
 from state.chain.head_change import HeadChange
 
 EVERY = 10_000  # blocks, which take some seconds to replay
-LOOK_SECONDS = 1
+POLL_SECONDS = 1
 RETRY_SECONDS = 300  # after a failure, whose cause, for example a full disk, can last
 
 _log = Log("snapshots")
@@ -95,7 +95,7 @@ class SnapshotSaver:
     async def run(self) -> None:
         """Save when due, until cancelled. Does nothing on a simulated disk, which a forked child can't write to."""
         while self._every and isinstance(self._disk, SystemDisk):
-            await trio.sleep(LOOK_SECONDS)
+            await trio.sleep(POLL_SECONDS)
             await self._gate.wait_open()
             if self._is_due():
                 await self._begin()

@@ -8,6 +8,7 @@ import re
 import tomllib
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import reduce
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -50,12 +51,8 @@ class SpecError(NodeError):
 def load_spec(name_or_path: str) -> ChainSpec:
     """Load the chain spec with a name in `genesis/` or from a TOML file. Raises SpecError."""
     layers = read_layers(spec_path(name_or_path))
-    merged: Table = {}
-    for _, table in reversed(layers):
-        merged = merge(merged, table)
-    merged.setdefault("name", layers[0][0].stem)
     try:
-        return build_spec(merged)
+        return build_spec({"name": layers[0][0].stem, **merged(layers)})
     except Fault as fault:
         raise SpecError(origin(layers, fault.key), fault.key, fault.expected) from None
 
@@ -188,11 +185,16 @@ def read_table(path: Path) -> Table:
 
 def merge(below: Table, above: Table) -> Table:
     """Merge two tables. Nested tables merge key by key; other values of `above` replace those of `below`."""
-    merged = dict(below)
+    both = dict(below)
     for key, value in above.items():
-        old = merged.get(key)
-        merged[key] = merge(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
-    return merged
+        old = both.get(key)
+        both[key] = merge(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+    return both
+
+
+def merged(layers: Layers) -> Table:
+    """Merge all layers of a spec."""
+    return reduce(merge, (table for _, table in reversed(layers)))
 
 
 def origin(layers: Layers, key: str) -> Path:
@@ -315,18 +317,18 @@ KNOWN_KEYS: dict[str, type[Struct]] = {
 }
 
 
-def convert(value: Table, kind: type[Any], place: str) -> Any:
-    """Convert a table strictly to its type. `place` is the dotted key of the table. Raises Fault."""
+def convert(value: Table, kind: type[Any], table_key: str) -> Any:
+    """Convert a table strictly to its type. `table_key` is the dotted key of the table. Raises Fault."""
     try:
         return msgspec.convert(value, kind, strict=True)
     except msgspec.ValidationError as error:
-        fault(str(error), place)
+        fault(str(error), table_key)
 
 
-def fault(message: str, place: str) -> NoReturn:
+def fault(message: str, table_key: str) -> NoReturn:
     """Convert a msgspec error (`Expected ..., got ... - at `$.key``) to a Fault, with the dotted key and descriptions of patterns."""
     text, _, path = message.partition(" - at `$")
-    key = ".".join(part for part in (place, path.rstrip("`").lstrip(".")) if part)
+    key = ".".join(part for part in (table_key, path.rstrip("`").lstrip(".")) if part)
     for pattern, expected in EXPECTED.items():
         if text.endswith(f"matching regex {pattern!r}"):
             raise Fault(key, f"expected {expected}")
@@ -342,8 +344,8 @@ def fault(message: str, place: str) -> NoReturn:
 
 def meant(table: str, key: str) -> str:
     """Return a suggestion for an unknown key of a table: the table that has this key, or similar keys."""
-    others = [place for place, kind in KNOWN_KEYS.items() if key in kind.__struct_fields__]
-    elsewhere = [f"in [{place}]" if place else "at the top of the file" for place in others]
+    others = [table_key for table_key, kind in KNOWN_KEYS.items() if key in kind.__struct_fields__]
+    elsewhere = [f"in [{table_key}]" if table_key else "at the top of the file" for table_key in others]
     if elsewhere:
         return f"it belongs {either(elsewhere)}, not here"
     return alternatives(key, (*KNOWN_KEYS[table].__struct_fields__, *(() if table else ("base",))), KEYS_PAGE)
@@ -352,9 +354,9 @@ def meant(table: str, key: str) -> str:
 # ------------------------------------------------------------------ from a file's tables to a spec
 
 
-def build_spec(merged: Table) -> ChainSpec:
+def build_spec(given: Table) -> ChainSpec:
     """Build a spec from a merged table. Raises Fault."""
-    table: SpecTable = convert(merged, SpecTable, "")
+    table: SpecTable = convert(given, SpecTable, "")
     if table.build not in BUILDS:
         raise Fault("build", f"there is no build {table.build[:SHOWN_MAX]!r}; {alternatives(table.build, BUILDS)}")
     if table.symbols.coin[:3] == table.symbols.debt[:3]:  # a decoder first compares these three bytes
@@ -433,16 +435,16 @@ def build_genesis(table: SpecTable, secrets: list[bytes]) -> Genesis:
 def build_accounts(table: SpecTable, index: int) -> Iterator[GenesisAccount]:
     """Yield the accounts of one `[[genesis.accounts]]`. Raises Fault."""
     given = table.genesis.accounts[index]
-    place = f"genesis.accounts[{index}]"
+    table_key = f"genesis.accounts[{index}]"
     if satoshis(given.vesting) % constants.COIN_BLOCKCHAIN_PRECISION:
-        raise Fault(f"{place}.vesting", "expected a whole amount, as its shares are split by a million")
+        raise Fault(f"{table_key}.vesting", "expected a whole amount, as its shares are split by a million")
     named = {}
     for role in keys.ROLES:
         text = getattr(given, role)
         if text is not None:
-            named[role] = public_key(text, table, f"{place}.{role}")
+            named[role] = public_key(text, table, f"{table_key}.{role}")
         elif not given.password:
-            raise Fault(f"{place}.{role}", "expected a public key, or a password that makes all four")
+            raise Fault(f"{table_key}.{role}", "expected a public key, or a password that makes all four")
     for name in given.names:
         made = {role: keys.public_key(keys.derive_secret(name, role, given.password)) for role in keys.ROLES if role not in named}
         yield GenesisAccount(

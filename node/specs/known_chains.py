@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from node.specs.builder import Table, merge, read_layers, spec_names, spec_path
+from node.specs.builder import merged, read_layers, spec_names, spec_path
 from rpc.explain.case import KnownChain
 
 # Public chains of the family without a file in `genesis/`. Libraries have these ids built in.
@@ -20,16 +20,7 @@ PUBLIC = (
 @cache
 def known_chains() -> tuple[KnownChain, ...]:
     """Return the chains of `genesis/` and the public ones. The first call reads the files."""
-    named = ((name, read(name)) for name in spec_names())
-    ours = [
-        (name, table["chain_id"], table["symbols"]["coin"], table["symbols"]["debt"], table["symbols"]["vests"]) for name, table in named
-    ]
+    # Without the slow checks and computations of `load_spec`.
+    named = ((name, merged(read_layers(spec_path(name)))) for name in spec_names())
+    ours = [(name, table["chain_id"], *(table["symbols"][symbol] for symbol in ("coin", "debt", "vests"))) for name, table in named]
     return tuple(KnownChain(name, bytes.fromhex(chain_id), *symbols) for name, chain_id, *symbols in (*ours, *PUBLIC))
-
-
-def read(name: str) -> Table:
-    """Return the merged tables of a spec, without the slow checks and computations of `load_spec`."""
-    merged: Table = {}
-    for _, table in reversed(read_layers(spec_path(name))):
-        merged = merge(merged, table)
-    return merged

@@ -148,8 +148,8 @@ class BlockLog:
                 at += len(parts[-1])
             data = b"".join(parts)
             assert self._mark is not None
-            kept = str(SumsDigest(self._sums[:number]))
-            switch = SwitchRecord(serial=self._mark.serial, number=number, end=end, sums=kept, size=len(data), check=crc32(data))
+            digest = str(SumsDigest(self._sums[:number]))
+            switch = SwitchRecord(serial=self._mark.serial, number=number, end=end, sums=digest, size=len(data), check=crc32(data))
             write_switch(self._disk, self._switch_path, switch, data)
             with self._failing_permanently():
                 self._make_switch(InterruptedSwitch(switch, data))
@@ -248,26 +248,26 @@ class BlockLog:
         if disk.exists(folder / MARK_NAME):
             self._mark_file = self._opened(MARK_NAME)
             self._mark = newest_mark(self._mark_file.read(self._mark_file.size(), 0))
-        kept = array("I")
+        stored_sums = array("I")
         if disk.exists(folder / SUMS_NAME):
             self._sums_file = self._opened(SUMS_NAME)
-            kept = entries(self._sums_file.read(self._sums_file.size(), 0), "I")
+            stored_sums = entries(self._sums_file.read(self._sums_file.size(), 0), "I")
         mark = self._mark
-        if self._finish_switch(kept):
+        if self._finish_switch(stored_sums):
             mark = self._mark
         is_strict = mark is None or mark.is_closed or mark.boot in ("", disk.boot())
         if mark is not None:
-            layout = lay_out_known(self._log, self._wire, self.path, mark, kept, is_strict=is_strict)
+            layout = lay_out_known(self._log, self._wire, self.path, mark, stored_sums, is_strict=is_strict)
         else:
             layout = lay_out_unknown(self._log, self._wire, self.path)
-            if is_marked and (not len(layout) or layout.sums != kept):
+            if is_marked and (not len(layout) or layout.sums != stored_sums):
                 raise Damaged(folder / MARK_NAME, "is missing or damaged", len(layout), layout.end)
         size = self._log.size()
         if layout.end < size:
             self._cut_off(layout, size, is_copied=not is_strict)
         self._adopt_layout(layout)
         self._write_index()
-        if mark is not None or kept == layout.sums:
+        if mark is not None or stored_sums == layout.sums:
             # The new mark records that this start, in this boot, has verified everything up to it.
             self._create_sync_marks(serial=1 if mark is None else mark.serial + 1)
 
@@ -327,8 +327,8 @@ class BlockLog:
 
     # -------------------------------------------------------------- a fork switch
 
-    def _finish_switch(self, kept: "array[int]") -> bool:
-        """Finish an interrupted fork switch, and return whether there was one. Updates the checksums `kept` in place."""
+    def _finish_switch(self, stored_sums: "array[int]") -> bool:
+        """Finish an interrupted fork switch, and return whether there was one. Updates the checksums `stored_sums` in place."""
         path, mark = self._switch_path, self._mark
         if not self._disk.exists(path):
             return False
@@ -352,7 +352,7 @@ class BlockLog:
         self._mark_file = self._mark_file or self._opened(MARK_NAME)
         self._make_switch(found)
         drop_switch(self._disk, path)
-        kept[:] = self._sums
+        stored_sums[:] = self._sums
         self.notes.append(f"an interrupted switch to another branch after block {switch.number} was finished")
         return True
 

@@ -40,13 +40,13 @@ class Damaged(FileError):
 
 def way_out(folder: Path, good: int) -> str:
     """Return advice for a damaged log whose first `good` blocks are whole."""
-    kept = f"blocks 1 to {good}" if good else "no block"
-    repair = f"`bin/coind blocks repair {folder} --accept-loss` goes on with {kept} after copying the log"
+    good_blocks = f"blocks 1 to {good}" if good else "no block"
+    repair = f"`bin/coind blocks repair {folder} --accept-loss` goes on with {good_blocks} after copying the log"
     return f"put a good copy in its place, or look at it by `bin/coind blocks check {folder}`; {repair}"
 
 
-def lay_out_known(log: File, wire: Wire, path: Path, mark: SyncMark, kept: "array[int]", *, is_strict: bool) -> Layout:
-    """Return the blocks of a log whose folder has a mark, and `kept`, the checksums in its file.
+def lay_out_known(log: File, wire: Wire, path: Path, mark: SyncMark, stored_sums: "array[int]", *, is_strict: bool) -> Layout:
+    """Return the blocks of a log whose folder has a mark, and `stored_sums`, the checksums in its file.
 
     Blocks after the mark are good as far as the checksums agree. Bytes after them that one interrupted append can have left are cut off,
     since no client got a reply for that block. More bytes, or fewer blocks than checksums, can only come from a power loss, and are damage
@@ -56,20 +56,20 @@ def lay_out_known(log: File, wire: Wire, path: Path, mark: SyncMark, kept: "arra
     starts = walk_back(log, mark.end) if size >= mark.end else None
     sums = array("I") if starts is None else frame_sums(log, starts, mark.end)
     if starts is None or len(starts) != mark.number or str(SumsDigest(sums)) != mark.sums:
-        trusted = kept if str(SumsDigest(kept[: mark.number])) == mark.sums else None
+        trusted = stored_sums if str(SumsDigest(stored_sums[: mark.number])) == mark.sums else None
         raise damage(log, wire, path, trusted, mark)
-    expected = kept[mark.number :]
-    places, found, end = after(log, wire, mark, expected)
+    expected = stored_sums[mark.number :]
+    starts_after, found, end = after(log, wire, mark, expected)
     good = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(found, expected, strict=False)))
-    end = end if good == len(places) else places[good]
+    end = end if good == len(starts_after) else starts_after[good]
     number = mark.number + good
     if is_strict and good < len(expected):
         what = f"ends after block {number}" if end == size else f"damaged at byte {end}, after block {number}"
         raise Damaged(path, f"{what}, and {mark.number + len(expected)} blocks were written", number, end)
-    layout = Layout(starts + places[:good], sums + found[:good], end)
-    if is_strict and good == len(places) - 1 and is_next(log, wire, layout, size):
+    layout = Layout(starts + starts_after[:good], sums + found[:good], end)
+    if is_strict and good == len(starts_after) - 1 and is_next(log, wire, layout, size):
         # The process was killed between writing the block and its checksum.
-        return Layout(starts + places, sums + found, size)
+        return Layout(starts + starts_after, sums + found, size)
     if is_strict and not is_one_append(log, wire, end, size):
         raise Damaged(
             path, f"damaged at byte {end}, after block {number}: {size - end} bytes there were not written by this node", number, end
@@ -93,16 +93,16 @@ def after(log: File, wire: Wire, mark: SyncMark, expected: "array[int]") -> "tup
     of a torn frame can look like an offset. Otherwise the blocks are read one after another.
     """
     size = log.size()
-    places = walk_back(log, size, mark.end)
-    if places is not None and len(places) <= len(expected) + 1:
-        found = frame_sums(log, places, size)
+    starts_after = walk_back(log, size, mark.end)
+    if starts_after is not None and len(starts_after) <= len(expected) + 1:
+        found = frame_sums(log, starts_after, size)
         if found[: len(expected)] == expected[: len(found)]:
-            return places, found, size
-    places, end = array("Q"), mark.end
+            return starts_after, found, size
+    starts_after, end = array("Q"), mark.end
     for _, start, length in frames_from(log, wire, mark.end, mark.number + 1):
-        places.append(start)
+        starts_after.append(start)
         end = start + length
-    return places, frame_sums(log, places, end), end
+    return starts_after, frame_sums(log, starts_after, end), end
 
 
 def lay_out_unknown(log: File, wire: Wire, path: Path) -> Layout:
@@ -129,8 +129,8 @@ def is_last(log: File, wire: Wire, starts: "array[int]", size: int) -> bool:
     return not isinstance(found, ChainError) and found[0].number == len(starts) and found[1] + OFFSET.size == len(data)
 
 
-def good_part(log: File, wire: Wire, kept: "array[int] | None") -> Layout:
-    """Return the leading blocks that are whole, follow each other, match their Merkle roots, and match the checksums `kept`.
+def good_part(log: File, wire: Wire, stored_sums: "array[int] | None") -> Layout:
+    """Return the leading blocks that are whole, follow each other, match their Merkle roots, and match the checksums `stored_sums`.
 
     Reads every block, which takes some ten seconds for a million.
     """
@@ -138,8 +138,8 @@ def good_part(log: File, wire: Wire, kept: "array[int] | None") -> Layout:
     previous = ZERO_ID
     for block, start, size in frames_from(log, wire, 0, 1):
         checksum = crc32(log.read(size, start))
-        place = len(layout)
-        if kept is not None and place < len(kept) and kept[place] != checksum:
+        index = len(layout)
+        if stored_sums is not None and index < len(stored_sums) and stored_sums[index] != checksum:
             break
         if block.previous != previous or block.transaction_merkle_root != merkle_root(block.transactions):
             break
@@ -149,9 +149,9 @@ def good_part(log: File, wire: Wire, kept: "array[int] | None") -> Layout:
     return layout
 
 
-def damage(log: File, wire: Wire, path: Path, kept: "array[int] | None", mark: SyncMark) -> Damaged:
+def damage(log: File, wire: Wire, path: Path, stored_sums: "array[int] | None", mark: SyncMark) -> Damaged:
     """Return the error for a log that doesn't agree with its mark, with the position of the first damage."""
-    found = good_part(log, wire, kept)
+    found = good_part(log, wire, stored_sums)
     good, end, size = len(found), found.end, log.size()
     known = f"the folder's mark names {mark.number} blocks, the last with the id {mark.id}"
     if good >= mark.number:
@@ -160,7 +160,7 @@ def damage(log: File, wire: Wire, path: Path, kept: "array[int] | None", mark: S
         last = block_id(log, wire, found, mark.number).hex()
         start = found.starts[mark.number - 1]
         return Damaged(path, f"holds another block {mark.number} ({last}): {known}", mark.number - 1, start)
-    if kept is not None and len(good_part(log, wire, None)) > good:
+    if stored_sums is not None and len(good_part(log, wire, None)) > good:
         return Damaged(path, f"block {good + 1}, at byte {end}, isn't the one that was written; {known}", good, end)
     if end == size:
         return Damaged(path, f"holds {good} blocks, and {known}", good, end)

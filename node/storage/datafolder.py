@@ -2,8 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TypeVar
 
@@ -14,9 +13,9 @@ from msgspec.structs import asdict, replace
 from node.runtime.errors import DiskError, FileError, NodeError
 from node.storage.blockfile import SYSTEM
 from node.storage.blocklog import BlockLog
-from node.storage.disk import Disk, File, written_whole
+from node.storage.disk import Disk, File, read_whole, written_whole
 from node.storage.edit_log import EditLog
-from node.storage.spec_copy import decisive, difference, digest_of, keep_spec, read_kept
+from node.storage.spec_copy import decisive, difference, digest_of, read_copy, write_copy
 from state.protocol.spec import ChainSpec
 from state.protocol.transaction import Wire
 
@@ -58,21 +57,23 @@ class DataFolder:
         self._disk = disk
         try:
             make_folder(disk, path)
-            self._lock = lock(disk, path)
-            with closed_on_failure(self._lock):
+            with ExitStack() as opened:
+                self._lock = lock(disk, path)
+                opened.callback(self._lock.close)
                 found = read_chain(disk, path)
                 if found is not None:
                     require_chain(path, found, spec, disk)
                     self._mark = checked(replace(self._mark, edits=found.edits))
-                keep_spec(disk, path, spec)
+                write_copy(disk, path, spec)
                 self.is_verified = found is not None
                 self._is_adopted = found is not None and found.version == VERSION
                 self.edits = EditLog(path, disk, self._mark.edits, self._record_edits)
                 self.edits.read()
                 self.log = BlockLog(path, wire, disk, is_marked=self._is_adopted)
-                with closed_on_failure(self.log):
-                    if not len(self.log):
-                        self.adopt()
+                opened.callback(self.log.close)
+                if not len(self.log):
+                    self.adopt()
+                opened.pop_all()
         except (NotADirectoryError, FileExistsError):
             raise NodeError(f"{path}: a file is where the data folder should be; name another folder with --data") from None
         except OSError as error:
@@ -132,11 +133,7 @@ def read_chain(disk: Disk, folder: Path) -> FolderMark | None:
     path = folder / CHAIN_NAME
     if not disk.exists(path):
         return None
-    file = disk.open_to_read(path)
-    try:
-        data = file.read(CHAIN_SIZE_MAX, 0)
-    finally:
-        file.close()
+    data = read_whole(disk, path, CHAIN_SIZE_MAX)
     advice = "put a good copy in its place, or remove it: then the next start checks all blocks"
     try:
         found = msgspec.json.decode(data, type=FolderMark)
@@ -153,11 +150,11 @@ def require_chain(folder: Path, found: ChainMark, spec: ChainSpec, disk: Disk = 
     """Raise NodeError if a folder belongs to another chain, or has another genesis or other constants; the message names them."""
     ours = mark_of(spec)
     if found.chain_id != ours.chain_id:
-        held, wanted = f"{found.name} ({found.chain_id})", f"{ours.name} ({ours.chain_id})"
-        raise NodeError(f"{folder} holds the chain {held}, not {wanted}; use another folder, or the other chain's spec")
+        theirs, own = f"{found.name} ({found.chain_id})", f"{ours.name} ({ours.chain_id})"
+        raise NodeError(f"{folder} holds the chain {theirs}, not {own}; use another folder, or the other chain's spec")
     if found.genesis != ours.genesis:
         what = f"{folder} holds the chain {found.name} with another genesis or other constants than {ours.name} has now"
-        differs = difference(read_kept(disk, folder), found.genesis, spec) or UNKNOWN
+        differs = difference(read_copy(disk, folder), found.genesis, spec) or UNKNOWN
         raise NodeError(f"{what} ({differs}). Start with the spec, --witnesses and --accounts as they were, or give --data a fresh folder")
 
 
@@ -179,21 +176,13 @@ def lock(disk: Disk, folder: Path) -> File:
     message. The block log has a separate lock, because this file can be deleted while the node runs.
     """
     file = disk.open(folder / LOCK_NAME, create=True)
-    with closed_on_failure(file):
+    with ExitStack() as opened:
+        opened.callback(file.close)
         if not file.lock():
             owner = file.read(PROCESS_ID_SIZE_MAX, 0).strip()  # empty until the other process has written it
             which = f" (process {owner.decode()})" if owner.isdigit() else ""
             raise NodeError(f"{folder} is in use by another node{which}; stop that one, or use another folder")
         file.truncate(0)
         file.write(b"%d\n" % os.getpid(), 0)
+        opened.pop_all()
     return file
-
-
-@contextmanager
-def closed_on_failure(opened: File | BlockLog) -> Iterator[None]:
-    """Close a file or a log if the block raises."""
-    try:
-        yield
-    except BaseException:
-        opened.close()
-        raise

@@ -10,7 +10,7 @@ import fcntl
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -88,18 +88,17 @@ class Disk(Protocol):
         """
 
 
-class SystemFile:
+class SystemFile(File):
     """A file of the operating system."""
 
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
 
     def size(self) -> int:
-        """See File."""
         return os.fstat(self.descriptor).st_size
 
     def read(self, size: int, start: int) -> bytes:
-        """See File. The system can return only a part at a time, though it rarely does."""
+        # The system can return only a part at a time, though it rarely does.
         first = os.pread(self.descriptor, min(size, READ_SIZE), start)
         if not first or len(first) == size:
             return first
@@ -111,22 +110,20 @@ class SystemFile:
             start, size = start + len(part), size - len(part)
 
     def write(self, data: bytes, start: int) -> None:
-        """See File. The system can write only a part at a time."""
+        # The system can write only a part at a time.
         view = memoryview(data)
         while view:
             written = os.pwrite(self.descriptor, view, start)
             view, start = view[written:], start + written
 
     def truncate(self, size: int) -> None:
-        """See File."""
         os.ftruncate(self.descriptor, size)
 
     def sync(self) -> None:
-        """See File."""
         os.fsync(self.descriptor)
 
     def lock(self) -> bool:
-        """See File. The system releases the lock when the process ends, even after a kill."""
+        # The system releases the lock when the process ends, even after a kill.
         try:
             fcntl.flock(self.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -134,7 +131,6 @@ class SystemFile:
         return True
 
     def is_at(self, path: Path) -> bool:
-        """See File."""
         ours = os.fstat(self.descriptor)
         try:
             found = os.stat(path)
@@ -143,45 +139,36 @@ class SystemFile:
         return (found.st_ino, found.st_dev) == (ours.st_ino, ours.st_dev)
 
     def close(self) -> None:
-        """See File."""
         if self.descriptor >= 0:
             os.close(self.descriptor)
             self.descriptor = -1
 
 
-class SystemDisk:
+class SystemDisk(Disk):
     """The disk of this machine."""
 
     def open(self, path: Path, *, create: bool = False) -> SystemFile:
-        """See Disk."""
         return opened(path, os.O_RDWR | (os.O_CREAT if create else 0))
 
     def open_to_read(self, path: Path) -> SystemFile:
-        """See Disk."""
         return opened(path, os.O_RDONLY)
 
     def exists(self, path: Path) -> bool:
-        """See Disk."""
         return path.exists()
 
     def names(self, folder: Path) -> list[str]:
-        """See Disk."""
         return sorted(os.listdir(folder))
 
     def make_folder(self, path: Path) -> None:
-        """See Disk."""
         path.mkdir(parents=True, exist_ok=True)
 
     def replace(self, old: Path, new: Path) -> None:
-        """See Disk."""
         os.replace(old, new)
 
     def remove(self, path: Path) -> None:
-        """See Disk."""
         os.unlink(path)
 
     def sync_folder(self, path: Path) -> None:
-        """See Disk."""
         descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             os.fsync(descriptor)
@@ -189,27 +176,22 @@ class SystemDisk:
             os.close(descriptor)
 
     def free(self, path: Path) -> int:
-        """See Disk."""
         found = os.statvfs(path)
         return found.f_bavail * found.f_frsize
 
     def boot(self) -> str:
-        """See Disk."""
         try:
             return BOOT_PATH.read_text("ascii").strip()
         except OSError:
             return ""
 
 
-def read_whole(disk: Disk, path: Path) -> bytes:
-    """Return all bytes of a file, or b"" if it doesn't exist."""
+def read_whole(disk: Disk, path: Path, size_max: int | None = None) -> bytes:
+    """Return all bytes of a file, or the first `size_max`, or b"" if it doesn't exist."""
     if not disk.exists(path):
         return b""
-    file = disk.open_to_read(path)
-    try:
-        return file.read(file.size(), 0)
-    finally:
-        file.close()
+    with closing(disk.open_to_read(path)) as file:
+        return file.read(file.size() if size_max is None else size_max, 0)
 
 
 @contextmanager
@@ -236,16 +218,18 @@ def written_whole(disk: Disk, path: Path) -> Iterator[File]:
     disk.sync_folder(path.parent)
 
 
-def copy_part(disk: Disk, file: File, start: int, path: Path) -> None:
+def copy_part(disk: Disk, file: Readable, start: int, path: Path) -> None:
     """Copy an open file, from byte `start` on, to a path, and sync the copy."""
-    new = disk.open(path, create=True)
-    try:
-        for place in range(start, file.size(), READ_SIZE):
-            new.write(file.read(READ_SIZE, place), place - start)
+    with closing(disk.open(path, create=True)) as new:
+        write_part(file, start, new)
         new.sync()
-    finally:
-        new.close()
     disk.sync_folder(path.parent)
+
+
+def write_part(file: Readable, start: int, new: File) -> None:
+    """Write an open file, from byte `start` on, into an empty one."""
+    for position in range(start, file.size(), READ_SIZE):
+        new.write(file.read(READ_SIZE, position), position - start)
 
 
 def opened(path: Path, flags: int) -> SystemFile:

@@ -6,6 +6,7 @@ before it and the folder's `tag`, which detects changed lines and lines of other
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
 from pathlib import Path
 from zlib import crc32
 
@@ -212,8 +213,7 @@ def cut_damage(folder: Path, tag: str, disk: Disk) -> str:
     except DamagedEdits as damaged:
         path, done = folder / EDITS_NAME, f"{damaged.reason}: the state edits from there on were dropped"
         is_there = disk.exists(path)
-        file = disk.open(path, create=True)
-        try:
+        with closing(disk.open(path, create=True)) as file:
             if is_there:
                 names = disk.names(folder)
                 number = next(number for number in range(len(names) + 1) if f"{EDITS_NAME}.damaged.{number}" not in names)
@@ -222,8 +222,6 @@ def cut_damage(folder: Path, tag: str, disk: Disk) -> str:
                 done += f"; the original file was copied to {copy}"
             file.truncate(damaged.end)
             file.sync()
-        finally:
-            file.close()
         disk.sync_folder(folder)
         return done
     return ""

@@ -80,16 +80,16 @@ def walk_back(file: File, end: int, stop: int = 0) -> "array[int] | None":
     unpack, size = OFFSET.unpack_from, OFFSET.size
     at = end
     while at > stop:
-        place = at - size
-        if place < stop:
+        position = at - size
+        if position < stop:
             return None
-        if place < base:
+        if position < base:
             base = max(stop, at - WINDOW_SIZE)
             window = file.read(at - base, base)
             if len(window) < at - base:
                 return None
-        start: int = unpack(window, place - base)[0]
-        if not stop <= start < place:
+        start: int = unpack(window, position - base)[0]
+        if not stop <= start < position:
             return None
         starts.append(start)
         at = start
@@ -149,14 +149,14 @@ def is_one_append(file: File, wire: Wire, start: int, size: int) -> bool:
         pattern = high.to_bytes(OFFSET.size - 2, "little")
         at = data.find(pattern, 2)
         while at >= 0:
-            place = at - 2
-            begin = OFFSET.unpack_from(data, place)[0] - start
+            position = at - 2
+            begin = OFFSET.unpack_from(data, position)[0] - start
             # Block 1 is full of zeros, which look like its offset.
-            if begin == 0 and start and place:
+            if begin == 0 and start and position:
                 return False
-            if 0 < begin < place:
+            if 0 < begin < position:
                 found = whole_frame(wire, data, begin)
-                if not isinstance(found, ChainError) and found[1] == place:
+                if not isinstance(found, ChainError) and found[1] == position:
                     return False
             at = data.find(pattern, at + 1)
     return True

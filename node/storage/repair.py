@@ -3,6 +3,7 @@
 It doesn't apply the blocks. The next start does.
 """
 
+from contextlib import closing
 from pathlib import Path
 
 from msgspec import Struct
@@ -40,11 +41,8 @@ class Findings(Struct):
 
 def check(folder: Path, wire: Wire, disk: Disk = SYSTEM) -> Findings:
     """Read all blocks of a folder and compare them with its mark, checksums and index. Raises NodeError. Read-only."""
-    log = locked(folder, disk, is_read=True)
-    try:
+    with closing(locked(folder, disk, is_read=True)) as log:
         return findings(log, folder, wire, disk)
-    finally:
-        log.close()
 
 
 def repair(folder: Path, wire: Wire, disk: Disk = SYSTEM, *, accept_loss: bool = False) -> list[str]:
@@ -52,15 +50,14 @@ def repair(folder: Path, wire: Wire, disk: Disk = SYSTEM, *, accept_loss: bool =
 
     Drops blocks only with `accept_loss`, after copying the log.
     """
-    log = locked(folder, disk)
-    try:
+    with closing(locked(folder, disk)) as log:
         found = findings(log, folder, wire, disk)
-        kept = f"blocks 1 to {found.good}" if found.good else "no block"
+        good_blocks = f"blocks 1 to {found.good}" if found.good else "no block"
         if found.damage and found.is_loss and not accept_loss:
-            raise NodeError(f"{folder / LOG_NAME}: {found.damage}; add --accept-loss to go on with {kept} after copying the log")
+            raise NodeError(f"{folder / LOG_NAME}: {found.damage}; add --accept-loss to go on with {good_blocks} after copying the log")
         if not found.damage:
             return found.mended or ["nothing is damaged"]
-        done = [f"{found.damage}: kept {kept}"]
+        done = [f"{found.damage}: kept {good_blocks}"]
         copy = copy_to_free_name(disk, log, 0, folder, f"{LOG_NAME}.damaged")
         done.append(f"the original log was copied to {copy}")
         # The marks are moved first: then an interruption leaves a log that can be repaired again.
@@ -70,11 +67,8 @@ def repair(folder: Path, wire: Wire, disk: Disk = SYSTEM, *, accept_loss: bool =
         disk.sync_folder(folder)
         log.truncate(found.end)
         log.sync()
-    finally:
-        log.close()
-    again = BlockLog(folder, wire, disk)
-    again.adopt()
-    again.close()
+    with closing(BlockLog(folder, wire, disk)) as again:
+        again.adopt()
     return done
 
 
@@ -98,20 +92,20 @@ def locked(folder: Path, disk: Disk, *, is_read: bool = False) -> File:
 def findings(log: File, folder: Path, wire: Wire, disk: Disk) -> Findings:
     """Examine a folder whose log is open and locked."""
     path, size = folder / LOG_NAME, log.size()
-    kept = entries(read_whole(disk, folder / SUMS_NAME), "I")
+    stored_sums = entries(read_whole(disk, folder / SUMS_NAME), "I")
     mark = newest_mark(read_whole(disk, folder / MARK_NAME))
     mended: list[str] = []
     reason, is_loss = "", False
     try:
         if mark is not None:
             is_strict = mark.is_closed or mark.boot in ("", disk.boot())
-            layout = lay_out_known(log, wire, path, mark, kept, is_strict=is_strict)
+            layout = lay_out_known(log, wire, path, mark, stored_sums, is_strict=is_strict)
         else:
             layout = lay_out_unknown(log, wire, path)
             chain = read_chain(disk, folder)
             # A folder of an older version gets its mark at its next start.
-            if chain is not None and chain.version == VERSION and (not len(layout) or layout.sums != kept):
-                reason, is_loss = f"{MARK_NAME} is missing", len(layout) < len(kept)
+            if chain is not None and chain.version == VERSION and (not len(layout) or layout.sums != stored_sums):
+                reason, is_loss = f"{MARK_NAME} is missing", len(layout) < len(stored_sums)
         whole = good_part(log, wire, layout.sums)
         good, end = len(whole), whole.end
         if good < len(layout):

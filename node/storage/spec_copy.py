@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import asdict
 
-from node.storage.disk import Disk, written_whole
+from node.storage.disk import Disk, read_whole, written_whole
 from state.protocol.keys.keys import ROLES, public_key_text
 from state.protocol.spec import ChainSpec
 
@@ -31,16 +31,16 @@ IN_FILES = {"coin_symbol": "symbols.coin", "debt_symbol": "symbols.debt", "vests
 AMOUNTS = ("coin", "sbd", "vesting")
 KEYS = (*ROLES, "witness_key")
 # Exceptions that reading a malformed copy can raise.
-STRANGE = (ArithmeticError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError, msgspec.MsgspecError)
+PARSE_ERRORS = (ArithmeticError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError, msgspec.MsgspecError)
 
 
 def decisive(spec: ChainSpec) -> bytes:
     """Encode the fields of a spec that affect the result of blocks, as JSON with sorted keys."""
-    kept = {key: value for key, value in asdict(spec).items() if key not in FREE}
+    fields = {key: value for key, value in asdict(spec).items() if key not in FREE}
     if not spec.genesis.witnesses:
         # Omitted as in versions without this field, so that their folders and snapshots still fit.
-        kept["genesis"] = {key: value for key, value in asdict(spec.genesis).items() if key != "witnesses"}
-    return msgspec.json.encode(kept, order="sorted")
+        fields["genesis"] = {key: value for key, value in asdict(spec.genesis).items() if key != "witnesses"}
+    return msgspec.json.encode(fields, order="sorted")
 
 
 def digest_of(content: bytes) -> str:
@@ -48,53 +48,47 @@ def digest_of(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def keep_spec(disk: Disk, folder: Path, spec: ChainSpec) -> None:
+def write_copy(disk: Disk, folder: Path, spec: ChainSpec) -> None:
     """Write the spec's copy into a folder if it differs. Errors of the disk are ignored, because a start doesn't need the copy."""
     content = decisive(spec)
     with suppress(OSError):
-        if read_kept(disk, folder) != content:
+        if read_copy(disk, folder) != content:
             with written_whole(disk, folder / SPEC_NAME) as file:
                 file.write(content, 0)
 
 
-def read_kept(disk: Disk, folder: Path) -> bytes:
+def read_copy(disk: Disk, folder: Path) -> bytes:
     """Return a folder's copy of its spec, or b"" if it has none."""
     try:
-        file = disk.open_to_read(folder / SPEC_NAME)
+        return read_whole(disk, folder / SPEC_NAME, SIZE_MAX)
     except OSError:
         return b""
-    try:
-        return file.read(SIZE_MAX, 0)
-    except OSError:
-        return b""
-    finally:
-        file.close()
 
 
-def difference(kept: bytes, genesis: str, spec: ChainSpec) -> str:
+def difference(copy: bytes, genesis: str, spec: ChainSpec) -> str:
     """Return the differences between a copy and the current spec; empty if the copy doesn't match the mark's digest `genesis`."""
-    if digest_of(kept) != genesis:
+    if digest_of(copy) != genesis:
         return ""
     try:
-        return compared(kept, decisive(spec))
-    except STRANGE:
+        return compared(copy, decisive(spec))
+    except PARSE_ERRORS:
         # The digest doesn't prove that the copy is well-formed: the author of a foreign folder made both.
         return ""
 
 
-def compared(kept: bytes, ours: bytes) -> str:
+def compared(copy: bytes, ours: bytes) -> str:
     """Return the differences between two specs. Raises one of STRANGE if the copy is malformed."""
-    there, here = (dict(flat(msgspec.json.decode(content))) for content in (kept, ours))
+    there, here = (dict(flat(msgspec.json.decode(content))) for content in (copy, ours))
     differing = {name for name in {*there, *here} if there.get(name, NONE) != here.get(name, NONE)}
     # For an account that is on one side only, its name is enough.
     whole = differing - {ACCOUNTS}
     names = sorted((name for name in differing if name.rpartition(".")[0] not in whole), key=order)
-    told = [
+    texts = [
         f"{shortened(name)}: there {shown(name, there.get(name, NONE), there)}, here {shown(name, here.get(name, NONE), here)}"
         for name in names[:NAMED_MAX]
     ]
     more = len(names) - NAMED_MAX
-    return "; ".join(told) + (f"; and {more:,} more" if more > 0 else "")
+    return "; ".join(texts) + (f"; and {more:,} more" if more > 0 else "")
 
 
 def order(name: str) -> tuple[bool, str]:
@@ -102,20 +96,20 @@ def order(name: str) -> tuple[bool, str]:
     return name.startswith(f"{ACCOUNTS}."), name
 
 
-def flat(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
+def flat(value: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
     """Yield all values of a decoded spec with their names in a TOML file. Accounts are named by account, not by index."""
-    if place == ACCOUNTS:
-        yield place, len(value)
+    if prefix == ACCOUNTS:
+        yield prefix, len(value)
         for account in value:
             name = account.get("name", "")
-            yield f"{place}.{name}", "an account"
+            yield f"{prefix}.{name}", "an account"
             for key in account:
-                yield f"{place}.{name}.{key}", account[key]
+                yield f"{prefix}.{name}.{key}", account[key]
     elif isinstance(value, dict):
         for key, inner in value.items():
-            yield from flat(inner, ".".join(filter(None, ("" if place == "constants" else place, IN_FILES.get(key, key)))))
+            yield from flat(inner, ".".join(filter(None, ("" if prefix == "constants" else prefix, IN_FILES.get(key, key)))))
     else:
-        yield place, value
+        yield prefix, value
 
 
 def shown(name: str, value: Any, among: dict[str, Any]) -> str:

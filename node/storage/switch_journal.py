@@ -4,15 +4,14 @@ While the log is truncated and the other branch is written, the log has neither 
 to truncate at and the bytes to write. If it is incomplete, the log has not been changed yet.
 """
 
+from contextlib import closing
 from pathlib import Path
-from typing import Self
 from zlib import crc32
 
-import msgspec
 from msgspec import Struct
 
 from node.storage.disk import Disk, read_whole
-from node.storage.sync_marks import PLACE_SIZE, sealed, unsealed
+from node.storage.sync_marks import PLACE_SIZE, decode_sealed, encode_sealed
 
 
 class SwitchRecord(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -36,33 +35,21 @@ class InterruptedSwitch(Struct, frozen=True):
     switch: SwitchRecord
     data: bytes
 
-    @classmethod
-    def unpacked(cls, content: bytes) -> Self | None:
-        """Parse the content of a file. None if any bit is wrong."""
-        text = unsealed(content[:PLACE_SIZE])
-        try:
-            switch = None if text is None else msgspec.json.decode(text, type=SwitchRecord)
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            return None
-        data = content[PLACE_SIZE:]
-        return None if switch is None or len(data) != switch.size or crc32(data) != switch.check else cls(switch, data)
-
 
 def write_switch(disk: Disk, path: Path, switch: SwitchRecord, data: bytes) -> None:
     """Write a switch to a file, and sync the file and its folder. After a failure the file can be missing or incomplete."""
-    file = disk.open(path, create=True)
-    try:
+    with closing(disk.open(path, create=True)) as file:
         file.truncate(0)
-        file.write(sealed(msgspec.json.encode(switch)) + data, 0)
+        file.write(encode_sealed(switch) + data, 0)
         file.sync()
-    finally:
-        file.close()
     disk.sync_folder(path.parent)
 
 
 def read_switch(disk: Disk, path: Path) -> InterruptedSwitch | None:
     """Return the interrupted switch, or None if the file is missing or incomplete."""
-    return InterruptedSwitch.unpacked(read_whole(disk, path))
+    content = read_whole(disk, path)
+    switch, data = decode_sealed(content[:PLACE_SIZE], SwitchRecord), content[PLACE_SIZE:]
+    return None if switch is None or len(data) != switch.size or crc32(data) != switch.check else InterruptedSwitch(switch, data)
 
 
 def drop_switch(disk: Disk, path: Path) -> None:

@@ -4,7 +4,7 @@ A mark is written after the log is synced, so a log that is shorter or different
 written alternately, so that the previous mark survives an interrupted write.
 """
 
-from typing import Self
+from typing import TypeVar
 from zlib import crc32
 
 import msgspec
@@ -13,6 +13,8 @@ from msgspec import Struct
 from node.storage.disk import File
 
 PLACE_SIZE = 512  # bytes; a sector, so that no write touches the other mark
+
+Record = TypeVar("Record", bound=Struct)
 
 
 class SyncMark(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -30,40 +32,36 @@ class SyncMark(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     boot: str
     is_closed: bool = False
 
-    def packed(self) -> bytes:
-        """Encode the mark in PLACE_SIZE bytes."""
-        return sealed(msgspec.json.encode(self))
-
-    @classmethod
-    def unpacked(cls, data: bytes) -> Self | None:
-        """Parse PLACE_SIZE bytes. None if any bit is wrong."""
-        found = unsealed(data)
-        try:
-            return None if found is None else msgspec.json.decode(found, type=cls)
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            return None
-
 
 def newest_mark(data: bytes) -> SyncMark | None:
     """Return the newest valid mark in the bytes of a file, or None."""
-    found = [SyncMark.unpacked(data[start : start + PLACE_SIZE]) for start in (0, PLACE_SIZE)]
+    found = [decode_sealed(data[start : start + PLACE_SIZE], SyncMark) for start in (0, PLACE_SIZE)]
     return max((mark for mark in found if mark is not None), key=lambda mark: mark.serial, default=None)
 
 
 def write_mark(file: File, mark: SyncMark) -> None:
     """Write a mark into the slot that doesn't hold the previous one, and sync it."""
-    file.write(mark.packed(), mark.serial % 2 * PLACE_SIZE)
+    file.write(encode_sealed(mark), mark.serial % 2 * PLACE_SIZE)
     file.sync()
 
 
-def sealed(text: bytes) -> bytes:
-    """Return a human-readable line of PLACE_SIZE bytes that ends with a checksum."""
+def encode_sealed(record: Struct) -> bytes:
+    """Encode a record as a human-readable line of PLACE_SIZE bytes that ends with a checksum."""
+    return _sealed(msgspec.json.encode(record))
+
+
+def decode_sealed(data: bytes, kind: type[Record]) -> Record | None:
+    """Parse a line made by `encode_sealed`. None if any bit is wrong."""
+    text = data.rstrip().rpartition(b" ")[0]
+    if len(text) >= PLACE_SIZE - 10 or _sealed(text) != data:
+        return None
+    try:
+        return msgspec.json.decode(text, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
+def _sealed(text: bytes) -> bytes:
     line = text + b" %08x" % crc32(text)
     assert len(line) < PLACE_SIZE
     return line.ljust(PLACE_SIZE - 1) + b"\n"
-
-
-def unsealed(data: bytes) -> bytes | None:
-    """Return the text of a line made by `sealed`, or None if any bit is wrong."""
-    text = data.rstrip().rpartition(b" ")[0]
-    return text if len(text) < PLACE_SIZE - 10 and sealed(text) == data else None

@@ -11,7 +11,7 @@ from node.app.context import NodeContext
 from node.app.settings import Settings
 from node.devchain.block_modes import BlockMode
 from node.processor.processor import Processor
-from node.replicas.follow.setup import new_following
+from node.replicas.follow.replica_task import new_following
 from node.runtime.errors import NodeError
 from state.chain.chain import Chain
 from state.chain.digest import state_digest
@@ -40,7 +40,7 @@ class Replica:
             url,
             self.chain,
             self.processor,
-            begin_anew=self.context.devchain.reset,
+            reset=self.context.devchain.reset,
             failed=self.failures.append,
             is_trusting=False,
             clock=self.context.clock,

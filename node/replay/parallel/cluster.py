@@ -49,19 +49,19 @@ def connect(ray: Any, address: str) -> None:
 
 def run(ray: Any, ranges: list[Range], progress: RangeProgress) -> None:
     """Run all ranges on the cluster, and report their progress and results."""
-    reached = ray.remote(num_cpus=0)(ProgressActor).remote()
+    actor = ray.remote(num_cpus=0)(ProgressActor).remote()
     task = ray.remote(num_cpus=1, max_retries=RETRIES)(verify)
-    waiting = {task.remote(part, place, reached): place for place, part in enumerate(ranges)}
+    waiting = {task.remote(part, index, actor): index for index, part in enumerate(ranges)}
     while waiting:
         done, _ = ray.wait(list(waiting), num_returns=1, timeout=POLL_SECONDS)
         for reference in done:
-            place = waiting.pop(reference)
+            index = waiting.pop(reference)
             try:
-                progress.end(place, ray.get(reference))
+                progress.end(index, ray.get(reference))
             except (ray.exceptions.RayError, ray.exceptions.RayTaskError) as error:
-                progress.end(place, RangeResult(failure=f"its task failed: {str(error).strip().splitlines()[-1]}"))
-        for place, number in ray.get(reached.get.remote()).items():
-            progress.reach(place, number)
+                progress.end(index, RangeResult(failure=f"its task failed: {str(error).strip().splitlines()[-1]}"))
+        for index, number in ray.get(actor.get.remote()).items():
+            progress.reach(index, number)
 
 
 class ProgressActor:
@@ -70,15 +70,15 @@ class ProgressActor:
     def __init__(self) -> None:
         self._at: dict[int, int] = {}
 
-    def put(self, place: int, number: int) -> None:
+    def put(self, index: int, number: int) -> None:
         """Set the current block of a range."""
-        self._at[place] = number
+        self._at[index] = number
 
     def get(self) -> dict[int, int]:
         """Return the current blocks of all started ranges."""
         return self._at
 
 
-def verify(part: Range, place: int, reached: Any) -> RangeResult:
+def verify(part: Range, index: int, actor: Any) -> RangeResult:
     """Verify a range in a Ray worker."""
-    return verify_range(part, lambda number: reached.put.remote(place, number))
+    return verify_range(part, lambda number: actor.put.remote(index, number))

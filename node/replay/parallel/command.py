@@ -54,10 +54,10 @@ async def _verify_locally(processes: int, progress: RangeProgress) -> int:
 
 def show(progress: RangeProgress, seconds: float) -> int:
     """Print the result of each range, and the total as a replay does. Raises NodeError if a range failed."""
-    outcomes = [progress.outcomes[place] for place in range(len(progress.ranges))]
-    for place, (part, outcome) in enumerate(zip(progress.ranges, outcomes, strict=True), 1):
-        say(f"range {place}: {part}: {outcome.failure or f'{outcome.digest}, {outcome.blocks:,} blocks in {outcome.seconds:.1f} s'}")
-    if wrong := [(place, outcome) for place, outcome in enumerate(outcomes, 1) if outcome.failure]:
+    outcomes = [progress.outcomes[index] for index in range(len(progress.ranges))]
+    for index, (part, outcome) in enumerate(zip(progress.ranges, outcomes, strict=True), 1):
+        say(f"range {index}: {part}: {outcome.failure or f'{outcome.digest}, {outcome.blocks:,} blocks in {outcome.seconds:.1f} s'}")
+    if wrong := [(index, outcome) for index, outcome in enumerate(outcomes, 1) if outcome.failure]:
         raise failure(wrong)
     last = outcomes[-1]
     blocks, transactions = sum(each.blocks for each in outcomes), sum(each.transactions for each in outcomes)
@@ -70,7 +70,7 @@ def show(progress: RangeProgress, seconds: float) -> int:
 
 def failure(wrong: list[tuple[int, RangeResult]]) -> NodeError:
     """Return the error of the first failed range that leads to another state, else of the first failed range."""
-    place, outcome = next(((place, each) for place, each in wrong if each.is_state), wrong[0])
+    index, outcome = next(((index, each) for index, each in wrong if each.is_state), wrong[0])
     more = f". {len(wrong) - 1} more ranges failed." if len(wrong) > 1 else ""
     kind = StateError if outcome.is_state else FileError
-    return kind(f"range {place}, after block {outcome.number}: {outcome.failure}{more}")
+    return kind(f"range {index}, after block {outcome.number}: {outcome.failure}{more}")

@@ -2,12 +2,12 @@
 
 import subprocess
 import sys
-from collections.abc import AsyncIterator
 from functools import partial
 
 import msgspec
 import trio
 
+from node.client.lines import LineSplitter
 from node.replay.parallel.range_progress import RangeProgress
 from node.replay.parallel.ranges import Range, RangeResult
 from node.runtime.install_location import own_environment
@@ -19,51 +19,44 @@ async def verify_locally(ranges: list[Range], processes: int, progress: RangePro
     """Verify ranges, and report their progress and results."""
     limit = trio.CapacityLimiter(processes)
     async with trio.open_nursery() as nursery:
-        for place, part in enumerate(ranges):
-            await limit.acquire_on_behalf_of(place)
-            nursery.start_soon(_verify, place, part, progress, limit)
+        for index, part in enumerate(ranges):
+            await limit.acquire_on_behalf_of(index)
+            nursery.start_soon(_verify, index, part, progress, limit)
 
 
-async def _verify(place: int, part: Range, progress: RangeProgress, limit: trio.CapacityLimiter) -> None:
+async def _verify(index: int, wanted: Range, progress: RangeProgress, limit: trio.CapacityLimiter) -> None:
     try:
         ended = 0
         for _ in range(ATTEMPTS):
-            found = await _run(place, part, progress)
+            found = await _run(index, wanted, progress)
             if isinstance(found, RangeResult):
-                progress.end(place, found)
+                progress.end(index, found)
                 return
             ended = found
-        progress.end(place, RangeResult(failure=f"its process ended {ATTEMPTS} times without a result, the last time with status {ended}"))
+        progress.end(index, RangeResult(failure=f"its process ended {ATTEMPTS} times without a result, the last time with status {ended}"))
     finally:
-        limit.release_on_behalf_of(place)
+        limit.release_on_behalf_of(index)
 
 
-async def _run(place: int, part: Range, progress: RangeProgress) -> RangeResult | int:
+async def _run(index: int, wanted: Range, progress: RangeProgress) -> RangeResult | int:
     """Run a process for a range. Return the result, or the exit status of a process without one."""
     outcome: RangeResult | None = None
     async with trio.open_nursery() as nursery:
         command = [sys.executable, "-P", "-m", "node.replay.parallel.worker"]
-        options = {"env": own_environment(), "stdin": msgspec.json.encode(part), "stdout": subprocess.PIPE, "check": False}
+        options = {"env": own_environment(), "stdin": msgspec.json.encode(wanted), "stdout": subprocess.PIPE, "check": False}
         start = partial(trio.run_process, command, **options)
         process: trio.Process = await nursery.start(start)
-        progress.begin(place, process.pid)
+        progress.begin(index, process.pid)
         assert process.stdout is not None
-        async for line in lines(process.stdout):
-            found = msgspec.json.decode(line, type=int | RangeResult)
-            if isinstance(found, RangeResult):
-                outcome = found
-            else:
-                progress.reach(place, found)
+        splitter = LineSplitter()
+        async for part in process.stdout:
+            for line in splitter.add(bytes(part)):
+                found = msgspec.json.decode(line, type=int | RangeResult)
+                if isinstance(found, RangeResult):
+                    outcome = found
+                else:
+                    progress.reach(index, found)
     if outcome is not None:
         return outcome
     assert process.returncode is not None
     return process.returncode
-
-
-async def lines(stream: trio.abc.ReceiveStream) -> AsyncIterator[bytes]:
-    """Yield the complete lines of a stream."""
-    left = b""
-    async for part in stream:
-        *whole, left = (left + part).split(b"\n")
-        for line in whole:
-            yield line

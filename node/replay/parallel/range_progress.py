@@ -19,23 +19,23 @@ class RangeProgress:
         self.outcomes: dict[int, RangeResult] = {}
         self._shown = time.monotonic()
 
-    def begin(self, place: int, process: int = 0) -> None:
+    def begin(self, index: int, process: int = 0) -> None:
         """Record the start or restart of a range."""
-        self.workers[place] = process
-        begin = self.ranges[place].begin
-        self.reach(place, 0 if begin is None else begin.number)
+        self.workers[index] = process
+        begin = self.ranges[index].begin
+        self.reach(index, 0 if begin is None else begin.number)
 
-    def reach(self, place: int, number: int) -> None:
+    def reach(self, index: int, number: int) -> None:
         """Set the current block of a range."""
-        if place not in self.outcomes:
-            self.at[place] = number
+        if index not in self.outcomes:
+            self.at[index] = number
             self.show()
 
-    def end(self, place: int, outcome: RangeResult) -> None:
+    def end(self, index: int, outcome: RangeResult) -> None:
         """Set the result of a range."""
-        self.at.pop(place, None)
-        self.workers.pop(place, None)
-        self.outcomes[place] = outcome
+        self.at.pop(index, None)
+        self.workers.pop(index, None)
+        self.outcomes[index] = outcome
 
     def show(self) -> None:
         """Print the progress if LINE_SECONDS have passed since the last time."""
@@ -47,8 +47,8 @@ class RangeProgress:
     def line(self) -> str:
         """Return the progress of all ranges in one line."""
         ways = []
-        for place, number in list(self.at.items())[:NAMED_MAX]:
-            end = self.ranges[place].end
-            ways.append(f"range {place + 1} at block {number:,}" + (f" of {end.number:,}" if end is not None else ""))
+        for index, number in list(self.at.items())[:NAMED_MAX]:
+            end = self.ranges[index].end
+            ways.append(f"range {index + 1} at block {number:,}" + (f" of {end.number:,}" if end is not None else ""))
         more = f", {len(self.at) - NAMED_MAX} more" if len(self.at) > NAMED_MAX else ""
         return f"{len(self.outcomes)} of {len(self.ranges)} ranges done, {', '.join(ways)}{more}"

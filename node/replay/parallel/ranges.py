@@ -73,12 +73,12 @@ def ranges_of(source: Path, chain: str, snapshots: Path, *, is_trusted: bool) ->
     """Return the ranges between the snapshots of a folder in order, with absolute paths. Raises NodeError."""
     if source == STANDARD_INPUT:
         raise NodeError("--parallel reads the blocks in several processes. Give a file or a folder instead of -.")
-    marks = [boundary_of(path.resolve()) for path in reversed(paths(snapshots, SystemDisk()))]
-    if not marks:
+    boundaries = [boundary_of(path.resolve()) for path in reversed(paths(snapshots, SystemDisk()))]
+    if not boundaries:
         raise NodeError(f"{snapshots}: no snapshots. Make some: coind replay FILE --snapshots {snapshots} --snapshot-every N")
     chain = str(Path(chain).resolve()) if chain.endswith(".toml") else chain
     part = partial(Range, source=str(source.resolve()), chain=chain, is_trusted=is_trusted)
-    return [part(begin=begin, end=end) for begin, end in zip([None, *marks], [*marks, None], strict=True)]
+    return [part(begin=begin, end=end) for begin, end in zip([None, *boundaries], [*boundaries, None], strict=True)]
 
 
 def boundary_of(path: Path) -> RangeBoundary:
@@ -114,11 +114,11 @@ def verify_range(part: Range, report: Report) -> RangeResult:
     )
 
 
-def begin_at(chain: Chain, part: Range, mark: RangeBoundary) -> str:
+def begin_at(chain: Chain, part: Range, boundary: RangeBoundary) -> str:
     """Load the snapshot at the start of a range. Return the reason if its digest is wrong, else "". Raises NodeError."""
-    load(chain, Path(mark.path), SystemDisk(), OlderBlocks(Path(part.source), chain.state.wire).find).finish()
+    load(chain, Path(boundary.path), SystemDisk(), OlderBlocks(Path(part.source), chain.state.wire).find).finish()
     digest = state_digest(chain.state)
-    return "" if digest == mark.digest else f"the state in {mark.path} has the digest {digest}, not {mark.digest} as it claims"
+    return "" if digest == boundary.digest else f"the state in {boundary.path} has the digest {digest}, not {boundary.digest} as it claims"
 
 
 async def apply_blocks(chain: Chain, part: Range, report: Report) -> Progress:

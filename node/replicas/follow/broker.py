@@ -21,7 +21,6 @@ from rpc.push.events import Event, Heartbeat
 from state.protocol.spec import ChainSpec
 
 COMMAND = (sys.executable, "-P", "-m", "node.replicas.relay.broker_reader")
-SILENCE_SECONDS_MAX = 30
 
 
 class BrokerSource:
@@ -32,10 +31,10 @@ class BrokerSource:
             raise NodeError(f"--follow nats:// needs nats, which isn't installed. Install it: {install_hint('nats')}")
         self._url, self._spec = url, spec
 
-    async def batches(self, place: SyncPosition) -> AsyncGenerator[list[Event | Heartbeat]]:
+    async def batches(self, position: SyncPosition) -> AsyncGenerator[list[Event | Heartbeat]]:
         """Yield events and heartbeats in batches."""
         has_header = False
-        async with aclosing(self._lines("lines", str(place.first))) as batches:
+        async with aclosing(self._lines("lines", str(position.first))) as batches:
             async for some in batches:
                 batch: list[Event | Heartbeat] = []
                 for line in some:
@@ -76,14 +75,14 @@ class BrokerSource:
         try:
             splitter = LineSplitter()
             while True:
-                with trio.move_on_after(SILENCE_SECONDS_MAX) as patience:
+                with trio.fail_at(splitter.latest(trio.current_time())):
                     part = bytes(await process.stdout.receive_some(RECEIVE_BYTES))
-                if patience.cancelled_caught:
-                    raise NodeError(f"the process that reads {self._url} is silent")
                 if not part:
                     return
                 if lines := splitter.add(part):
                     yield lines
+        except trio.TooSlowError:
+            raise NodeError(f"the process that reads {self._url} is silent") from None
         finally:
             process.kill()
             with trio.CancelScope(shield=True):

@@ -9,7 +9,7 @@ from node.client.errors import RefusedCall
 from node.client.http import REPLY_SECONDS_MAX
 from node.client.trio_http import connected
 from node.processor.processor import Processor
-from node.replicas.follow.stream_lines import STRANGE
+from node.replicas.follow.stream_lines import PARSE_ERRORS
 from node.runtime.errors import NodeError
 from rpc.caller import LOCAL, Caller
 from rpc.declare.errors import UpstreamError
@@ -41,7 +41,7 @@ class ForwardingProcessor:
 
     def __init__(self, own: Processor, wire: Wire, followed: str, url: str, reached: Callable[[int], Awaitable[None]]) -> None:
         self._own, self._wire, self._followed, self._url, self._reached = own, wire, followed, url, reached
-        self._limiter, self._waiting_places = FairLimiter(CALLS_MAX), trio.CapacityLimiter(WAITING_CALLS_MAX)
+        self._limiter, self._waiting_slots = FairLimiter(CALLS_MAX), trio.CapacityLimiter(WAITING_CALLS_MAX)
         self._scheduler = ReplyScheduler()
 
     async def push_transaction(self, trx: SignedTransaction, caller: Caller = LOCAL) -> None:
@@ -57,17 +57,17 @@ class ForwardingProcessor:
     async def wait_for(self, trx: SignedTransaction, caller: Caller = LOCAL) -> Inclusion:
         """Forward a transaction, and wait until the followed node and then this one have its block."""
         try:
-            self._waiting_places.acquire_on_behalf_of_nowait(place := object())
+            self._waiting_slots.acquire_on_behalf_of_nowait(place := object())
         except trio.WouldBlock:
             busy = "${n} calls wait for transactions already"
             raise Refused(busy, condition="waiting < max", n=WAITING_CALLS_MAX) from None
         try:
             given = await self._forward(WAIT, [self._wire.transaction_to_json(trx, legacy=True)], trx, caller, WAIT_SECONDS_MAX)
         finally:
-            self._waiting_places.release_on_behalf_of(place)
+            self._waiting_slots.release_on_behalf_of(place)
         try:
             found = Inclusion(bytes.fromhex(given["id"]), int(given["block_num"]), int(given["trx_num"]), bool(given["expired"]))
-        except STRANGE:
+        except PARSE_ERRORS:
             raise self._no_answer("its answer is malformed") from None
         with trio.move_on_after(HERE_SECONDS_MAX):
             await self._reached(found.block_num)

@@ -56,7 +56,7 @@ class ForkTooDeep(NodeError):
 class ReplicaApplier:
     """Keeps a chain in sync with another node's chain.
 
-    `begin_anew` resets the chain to its genesis. Test chains need it, since their nodes can revert beyond irreversible blocks; without it
+    `reset` resets the chain to its genesis. Test chains need it, since their nodes can revert beyond irreversible blocks; without it
     such a revert raises ForkTooDeep. `is_trusting` skips checks of signatures and other properties of blocks. A refused block raises
     BlockRefused and leaves the chain unchanged. `keeps_pending` retains pending transactions, and makes those of undone blocks pending
     again. `workers` processes recover keys in advance during a long catch-up; `close` ends them.
@@ -66,14 +66,14 @@ class ReplicaApplier:
         self,
         chain: Chain,
         *,
-        begin_anew: Callable[[], None] | None = None,
+        reset: Callable[[], None] | None = None,
         is_trusting: bool = False,
         keeps_pending: bool = False,
         workers: int = 0,
         stopwatch: Stopwatch = perf_counter,
     ) -> None:
         self.chain = chain
-        self._begin_anew = begin_anew
+        self._reset = reset
         self._skip = TRUST_OWN if is_trusting else CHECKED
         self._prefetcher = BlockPrefetcher((), chain.state.wire, workers, self._skip)
         self._keeps_pending, self._stopwatch = keeps_pending, stopwatch
@@ -90,7 +90,7 @@ class ReplicaApplier:
         for event, block in self._read(events):
             if isinstance(event, BlocksRemoved):
                 until, at_once = max(until, self.next - 1), 0
-                yield from self._revert_to(event.first - 1)
+                yield from self.revert_to(event.first - 1)
             elif block is not None:
                 yield from self._take(event, block)
                 at_once += 1
@@ -102,10 +102,6 @@ class ReplicaApplier:
         """Apply events in one step."""
         for _ in self.steps(events):
             pass
-
-    def revert_to(self, number: int) -> Iterator[None]:
-        """Undo all blocks after block `number`, in steps. Raises ForkTooDeep."""
-        yield from self._revert_to(number)
 
     def close(self) -> None:
         """End the processes that recover keys."""
@@ -156,16 +152,16 @@ class ReplicaApplier:
         if block.number == self.next - 1 and event.edits[: len(known)] == known:
             self._edit(block, event.edits[len(known) :])
             return
-        yield from self._revert_to(block.number - 1)
+        yield from self.revert_to(block.number - 1)
         self._extend(block, event.edits, event.accepted, self._skip)
 
     def _extend(self, block: SignedBlock, edits: Sequence[StateEdit], accepted: Sequence[int], skip_flags: int) -> None:
         """Apply the block that follows the head, and its edits."""
         chain = self.chain
         chain.sidecars.drop([block.id])  # Otherwise they would be applied with the block.
-        for place in accepted:
-            if 0 <= place < len(block.transactions):
-                chain.state.impersonated.accept(block.transactions[place].id)
+        for index in accepted:
+            if 0 <= index < len(block.transactions):
+                chain.state.impersonated.accept(block.transactions[index].id)
         try:
             self._prefetcher.push(chain, block, skip_flags)
         except ChainError as error:
@@ -187,8 +183,8 @@ class ReplicaApplier:
 
     # -------------------------------------------------------------- undoing blocks
 
-    def _revert_to(self, number: int) -> Iterator[None]:
-        """Undo all blocks after block `number`."""
+    def revert_to(self, number: int) -> Iterator[None]:
+        """Undo all blocks after block `number`, in steps. Raises ForkTooDeep."""
         chain = self.chain
         count = self.next - 1 - number
         if count <= 0:
@@ -197,19 +193,19 @@ class ReplicaApplier:
             chain.pop_blocks(count)
             self._clear()
         else:
-            yield from self._build_anew(number)
+            yield from self._rebuild(number)
 
-    def _build_anew(self, number: int) -> Iterator[None]:
+    def _rebuild(self, number: int) -> Iterator[None]:
         """Reset to genesis, and apply the own blocks up to `number` again, which were checked before."""
         chain = self.chain
-        if self._begin_anew is None or not chain.state.spec.is_test:
+        if self._reset is None or not chain.state.spec.is_test:
             raise ForkTooDeep(number, chain.irreversible)
         now, edits = chain.branch(), chain.sidecars.edits.copy()
         # A chain that started from a snapshot without its blocks has to fetch them all from the source.
         has_blocks = not chain.started_at or chain.block_by_number(1) is not None
-        self._begin_anew()
-        for place in range(1, number + 1 if has_blocks else 1):
-            block = now.block(place, chain.state.wire)
+        self._reset()
+        for height in range(1, number + 1 if has_blocks else 1):
+            block = now.block(height, chain.state.wire)
             self._extend(block, edits.get(block.id, ()), chain.sidecars.accepted_of(block.id), TRUST_OWN)
-            if place % BATCH_BLOCKS_MAX == 0:
+            if height % BATCH_BLOCKS_MAX == 0:
                 yield

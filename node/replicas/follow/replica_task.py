@@ -7,15 +7,17 @@ from contextlib import aclosing
 import trio
 
 from node.client.errors import WrongChain
+from node.client.urls import BROKER
 from node.history.apply import BlockRefused
 from node.processor.processor import Processor
 from node.replicas.follow.replica_applier import ForkDetected, ForkTooDeep, ReplicaApplier
-from node.replicas.follow.sources import Source, SourceBehind, SyncPosition
+from node.replicas.follow.sources import NodeSource, Source, SourceBehind, SyncPosition
 from node.runtime.clock import Clock
 from node.runtime.errors import NodeError
 from rpc.log import Log
 from rpc.push.events import Event, Heartbeat, NewBlock
 from rpc.push.header import edits_fingerprint
+from state.chain.chain import Chain
 from state.protocol.errors import ChainError
 
 PAUSE_SECONDS_MIN, PAUSE_SECONDS_MAX = 0.2, 10.0
@@ -155,14 +157,14 @@ class ReplicaTask:
     async def _apply(self, batch: list[Event | Heartbeat]) -> None:
         self._received = trio.current_time()
         events: list[Event] = []
-        for said in batch:
-            if isinstance(said, Heartbeat):
+        for item in batch:
+            if isinstance(item, Heartbeat):
                 # A stale head can be older than the last known one.
-                self.head = max(self.head, said.head) if said.is_stale else said.head
-                self._confirmed = self._confirmed if said.is_stale else self._received
+                self.head = max(self.head, item.head) if item.is_stale else item.head
+                self._confirmed = self._confirmed if item.is_stale else self._received
             else:
-                self.head = max(self.head, said.number) if isinstance(said, NewBlock) else said.first - 1
-                events.append(said)
+                self.head = max(self.head, item.number) if isinstance(item, NewBlock) else item.first - 1
+                events.append(item)
         if events:
             await self._take(self._applier.steps(events))
             self._news.set()
@@ -220,3 +222,27 @@ def _waiting(batches: "trio.MemoryReceiveChannel[list[Event | Heartbeat]]") -> l
             found += batches.receive_nowait()
     except (trio.WouldBlock, trio.EndOfChannel):
         return found
+
+
+def new_following(
+    url: str,
+    chain: Chain,
+    processor: Processor,
+    *,
+    reset: Callable[[], None],
+    failed: Callable[[NodeError], None],
+    is_trusting: bool,
+    clock: Clock,
+    workers: int = 0,
+) -> ReplicaTask:
+    """Return the task that keeps a chain in sync with a node or a broker."""
+    spec = chain.state.spec
+    applier = ReplicaApplier(chain, reset=reset if spec.is_test else None, is_trusting=is_trusting, workers=workers)
+    source: Source
+    if url.startswith(BROKER):
+        from node.replicas.follow.broker import BrokerSource
+
+        source = BrokerSource(url, spec)
+    else:
+        source = NodeSource(url, spec, chain.state.wire)
+    return ReplicaTask(url, source, applier, processor, failed, clock)

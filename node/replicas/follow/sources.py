@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from node.client.errors import NoNode, RefusedCall, TooLarge, WrongChain
 from node.client.trio_http import REPLY_BYTES_MAX, Connection, connected
-from node.replicas.follow.stream_lines import SHOWN_MAX, STRANGE, read_header, read_packed
+from node.replicas.follow.stream_lines import PARSE_ERRORS, SHOWN_MAX, read_header, read_packed
 from node.runtime.errors import NodeError
 from node.storage.blockfile import is_legacy
 from rpc.jsonrpc.scheduler import ReplyScheduler
@@ -47,7 +47,7 @@ class SyncPosition(Struct, frozen=True):
 class Source(Protocol):
     """A node, or a store of its blocks."""
 
-    def batches(self, place: SyncPosition) -> AsyncGenerator[list[Event | Heartbeat]]:
+    def batches(self, position: SyncPosition) -> AsyncGenerator[list[Event | Heartbeat]]:
         """Yield events and heartbeats, from block `place.first` on. Raises NodeError when the source ends."""
 
     async def head(self) -> int:
@@ -64,18 +64,18 @@ class NodeSource:
         self.url, self._spec, self._wire = url, spec, wire
         self._scheduler = ReplyScheduler()
 
-    async def batches(self, place: SyncPosition) -> AsyncGenerator[list[Event | Heartbeat]]:
+    async def batches(self, position: SyncPosition) -> AsyncGenerator[list[Event | Heartbeat]]:
         """Yield events and heartbeats, from the packed stream if the node has it, else by polling."""
         async with connected(self.url, self._scheduler) as connection:
-            status = await connection.open_stream(f"/stream/blocks?from={place.first}&form=packed")
+            status = await connection.open_stream(f"/stream/blocks?from={position.first}&form=packed")
             if status == 200:
-                async with aclosing(connection.lines()) as lines, aclosing(self._packed(lines, place)) as batches:
+                async with aclosing(connection.lines()) as lines, aclosing(self._packed(lines, position)) as batches:
                     async for batch in batches:
                         yield batch
                 raise NoNode(f"{self.url} ended the stream")
             if status == 503:
                 raise NoNode(f"{self.url} has too many streams")
-        async with aclosing(self._polled(place)) as batches:
+        async with aclosing(self._polled(position)) as batches:
             async for batch in batches:
                 yield batch
 
@@ -90,12 +90,12 @@ class NodeSource:
             block = await block_of(connection, number)
             try:
                 return None if block is None else bytes.fromhex(block["block_id"])
-            except STRANGE:
+            except PARSE_ERRORS:
                 raise NoNode(f"{self.url} returns block {number} without its id") from None
 
     # -------------------------------------------------------------- stream and polling
 
-    async def _packed(self, lines: AsyncIterator[list[bytes]], place: SyncPosition) -> AsyncGenerator[list[Event | Heartbeat]]:
+    async def _packed(self, lines: AsyncIterator[list[bytes]], position: SyncPosition) -> AsyncGenerator[list[Event | Heartbeat]]:
         has_header = False
         async for some in lines:
             batch: list[Event | Heartbeat] = []
@@ -105,15 +105,15 @@ class NodeSource:
                     continue
                 header = read_header(line)
                 require_same_chain(self.url, self._spec, header)
-                require_same_state(self.url, header, place)
+                require_same_state(self.url, header, position)
                 has_header = True
                 batch.append(Heartbeat(header.head))
             yield batch
 
-    async def _polled(self, place: SyncPosition) -> AsyncGenerator[list[Event | Heartbeat]]:
+    async def _polled(self, position: SyncPosition) -> AsyncGenerator[list[Event | Heartbeat]]:
         await self._require_chain_id()
         async with connected(self.url, self._scheduler) as connection:
-            following, last, most = place.first, b"", POLL_BLOCKS_MAX
+            following, last, most = position.first, b"", POLL_BLOCKS_MAX
             while True:
                 number, head_id = await head_of(connection)
                 if number < following - 1:
@@ -142,7 +142,7 @@ class NodeSource:
     def _event(self, shown: Any, number: int) -> NewBlock:
         try:
             block = self._wire.block_from_json(shown, is_legacy(shown))
-        except STRANGE as error:
+        except PARSE_ERRORS as error:
             raise NoNode(f"{self.url} returns block {number} in an unknown format ({error})") from None
         if block.number != number:
             raise NoNode(f"{self.url} returns block {block.number} instead of block {number}")
@@ -160,16 +160,16 @@ class NodeSource:
             raise another_chain(self.url, f"the chain id {str(ids[0])[:SHOWN_MAX]}", self._spec)
 
 
-def require_same_state(url: str, header: StreamHeader, place: SyncPosition) -> None:
+def require_same_state(url: str, header: StreamHeader, position: SyncPosition) -> None:
     """Raise WrongChain if the edits of the other chain are unknown, and SourceBehind if they differ or its head is behind."""
-    if place.first <= header.unknown_until:
+    if position.first <= header.unknown_until:
         raise WrongChain(
             f"the chain of {url} came from a dump, with unknown state edits before block {header.unknown_until}. Start with the same dump"
             " (coind snapshot load)."
         )
-    if header.edits != place.edits:
+    if header.edits != position.edits:
         raise SourceBehind("the followed chain has other state edits", is_all=True)
-    if header.head < place.head:
+    if header.head < position.head:
         raise SourceBehind(f"the head of {url} is block {header.head}")
 
 
@@ -198,7 +198,7 @@ async def head_of(connection: Connection) -> tuple[int, bytes]:
     given = await either(connection, f"database_api.{props}", {}, f"condenser_api.{props}", [])
     try:
         return int(given["head_block_number"]), bytes.fromhex(given["head_block_id"])
-    except STRANGE:
+    except PARSE_ERRORS:
         raise NoNode("the node doesn't report its head") from None
 
 

@@ -8,7 +8,7 @@ from state.protocol.errors import ChainError
 
 SHOWN_MAX = 200
 # Exceptions raised by parsing JSON of an unexpected form.
-STRANGE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError, ChainError, msgspec.MsgspecError)
+PARSE_ERRORS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError, ChainError, msgspec.MsgspecError)
 
 
 class StreamEnded(NodeError):

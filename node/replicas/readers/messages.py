@@ -33,20 +33,20 @@ class Sync(Struct, frozen=True, array_like=True, tag=11):
     number: int
     path: str
     sidecars: bytes
-    settled: DevSettings
-    waiting: tuple[PendingTransaction, ...]
+    settings: DevSettings
+    pending: tuple[PendingTransaction, ...]
 
 
 class Changes(Struct, frozen=True, array_like=True, tag=12):
-    """Changes made by one job, to apply in this order: blocks, as lines of a packed stream; `waiting`, the new list of all pending
-    transactions, unless it is null; `taken`, further pending transactions. `refused` are notices of refusals for subscribers.
+    """Changes made by one job, to apply in this order: blocks, as lines of a packed stream; `pending`, the new list of all pending
+    transactions, unless it is null; `added`, further pending transactions. `refused` are notices of refusals for subscribers.
     """
 
     number: int
     lines: tuple[bytes, ...]
-    waiting: tuple[PendingTransaction, ...] | None
-    taken: tuple[bytes, ...]
-    settled: DevSettings | None
+    pending: tuple[PendingTransaction, ...] | None
+    added: tuple[bytes, ...]
+    settings: DevSettings | None
     refused: tuple[bytes, ...]
 
 

@@ -19,7 +19,6 @@ from node.replicas.readers.publisher import Publisher
 from node.runtime.errors import NodeError
 from node.runtime.install_location import own_environment
 from node.runtime.logs import is_json_lines
-from rpc.caller import Caller
 from rpc.http.pages import CachedPage, PageReply
 from rpc.jsonrpc.dispatch import Service
 from rpc.jsonrpc.memory import MemoryReservation, Overloaded
@@ -40,7 +39,6 @@ QUIET_SECONDS_MAX = 3
 PEER_SIZE_MAX = 1 << 10
 
 _log = Log("readers")
-_IN_SESSION = object()
 
 Pages = dict[str, Callable[[], PageReply]]
 
@@ -53,9 +51,9 @@ class ReaderProcess:
         self.pid, self.starts, self.connections = 0, 0, 0
         self.problem = "it is starting"
         self.report = Report()
-        self.heard_at = 0.0
+        self.last_message_at = 0.0
         self.channel: Channel | None = None
-        self.doors: socket.socket | None = None
+        self.handoff: socket.socket | None = None
         self.calls: dict[int, trio.CancelScope] = {}
 
     @property
@@ -70,7 +68,7 @@ class ReaderPool:
     def __init__(self, count: int, publisher: Publisher, processor: Processor, settings: Any) -> None:
         self.each = [ReaderProcess(number) for number in range(1, count + 1)]
         self._publisher, self._processor, self._settings = publisher, processor, settings
-        self._turn = 0
+        self._next = 0
         self._is_stopping = False
         self._service: Service
         self._pages: Pages = {}
@@ -85,30 +83,30 @@ class ReaderPool:
         """Set the service for forwarded calls, and the pages."""
         self._service, self._pages = service, {path: CachedPage(page) for path, page in pages.items()}
 
-    def refuse(self, said: bytes) -> None:
+    def refuse(self, notice: bytes) -> None:
         """Send a refusal to the subscribers of all readers."""
-        self._publisher.refuse(said)
+        self._publisher.refuse(notice)
 
-    def hand_off(self, line: socket.socket, peer: Any) -> bool:
+    def hand_off(self, sock: socket.socket, peer: Any) -> bool:
         """Hand a connection off to the next reader and return True. Return False if the owner is next or the reader can't take it."""
         ready = [reader for reader in self.each if self._is_listening(reader)]
-        self._turn += 1
-        place = self._turn % (len(ready) + 1)
-        if not place:
+        self._next += 1
+        index = self._next % (len(ready) + 1)
+        if not index:
             return False
-        reader = ready[place - 1]
-        assert reader.doors is not None
+        reader = ready[index - 1]
+        assert reader.handoff is not None
         try:
-            socket.send_fds(reader.doors, [msgspec.msgpack.encode((str(peer[0]), int(peer[1])))], [line.fileno()])
+            socket.send_fds(reader.handoff, [msgspec.msgpack.encode((str(peer[0]), int(peer[1])))], [sock.fileno()])
         except OSError:
             return False
         reader.connections += 1
-        line.close()
+        sock.close()
         return True
 
     def _is_listening(self, reader: ReaderProcess) -> bool:
         """Whether a reader is ready, has reported recently and isn't loading a chain."""
-        is_quiet = trio.current_time() - reader.heard_at > QUIET_SECONDS_MAX
+        is_quiet = trio.current_time() - reader.last_message_at > QUIET_SECONDS_MAX
         return reader.is_ready and not is_quiet and not self._publisher.is_loading(reader.channel)
 
     async def ready(self) -> None:
@@ -121,7 +119,7 @@ class ReaderPool:
         """Keep a process running in each slot until cancelled."""
         async with trio.open_nursery() as nursery:
             for reader in self.each:
-                nursery.start_soon(self._keep, reader)
+                nursery.start_soon(self._keep_running, reader)
 
     def stop(self) -> None:
         """Shut the readers down gracefully: they accept no new connections and finish open requests."""
@@ -137,13 +135,13 @@ class ReaderPool:
 
     # -------------------------------------------------------------- processes
 
-    async def _keep(self, reader: ReaderProcess) -> None:
+    async def _keep_running(self, reader: ReaderProcess) -> None:
         pause = PAUSE_SECONDS_MIN
         while True:
             begun = trio.current_time()
             reader.starts += 1
             try:
-                why = await self._live(reader)
+                why = await self._run_process(reader)
             except OSError as error:
                 why = f"it can't be started: {error.strerror}"
             if self._is_stopping:
@@ -156,13 +154,13 @@ class ReaderPool:
             await trio.sleep(pause)
             pause = min(PAUSE_SECONDS_MAX, pause * 2)
 
-    async def _live(self, reader: ReaderProcess) -> str:
+    async def _run_process(self, reader: ReaderProcess) -> str:
         """Run one process until it exits. Return the reason. Raises OSError."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        our_doors, their_doors = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs, their_doors, our_doors:
-            our_doors.setblocking(False)
-            given = (theirs.fileno(), their_doors.fileno())
+        our_handoff, their_handoff = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs, their_handoff, our_handoff:
+            our_handoff.setblocking(False)
+            given = (theirs.fileno(), their_handoff.fileno())
             try:
                 process = subprocess.Popen(
                     [*COMMAND, *map(str, given)],
@@ -176,24 +174,24 @@ class ReaderPool:
                 ours.close()
                 raise
             theirs.close()
-            their_doors.close()
+            their_handoff.close()
             channel = reader.channel = Channel(ours, FromReader)
-            reader.doors, reader.pid, reader.problem = our_doors, process.pid, "it is starting"
+            reader.handoff, reader.pid, reader.problem = our_handoff, process.pid, "it is starting"
             try:
-                return await self._talk(reader, channel)
+                return await self._exchange(reader, channel)
             finally:
                 reader.problem = reader.problem or "it has ended"
                 self._publisher.remove(channel)
                 channel.close()
                 with trio.CancelScope(shield=True):
                     await _ended(process, END_SECONDS_MAX if self._is_stopping else 0)
-                reader.channel = reader.doors = None
+                reader.channel = reader.handoff = None
                 reader.report = Report()
 
-    async def _talk(self, reader: ReaderProcess, channel: Channel) -> str:
+    async def _exchange(self, reader: ReaderProcess, channel: Channel) -> str:
         """Exchange messages with a reader until the channel closes. Return the reason."""
         why = "it has ended"
-        reader.heard_at, reader.calls = trio.current_time(), {}
+        reader.last_message_at, reader.calls = trio.current_time(), {}
         async with trio.open_nursery() as nursery:
 
             async def watch() -> None:
@@ -202,7 +200,7 @@ class ReaderPool:
                     await trio.sleep(1)
                     is_loading = not reader.is_ready or self._publisher.is_loading(channel)
                     limit = LOADING_SECONDS_MAX if is_loading else SILENT_SECONDS_MAX
-                    if trio.current_time() - reader.heard_at > limit:
+                    if trio.current_time() - reader.last_message_at > limit:
                         why = f"it was silent for {limit} seconds"
                         nursery.cancel_scope.cancel()
 
@@ -210,7 +208,7 @@ class ReaderPool:
             nursery.start_soon(watch)
             channel.send(Start(pickle.dumps(self._settings), is_json_lines()))
             async for message in channel.messages():
-                reader.heard_at = trio.current_time()
+                reader.last_message_at = trio.current_time()
                 if isinstance(message, Call):
                     nursery.start_soon(self._answer, reader, channel, message)
                 elif isinstance(message, Report):
@@ -227,11 +225,11 @@ class ReaderPool:
                 elif isinstance(message, (Ready, OutOfSync)):
                     if isinstance(message, OutOfSync):
                         _log.warning("reader process out of sync, sending the chain again", reader=reader.number, reason=message.reason)
-                    nursery.start_soon(self._bring, channel)
+                    nursery.start_soon(self._send_chain, channel)
             nursery.cancel_scope.cancel()
         return why
 
-    async def _bring(self, channel: Channel) -> None:
+    async def _send_chain(self, channel: Channel) -> None:
         """Send a reader the current chain, in a job of the processor, so that all later changes follow it."""
         try:
             await self._processor.in_turn(lambda: self._publisher.add(channel))
@@ -242,9 +240,8 @@ class ReaderPool:
         with trio.CancelScope() as scope:
             reader.calls[call.call] = scope
             try:
-                caller = Caller(call.address, call.why_not_local, _IN_SESSION if call.in_session else None)
-                with self._service.memory.reserve(caller) as held:
-                    reply = await self._reply(call, caller, held)
+                with self._service.memory.reserve(call.caller) as reserved:
+                    reply = await self._reply(call, reserved)
                     # Send the changes of the call before its reply, so that the client reads its own writes. While a job is interrupted,
                     # all earlier changes have been sent already.
                     if not self._processor.gate.is_closed:
@@ -255,14 +252,14 @@ class ReaderPool:
             finally:
                 del reader.calls[call.call]
 
-    async def _reply(self, call: Call, caller: Caller, held: MemoryReservation) -> bytes:
+    async def _reply(self, call: Call, reserved: MemoryReservation) -> bytes:
         """Return the reply to a call. Its body, and then the reply, are reserved here as well as in the reader."""
         try:
-            held.add(len(call.body))
-            reply: bytes | Awaitable[bytes] = await self._service.answer_in_turn(call.body, caller)
+            reserved.add(len(call.body))
+            reply: bytes | Awaitable[bytes] = await self._service.answer_in_turn(call.body, call.caller)
             if not isinstance(reply, bytes):
                 reply = await reply
-            held.add(len(reply))
+            reserved.add(len(reply))
         except Overloaded as error:
             return self._service.refuse(error)
         return reply

@@ -34,28 +34,28 @@ class Publisher:
     def __init__(self, chain: Chain, devchain: DevChain) -> None:
         self.number = 0
         self._chain, self._devchain = chain, devchain
-        self._links: dict[Channel, None] = {}
+        self._channels: dict[Channel, None] = {}
         self._loading: dict[Channel, list[Path]] = {}
         self._lines: list[bytes] = []
         self._refused: list[bytes] = []
-        self._is_elsewhere = False
+        self._needs_sync = False
         self._pending: Sequence[SignedTransaction] = ()
         self._count = 0
         self._known: set[bytes] = set()
-        self._settled: DevSettings | None = None
-        chain.on_head_change.append(self._moved)
-        chain.sidecars.on_added.append(self._edited)
-        devchain.on_returned.append(self._returned)
+        self._settings: DevSettings | None = None
+        chain.on_head_change.append(self._on_head_change)
+        chain.sidecars.on_added.append(self._on_edit)
+        devchain.before_restore.append(self._before_restore)
 
     def add(self, channel: Channel) -> None:
         """Send a reader the current chain and all later changes. Call this in a job of the processor. Raises OSError and NodeError."""
         self.flush()
-        self._links[channel] = None
+        self._channels[channel] = None
         self._sync([channel])
 
     def remove(self, channel: Channel) -> None:
         """Stop sending to a reader."""
-        self._links.pop(channel, None)
+        self._channels.pop(channel, None)
         # A killed reader hasn't removed its folders.
         for folder in self._loading.pop(channel, ()):
             shutil.rmtree(folder, ignore_errors=True)
@@ -69,77 +69,77 @@ class Publisher:
         """Whether a reader is loading a dump, and therefore silent."""
         return channel is not None and bool(self._loading.get(channel))
 
-    def refuse(self, said: bytes) -> None:
+    def refuse(self, notice: bytes) -> None:
         """Queue the notice of a refusal."""
-        if self._links:
-            self._refused.append(said)
+        if self._channels:
+            self._refused.append(notice)
 
     def flush(self) -> None:
         """Send the changes since the last flush."""
-        if not self._links:
+        if not self._channels:
             self._lines.clear()
             self._refused.clear()
-            self._is_elsewhere = False
+            self._needs_sync = False
             return
-        if self._is_elsewhere:
+        if self._needs_sync:
             self._lines.clear()
-            self._sync(list(self._links))
+            self._sync(list(self._channels))
             return
-        waiting, taken = self._waiting()
-        settled = self._devchain.settled_elsewhere()
-        if not (self._lines or taken or self._refused) and waiting is None and settled == self._settled:
+        replaced, added = self._pending_changes()
+        settings = self._devchain.portable_settings()
+        if not (self._lines or added or self._refused) and replaced is None and settings == self._settings:
             return
         self.number += 1
-        changed = None if settled == self._settled else settled
-        changes = Changes(self.number, tuple(self._lines), waiting, taken, changed, tuple(self._refused))
+        changed = None if settings == self._settings else settings
+        changes = Changes(self.number, tuple(self._lines), replaced, added, changed, tuple(self._refused))
         self._lines.clear()
         self._refused.clear()
-        self._settled = settled
+        self._settings = settings
         data = framed(changes)
-        for channel in self._links:
+        for channel in self._channels:
             channel.send_framed(data)
 
     # -------------------------------------------------------------- changes
 
-    def _moved(self, change: HeadChange) -> None:
-        if not self._links or self._is_elsewhere:
+    def _on_head_change(self, change: HeadChange) -> None:
+        if not self._channels or self._needs_sync:
             return
         if change.popped:
             self._lines.append(encode_line(BlocksRemoved(change.popped[-1].number, change.popped[0].number)))
         for block in change.applied:
             self._lines.append(encode_line(new_block(self._chain, block)))
 
-    def _edited(self, block_id: bytes, edit: StateEdit) -> None:
+    def _on_edit(self, block_id: bytes, edit: StateEdit) -> None:
         head = self._chain.head
-        if self._links and not self._is_elsewhere and head is not None and head.id == block_id:
+        if self._channels and not self._needs_sync and head is not None and head.id == block_id:
             self._lines.append(encode_line(new_block(self._chain, head)))
 
-    def _returned(self) -> None:
-        self._is_elsewhere = True
+    def _before_restore(self) -> None:
+        self._needs_sync = True
 
-    def _waiting(self) -> tuple[tuple[PendingTransaction, ...] | None, tuple[bytes, ...]]:
+    def _pending_changes(self) -> tuple[tuple[PendingTransaction, ...] | None, tuple[bytes, ...]]:
         """Return all pending transactions if their list was replaced, else None, and the transactions added to the list."""
         pending, pack = self._chain.pending, self._chain.state.wire.pack_transaction
-        waiting: tuple[PendingTransaction, ...] | None = None
-        taken: tuple[bytes, ...] = ()
+        replaced: tuple[PendingTransaction, ...] | None = None
+        added: tuple[bytes, ...] = ()
         # After blocks were undone, the list can be the same while its transactions are no longer applied.
         if pending is self._pending and len(pending) >= self._count and not self._lines:
             new = pending[self._count :]
-            taken = tuple(map(pack, new))
+            added = tuple(map(pack, new))
             self._known.update(trx.id for trx in new)
         elif pending or self._known or self._lines:
-            waiting = self._waiting_of(pending, self._known)
+            replaced = self._describe_pending(pending, self._known)
             self._known = {trx.id for trx in pending}
         self._pending, self._count = pending, len(pending)
-        return waiting, taken
+        return replaced, added
 
-    def _waiting_of(self, pending: Sequence[SignedTransaction], known: set[bytes]) -> tuple[PendingTransaction, ...]:
+    def _describe_pending(self, pending: Sequence[SignedTransaction], known: set[bytes]) -> tuple[PendingTransaction, ...]:
         applied, pack = self._chain.state.transactions.by_trx_id, self._chain.state.wire.pack_transaction
         return tuple(PendingTransaction(trx.id, b"" if trx.id in known else pack(trx), applied.get(trx.id) is not None) for trx in pending)
 
     # -------------------------------------------------------------- the whole chain
 
-    def _sync(self, links: list[Channel]) -> None:
+    def _sync(self, channels: list[Channel]) -> None:
         """Make readers load a dump of the current chain."""
         self.number += 1
         folder = Path(tempfile.mkdtemp(prefix="coind-reader-"))  # private to this user
@@ -147,25 +147,25 @@ class Publisher:
             dumped = folder / "dump"
             self._devchain.dump(str(dumped))
             # Loading a dump applies all pending transactions. This list says which of them aren't applied.
-            waiting = self._waiting_of(self._chain.pending, set())
+            pending = self._describe_pending(self._chain.pending, set())
             sidecars = self._chain.sidecars.encode()
-            for place, channel in enumerate(links):
+            for index, channel in enumerate(channels):
                 own = Path(tempfile.mkdtemp(prefix="coind-reader-")) / "dump"
-                if place == len(links) - 1:
+                if index == len(channels) - 1:
                     dumped.replace(own)
                 else:
                     os.link(dumped, own)
                 self._loading.setdefault(channel, []).append(own.parent)
-                channel.send(Sync(self.number, str(own), sidecars, self._devchain.settled_elsewhere(), waiting))
+                channel.send(Sync(self.number, str(own), sidecars, self._devchain.portable_settings(), pending))
         except (ChainError, OSError) as error:
             _log.warning("can't send the chain to readers", reason=str(error))
-            for channel in links:
+            for channel in channels:
                 channel.close()
                 self.remove(channel)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
         # Writing a dump has rewound the chain and replaced its list of pending transactions.
-        self._is_elsewhere = False
+        self._needs_sync = False
         self._pending, self._count = self._chain.pending, len(self._chain.pending)
         self._known = {trx.id for trx in self._chain.pending}
-        self._settled = self._devchain.settled_elsewhere()
+        self._settings = self._devchain.portable_settings()

@@ -36,8 +36,8 @@ class ReaderChain:
         finally:
             shutil.rmtree(path.parent, ignore_errors=True)
         self._chain.sidecars.decode(sync.sidecars)
-        self._devchain.apply_settings(sync.settled)
-        self._wait_for(sync.waiting)
+        self._devchain.apply_settings(sync.settings)
+        self._set_pending(sync.pending)
         self.number, self.is_out_of_sync = sync.number, False
 
     def apply(self, changes: Changes) -> str:
@@ -47,40 +47,40 @@ class ReaderChain:
         self._time_limit.renew()
         try:
             self._applier.apply(*[item for line in changes.lines if not isinstance(item := read_packed(line), Heartbeat)])
-            if changes.settled is not None:
-                self._devchain.apply_settings(changes.settled)
-            if changes.waiting is not None:
-                self._wait_for(changes.waiting)
-            for packed in changes.taken:
-                self._take(self._chain.state.wire.unpack_transaction(packed))
+            if changes.settings is not None:
+                self._devchain.apply_settings(changes.settings)
+            if changes.pending is not None:
+                self._set_pending(changes.pending)
+            for packed in changes.added:
+                self._push(self._chain.state.wire.unpack_transaction(packed))
         except ChainError as error:
-            return self._give_up(error.message(self._chain.state.spec.spell))
+            return self._lose_sync(error.message(self._chain.state.spec.spell))
         except NodeError as error:
-            return self._give_up(str(error))
+            return self._lose_sync(str(error))
         self.number = changes.number
         return ""
 
-    def _give_up(self, reason: str) -> str:
+    def _lose_sync(self, reason: str) -> str:
         self.is_out_of_sync = True
         return reason
 
-    def _wait_for(self, waiting: tuple[PendingTransaction, ...]) -> None:
+    def _set_pending(self, pending: tuple[PendingTransaction, ...]) -> None:
         """Replace the pending transactions by these, in this order."""
         chain, applied = self._chain, self._chain.state.transactions.by_trx_id
         now = [(trx.id, applied.get(trx.id) is not None) for trx in chain.pending]
-        if now == [(wanted.id, wanted.is_applied) for wanted in waiting]:
+        if now == [(wanted.id, wanted.is_applied) for wanted in pending]:
             return
         known = {trx.id: trx for trx in chain.pending}
         chain.clear_pending()
-        for wanted in waiting:
+        for wanted in pending:
             trx = chain.state.wire.unpack_transaction(wanted.packed) if wanted.packed else known.get(wanted.id)
             if trx is None:
                 raise NodeError(f"unknown transaction {wanted.id.hex()}")
             if wanted.is_applied:
-                self._take(trx)
+                self._push(trx)
             else:
                 chain.pending.append(trx)
 
-    def _take(self, trx: SignedTransaction) -> None:
+    def _push(self, trx: SignedTransaction) -> None:
         self._time_limit.renew()
         self._chain.push_transaction(trx, CHECKED)

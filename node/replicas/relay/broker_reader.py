@@ -52,24 +52,24 @@ class Reader:
             return
         # After dropping all its messages, a stream's first sequence is after its last one. A new stream has none.
         first = await first_whole(max(1, state.first_seq), state.last_seq, self._read)
-        place = await find_block(number, first, state.last_seq, self._read)
+        found = await find_block(number, first, state.last_seq, self._read)
         if what == "id":
-            self.write(msgspec.json.encode({"id": "" if place is None else (await self._read(place)).id}))
+            self.write(msgspec.json.encode({"id": "" if found is None else (await self._read(found)).id}))
             return
         about = msgspec.json.decode(info.config.description or "{}", type=dict[str, Any])
         self.write(encode_line(msgspec.convert({**about, "head": self._height}, StreamHeader)))
-        await connection.subscribe(self._names.head, cb=self._tell)
-        if place is None and first <= state.last_seq:
+        await connection.subscribe(self._names.head, cb=self._forward_heartbeat)
+        if found is None and first <= state.last_seq:
             height = (await self._read(first)).height
             if height > number:
                 how = "Start with a copy of another replica's --data, or with a snapshot."
                 raise NodeError(f"{self._url} only has blocks from {height} on, but block {number} is needed. {how}")
-            place = first if height == number - 1 or number == 1 else None
-            if place is None:
+            found = first if height == number - 1 or number == 1 else None
+            if found is None:
                 raise NodeError(f"{self._url} doesn't have block {number} yet, only those up to {self._height}")
-        await self._follow(first if place is None else await first_part(place, first, self._read))
+        await self._follow(first if found is None else await first_part(found, first, self._read))
 
-    async def _tell(self, message: Any) -> None:
+    async def _forward_heartbeat(self, message: Any) -> None:
         """Forward the node's own heartbeat."""
         # Any client of the broker can publish on this subject.
         with suppress(NodeError):

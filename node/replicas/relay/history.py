@@ -136,8 +136,8 @@ def whole_of(line: bytes, message_id: str, message: Message | None = None, befor
     whole = MessagePart(message_id, len(line), sha256(line).hexdigest())
     if message is None:
         return whole
-    said = {"block": message.height, "id": message.id, "previous": message.previous, "time": message.time, "edits": message.edits}
-    return replace(whole, before=before, **said)
+    fields = {"block": message.height, "id": message.id, "previous": message.previous, "time": message.time, "edits": message.edits}
+    return replace(whole, before=before, **fields)
 
 
 class Joiner:
@@ -155,13 +155,13 @@ class Joiner:
             self._part, self._begun = part, bytearray()
         if part is None:
             return data
-        have = len(self._begun)
-        if part.offset > have:
+        size = len(self._begun)
+        if part.offset > size:
             raise NodeError(
-                f"the message {part.of} of the broker lacks a part: {have} of {part.size} bytes came, and then those from {part.offset} on"
+                f"the message {part.of} of the broker lacks a part: {size} of {part.size} bytes came, and then those from {part.offset} on"
             )
-        self._begun += data[have - part.offset :]
-        if len(self._begun) == have or len(self._begun) < part.size:
+        self._begun += data[size - part.offset :]
+        if len(self._begun) == size or len(self._begun) < part.size:
             return None
         if len(self._begun) > part.size or sha256(self._begun).hexdigest() != part.digest:
             raise NodeError(f"the parts of the message {part.of} of the broker are damaged")

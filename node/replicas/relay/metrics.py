@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from node.runtime.address import Address
 from node.runtime.errors import NodeError
-from node.runtime.metric_families import counter, gauge, items
+from node.runtime.metric_families import counter, gauge
 from rpc.log import Log
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class RelayCounters:
         yield counter("coind_relay_parts", "Parts of blocks and operations too large for one message", self.parts)
         yield counter("coind_relay_operations", "Operations written into the broker", self.operations)
         yield counter("coind_relay_repeats", "Repeated attempts to write the same block", self.repeats)
-        failed = items(((name,), count) for name, count in self.errors.items())
+        failed = (((name,), count) for name, count in self.errors.items())
         yield counter("coind_relay_errors", "Failures after which the relay reconnected, by class", labels=("error",), values=failed)
         yield gauge("coind_relay_head_block_number", "Number of the last block in the broker", self.head)
         yield gauge("coind_relay_head_block_age_seconds", "Age of the last block in the broker", self._clock() - self.head_time)

@@ -46,7 +46,7 @@ AT_ONCE_MAX, AT_ONCE_SIZE_MAX = 256, 4 << 20  # unacknowledged messages, and the
 MESSAGE_SIZE_MAX, HEADERS_SIZE_MAX, MESSAGE_SIZE_MIN = 1 << 18, 4096, 1024
 COMPARED_MAX = 10_000  # blocks to search for the last common one; without one, all blocks are undone
 DUPLICATES_SECONDS = 120
-NOWHERE = 4294967295  # an unreachable block number: a stream from there only sends its header
+HEADER_ONLY = 4294967295  # an unreachable block number: a stream from there only sends its header
 WRONG_LAST_SEQUENCE = 10071
 NOT_FOUND = 404
 
@@ -94,12 +94,12 @@ class Relay:
         if self._message_size < MESSAGE_SIZE_MIN:
             least = MESSAGE_SIZE_MIN + HEADERS_SIZE_MAX
             raise NodeError(f"{self._broker} accepts messages of {connection.max_payload} bytes. Set its max_payload to {least} or more.")
-        async with aclosing(stream_lines(self._url, NOWHERE)) as lines:
+        async with aclosing(stream_lines(self._url, HEADER_ONLY)) as lines:
             header = read_header(await anext(lines))
         self._names = StreamNames(header.name)
         await self._open_streams(header)
         await self._find_end()
-        await self._pass_on(header.head)
+        await self._publish_head(header.head)
         _log.info("relaying", url=self._url, broker=self._broker, head_block_number=self._height)
         if header.head < self._height or not await self._is_theirs(self._height, self._id):
             await self._compare()
@@ -196,7 +196,7 @@ class Relay:
         self.counters.parts += 1
         return {PART_HEADER: msgspec.json.encode(part).decode()}
 
-    async def _pass_on(self, head: int, *, is_stale: bool = False) -> None:
+    async def _publish_head(self, head: int, *, is_stale: bool = False) -> None:
         """Publish the node's head to the readers. No stream stores it, since it is only valid now."""
         self.counters.node_head = head
         if head <= self._height:
@@ -211,7 +211,7 @@ class Relay:
         if isinstance(item, BlocksRemoved):
             await self._undo(item.first, item.last)
         elif isinstance(item, Heartbeat):
-            await self._pass_on(item.head, is_stale=item.is_stale)
+            await self._publish_head(item.head, is_stale=item.is_stale)
         else:
             await self._take_block(message_of(item), line)
 
@@ -238,9 +238,9 @@ class Relay:
         done = self._last_operation[1] + 1 if self._last_operation[0] == block.id else 0
         waiting: list[Any] = []
         size = 0
-        for place in range(done, len(shown)):
-            name, payload = operation_of(shown[place], block.id, place)
-            subject, message_id = self._names.kind(name), operation_message_id(block.id, place)
+        for index in range(done, len(shown)):
+            name, payload = operation_of(shown[index], block.id, index)
+            subject, message_id = self._names.kind(name), operation_message_id(block.id, index)
             size += len(payload)
             if len(waiting) == AT_ONCE_MAX or size > AT_ONCE_SIZE_MAX or len(payload) > self._message_size:
                 await asyncio.gather(*waiting)
@@ -277,13 +277,13 @@ class Relay:
         """Undo the blocks that are not on the node's branch: it switched, reverted or was reset while no relay ran."""
         state = (await self._js.stream_info(self._names.blocks_stream)).state
         branch = await branch_of(state.first_seq, state.last_seq, self._read, COMPARED_MAX)
-        step, place, common = 1, 0, 0
-        while place < len(branch):
-            number, block_id = branch[place]
+        step, index, common = 1, 0, 0
+        while index < len(branch):
+            number, block_id = branch[index]
             if await self._is_theirs(number, block_id):
                 common = number
                 break
-            place, step = place + step, step * 2
+            index, step = index + step, step * 2
         _log.info("the node left the broker's branch", last_common_block=common)
         await self._undo(common + 1, self._height)
 
@@ -310,8 +310,8 @@ async def stream_lines(url: str, first: int) -> AsyncGenerator[bytes]:
 def last_operation(data: bytes, part: MessagePart | None) -> tuple[str, int]:
     """Return the block id and position of the last complete operation up to a message, ("", -1) for a message without an operation."""
     if part is not None:
-        block_id, _, place = part.of.rpartition("-")
-        return block_id, int(place) - (part.offset + len(data) < part.size)
+        block_id, _, index = part.of.rpartition("-")
+        return block_id, int(index) - (part.offset + len(data) < part.size)
     given = msgspec.json.decode(data)
     is_operation = isinstance(given, dict) and "block_id" in given
     return (given["block_id"], int(given["place"])) if is_operation else ("", -1)

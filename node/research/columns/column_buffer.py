@@ -3,7 +3,7 @@
 Operations of transactions are read from each applied block. Virtual operations come from a listener that is called before each one.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -44,12 +44,12 @@ class ColumnBuffer:
         classes = operations_of_chain(state.spec)
         self.kinds = {name: cls for name, cls in classes.items() if wanted is None or name in wanted}
         self.has_blocks = wanted is None or BLOCKS in wanted
-        self._columns = {name: operation_columns(schemas, cls) for name, cls in self.kinds.items()}
+        self._columns = {name: schemas.of(cls) for name, cls in self.kinds.items()}
         self._blocks, self._block_columns = list[SignedBlock](), block_columns(schemas)
         self._rows: dict[str, Rows] = {name: [] for name in self.kinds}
         self._ordinary = {cls: self._rows[name].append for name, cls in self.kinds.items() if not cls.VIRTUAL}
         self._virtual = {cls: self._rows[name].append for name, cls in self.kinds.items() if cls.VIRTUAL}
-        self._listeners, self._here, self._time = state.listeners, state.position, 0
+        self._listeners, self._position, self._time = state.listeners, state.position, 0
         self._waiting = self._size = 0
 
     @property
@@ -60,24 +60,24 @@ class ColumnBuffer:
     def datasets(self) -> Iterator[Dataset]:
         """Yield the exported datasets."""
         for name, columns in self._columns.items():
-            yield Dataset(f"operations/kind={name}", name, columns.schema, ORDER)
+            yield Dataset(f"operations/kind={name}", name, operation_schema(name, columns), ORDER)
         if self.has_blocks:
             yield Dataset(BLOCKS, BLOCKS, self._block_columns.schema, 1)
 
     def watch(self) -> None:
         """Start to collect virtual operations of applied blocks."""
         self._listeners.before_block.append(self._begin)
-        self._listeners.watch_operations(self._hear)
+        self._listeners.watch_operations(self._on_operation)
 
     def _begin(self, _state: State, block: SignedBlock) -> None:
         """Store the time of a block for its virtual operations."""
         self._time = block.timestamp * MILLISECONDS
 
-    def _hear(self, state: State, operation: Operation) -> None:
+    def _on_operation(self, state: State, operation: Operation) -> None:
         """Collect an operation before it is applied, if it is virtual."""
         take = self._virtual.get(type(operation))
         if take is not None:
-            here = self._here
+            here = self._position
             trx_id = None if here.trx_id == ZERO_ID else here.trx_id.hex()
             take((operation, here.block, here.trx_in_block, here.op_in_trx, here.virtual_op, self._time, trx_id))
             self._waiting += 1
@@ -105,7 +105,7 @@ class ColumnBuffer:
         for name, rows in self._rows.items():
             if len(rows) >= least:
                 # Faster than zip(*rows), which passes all rows as arguments.
-                keys = [array_of([row[place] for row in rows], field) for place, field in enumerate(KEYS, 1)]
+                keys = [array_of([row[index] for row in rows], field) for index, field in enumerate(KEYS, 1)]
                 yield name, keys + self._columns[name].arrays([row[0] for row in rows])
                 rows.clear()
         if len(self._blocks) >= least:
@@ -115,19 +115,10 @@ class ColumnBuffer:
         self._size = 0
 
 
-class OperationColumns(Struct, frozen=True):
-    """Columns of a kind of operation: the keys and its fields."""
-
-    schema: Any
-    arrays: Callable[[Any], list[Any]]
-
-
-def operation_columns(schemas: ArrowSchemas, cls: type[Operation]) -> OperationColumns:
-    """Return the columns of a class of operations. A field with the name of a key gets the kind's name as prefix."""
-    own = schemas.of(cls)
-    kind = schemas.codecs.spec.spell(cls.NAME)
-    fields = [pa.field(f"{kind}_{field.name}", field.type) if field.name in KEYS.names else field for field in own.schema]
-    return OperationColumns(pa.schema([*KEYS, *fields]), own.arrays)
+def operation_schema(kind: str, fields: Columns) -> Any:
+    """Return the columns of a kind of operation: the keys and its fields. A field with the name of a key gets the kind as prefix."""
+    own = [pa.field(f"{kind}_{field.name}", field.type) if field.name in KEYS.names else field for field in fields.schema]
+    return pa.schema([*KEYS, *own])
 
 
 def block_columns(schemas: ArrowSchemas) -> Columns:

@@ -14,14 +14,14 @@ from node.research.export.files import ChunkFile, Format
 from node.research.export.manifest import Chunk, disk_failed
 from node.storage.disk import Disk
 
-ASIDE = ".part"  # the temporary folder for chunks
+TEMPORARY = ".part"  # the temporary folder for chunks
 NUMBER_DIGITS = 10
 WRITES_WAITING_MAX = 8  # batches of columns queued for the thread
 
 Result = TypeVar("Result")
 
 
-def place_of(dataset: Dataset, form: Format, key: str, number: int) -> str:
+def path_of(dataset: Dataset, form: Format, key: str, number: int) -> str:
     """Return the path of a chunk in the folder, for example `operations/kind=vote/blocks=0000100000/vote.parquet`."""
     return f"{dataset.folder}/{key}={number:0{NUMBER_DIGITS}}/{dataset.file}.{form}"
 
@@ -35,9 +35,9 @@ class RangeWriter:
         self._written: list[Future[None]] = []
         self._files: dict[str, ChunkFile] = {}
 
-    def add(self, place: str, dataset: Dataset, arrays: list[Any]) -> None:
-        """Add columns to the chunk of this path. Blocks while more than WRITES_WAITING_MAX writes are queued."""
-        self._written.append(self._thread.submit(self._add, place, dataset, arrays))
+    def add(self, name: str, dataset: Dataset, arrays: list[Any]) -> None:
+        """Add columns to the chunk at this path in the folder. Blocks while more than WRITES_WAITING_MAX writes are queued."""
+        self._written.append(self._thread.submit(self._add, name, dataset, arrays))
         while len(self._written) > WRITES_WAITING_MAX:
             self._wait_written(self._written.pop(0))
 
@@ -63,24 +63,24 @@ class RangeWriter:
 
     # -------------------------------------------------------------- in the thread
 
-    def _add(self, place: str, dataset: Dataset, arrays: list[Any]) -> None:
-        file = self._files.get(place)
+    def _add(self, name: str, dataset: Dataset, arrays: list[Any]) -> None:
+        file = self._files.get(name)
         if file is None:
-            path = self._folder / ASIDE / place
+            path = self._folder / TEMPORARY / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            file = self._files[place] = ChunkFile(path, dataset.schema, self._form, dataset.order)
+            file = self._files[name] = ChunkFile(path, dataset.schema, self._form, dataset.order)
         file.add(arrays)
 
     def _finish(self) -> list[Chunk]:
         chunks = []
-        for place, file in sorted(self._files.items()):
+        for name, file in sorted(self._files.items()):
             size, digest = file.close()
-            chunks.append(Chunk(place, file.rows, size, digest))
+            chunks.append(Chunk(name, file.rows, size, digest))
         folders = set[Path]()
         for chunk in chunks:
             path = self._folder / chunk.path
             self._disk.make_folder(path.parent)
-            self._disk.replace(self._folder / ASIDE / chunk.path, path)
+            self._disk.replace(self._folder / TEMPORARY / chunk.path, path)
             inside = path.parent.relative_to(self._folder)
             folders |= {inside, *inside.parents}
         for folder in sorted(folders, key=lambda each: -len(each.parts)):
@@ -92,4 +92,4 @@ class RangeWriter:
 
 def clear(folder: Path) -> None:
     """Remove the temporary files of an interrupted export."""
-    shutil.rmtree(folder / ASIDE, ignore_errors=True)
+    shutil.rmtree(folder / TEMPORARY, ignore_errors=True)

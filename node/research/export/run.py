@@ -12,8 +12,7 @@ import pyarrow as pa
 import trio
 from msgspec import Struct
 
-from node.history.apply import BlockRefused, ChainCursor, keep_last_block_only, paced
-from node.history.detect_chain import advice
+from node.history.apply import ChainCursor, keep_last_block_only, paced
 from node.history.resume import resume
 from node.history.sources import BlockSource, open_source
 from node.research.columns.column_buffer import BLOCKS, ColumnBuffer, Dataset
@@ -23,7 +22,7 @@ from node.research.columns.tables import TableRows, plugins_for
 from node.research.export import manifest as manifests
 from node.research.export.files import Format
 from node.research.export.manifest import FORMAT, ChainOf, Manifest, Options, Program, Range
-from node.research.export.range_writer import RangeWriter, clear, place_of
+from node.research.export.range_writer import RangeWriter, clear, path_of
 from node.runtime.errors import FileError, NodeError, Status
 from node.runtime.shutdown import stopped_by_signals
 from node.runtime.suggestions import alternatives
@@ -38,7 +37,7 @@ from state.protocol.spec import ChainSpec
 from state.protocol.transaction import SignedBlock
 from state.protocol.values.symbols import SYMBOL_NAMES
 
-TOPS = ("operations", "blocks", "tables")  # the folders of an export
+FOLDERS = ("operations", "blocks", "tables")  # the folders of an export
 # The folder of snapshots for resuming an export; without one, all blocks are applied again. Shorter intervals than
 # SECONDS_BETWEEN_SNAPSHOTS aren't worth the disk space.
 SNAPSHOTS = ".snapshots"
@@ -93,17 +92,17 @@ class Export:
 
     def _require_ours(self) -> None:
         """Raise NodeError for a folder without a manifest but with folders of an export, whose files would be removed."""
-        for top in TOPS:
-            if (self.wanted.to / top).exists():
+        for name in FOLDERS:
+            if (self.wanted.to / name).exists():
                 raise NodeError(
-                    f"{self.wanted.to} has {top} but no {manifests.NAME}, so the origin of its files is unknown."
+                    f"{self.wanted.to} has {name} but no {manifests.NAME}, so the origin of its files is unknown."
                     " Remove them, or give another folder by --to."
                 )
 
     def _whole(self, ranges: list[Range]) -> Iterator[Range]:
         """Yield the leading ranges that are contiguous and whose files exist with the recorded sizes."""
-        for place, each in enumerate(ranges):
-            if place and each.first != ranges[place - 1].last + 1:
+        for index, each in enumerate(ranges):
+            if index and each.first != ranges[index - 1].last + 1:
                 return
             if not all(has_size(self.wanted.to / chunk.path, chunk.bytes) for chunk in each.chunks):
                 return
@@ -206,8 +205,6 @@ class Export:
                 if is_done and not self.manifest.ranges:
                     raise NodeError(f"{source.path} has no block of the range. Check the program that writes it, and --blocks.")
                 return is_done
-            except BlockRefused as error:
-                raise BlockRefused(error.number, error.reason + advice(wanted.source, error.number, wanted.spec.name)) from None
             finally:
                 saver.close()
                 writer.close()
@@ -279,7 +276,7 @@ class Export:
         start = self._start_of(first)
         for name, arrays in self.collector.filled(whole=is_whole):
             dataset = self.datasets[name]
-            writer.add(place_of(dataset, self.wanted.form, "blocks", start), dataset, arrays)
+            writer.add(path_of(dataset, self.wanted.form, "blocks", start), dataset, arrays)
 
     def _due(self, number: int) -> set[str]:
         """Return the tables that are due after a block because of their intervals."""
@@ -289,9 +286,9 @@ class Export:
         """Pass the rows of tables after a block to the writer."""
         for name in names:
             dataset = self.tables[name]
-            place = place_of(dataset, self.wanted.form, "at", number)
+            path = path_of(dataset, self.wanted.form, "at", number)
             for arrays in self.rows[name].arrays():
-                writer.add(place, dataset, arrays)
+                writer.add(path, dataset, arrays)
 
     def _start_of(self, number: int) -> int:
         """Return the nominal start of a block's range."""
@@ -337,8 +334,8 @@ def require_kinds(spec: ChainSpec, only: tuple[str, ...] | None) -> None:
 
 def sweep(folder: Path, form: Format, named: set[str]) -> None:
     """Remove chunks that are no longer in the manifest, for example of the former end of a chain that has grown."""
-    for top in TOPS:
-        for path in sorted((folder / top).rglob(f"*.{form}")):
+    for name in FOLDERS:
+        for path in sorted((folder / name).rglob(f"*.{form}")):
             if path.relative_to(folder).as_posix() not in named:
                 path.unlink()
                 with suppress(OSError):
@@ -360,9 +357,9 @@ def locked(folder: Path) -> Iterator[None]:
 
 async def export(wanted: ExportOptions) -> int:
     """Run an export until it is done or a signal stops it. Return the exit status of the process."""
-    site = Export(wanted)
+    task = Export(wanted)
     is_done = False
-    async with stopped_by_signals(site.stop):
-        is_done = await site.run()
-    sys.stdout.write(site.summary() + "\n")
+    async with stopped_by_signals(task.stop):
+        is_done = await task.run()
+    sys.stdout.write(task.summary() + "\n")
     return Status.DONE if is_done else Status.INTERRUPTED

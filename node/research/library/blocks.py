@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any, Self
 
 import state.operations  # noqa: F401 - blocks can't be read before all operations are declared
+from node.history.chain_detection import detect_chain
 from node.history.sources import BlockSource, open_source
-from node.research.chain_selection import chosen_chain
 from node.research.errors import as_data_errors
+from node.specs.builder import load_spec
 from state.protocol import operation as operations
 from state.protocol.codec.fields import wire_fields
 from state.protocol.spec import ChainSpec
@@ -36,7 +37,7 @@ class Operation:
     @property
     def time(self) -> datetime:
         """The time of the block, in UTC."""
-        return moment(self._seconds)
+        return utc_time(self._seconds)
 
     @property
     def trx_id(self) -> str | None:
@@ -94,7 +95,7 @@ class Transaction:
     @property
     def expiration(self) -> datetime:
         """The time of expiration, in UTC."""
-        return moment(self.value.expiration)
+        return utc_time(self.value.expiration)
 
     @property
     def operations(self) -> tuple[Operation, ...]:
@@ -137,7 +138,7 @@ class Block:
     @property
     def time(self) -> datetime:
         """The time, in UTC."""
-        return moment(self.value.timestamp)
+        return utc_time(self.value.timestamp)
 
     @property
     def witness(self) -> str:
@@ -215,6 +216,15 @@ def open_blocks(path: str | Path, chain: str | Path | ChainSpec | None = None, *
         return Blocks(open_source(Path(path), wire, first), wire, last)
 
 
-def moment(seconds: int) -> datetime:
+def chosen_chain(path: Path, chain: str | Path | ChainSpec | None) -> ChainSpec:
+    """Return the spec with the name or path `chain`, or without one the spec of the blocks at `path`.
+
+    Raises UnknownChain, also if the blocks belong to another chain, and UnreadableBlocks if they are needed and can't be read.
+    """
+    with as_data_errors():
+        return detect_chain(path, chain if chain is None or isinstance(chain, ChainSpec) else load_spec(str(chain)))
+
+
+def utc_time(seconds: int) -> datetime:
     """Convert seconds since 1970 to a datetime in UTC."""
     return datetime.fromtimestamp(seconds, UTC)

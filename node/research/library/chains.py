@@ -9,9 +9,8 @@ import rpc.api  # noqa: F401 - fills METHODS
 from node.client import in_process
 from node.client.errors import RefusedCall
 from node.history.apply import BlockPoint
-from node.research.chain_selection import chosen_chain
 from node.research.errors import BeyondEnd, CallRefused, InvalidPosition
-from node.research.library.blocks import Block, moment
+from node.research.library.blocks import Block, chosen_chain, utc_time
 from node.research.library.cursor import DataCursor
 from node.research.library.views import Tables
 from rpc.declare.errors import DISPATCH_ERROR
@@ -55,7 +54,7 @@ class ChainState:
     @property
     def time(self) -> datetime:
         """The time of the head block, in UTC."""
-        return moment(self._chain.state.props.time)
+        return utc_time(self._chain.state.props.time)
 
     @property
     def transactions(self) -> int | None:

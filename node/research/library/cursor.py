@@ -6,7 +6,6 @@ from pathlib import Path
 
 import state.operations  # noqa: F401 - blocks can't be read before all operations are declared
 from node.history.apply import TRUST_OWN, BlockRefused, ChainCursor, keep_last_block_only
-from node.history.detect_chain import chains_of
 from node.history.resume import resume
 from node.history.sources import OlderBlocks, open_source
 from node.research.errors import BeyondEnd, DataError, RefusedBlock, as_data_errors
@@ -32,7 +31,6 @@ class DataCursor:
     def __init__(
         self, path: Path, spec: ChainSpec, plugins: Iterable[str] | None, *, latest: int | None, is_checked: bool, has_all: bool
     ) -> None:
-        self.path = path
         with as_data_errors():
             # Given plugins replace those of the spec.
             self.plugins = chosen_plugins(spec) if plugins is None else chosen_plugins(spec, plugins, set(spec.plugins) - set(plugins))
@@ -62,10 +60,7 @@ class DataCursor:
         try:
             self._cursor.apply(block, transactions)
         except BlockRefused as error:
-            name = self.chain.state.spec.name
-            found = chains_of(self.path, error.number, name)
-            more = f". The blocks belong to the chain {' or '.join(found)}, not to {name}." if found else ""
-            raise RefusedBlock(error.number, error.reason + more) from error
+            raise RefusedBlock(error.number, error.reason) from error
 
     def lead_to(self, number: int) -> None:
         """Apply blocks up to a number. Raises BeyondEnd, RefusedBlock, UnreadableBlocks."""

@@ -8,10 +8,9 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from node.research.chain_selection import chosen_chain
 from node.research.columns.names import HELPER, field_name, table_name
 from node.research.errors import NotThere
-from node.research.library.blocks import Block, Operation
+from node.research.library.blocks import Block, Operation, chosen_chain
 from node.research.library.chains import ChainState
 from node.research.library.cursor import DataCursor
 from node.research.library.views import extra
@@ -64,12 +63,12 @@ class Replayed(ChainState):
     def __init__(self, cursor: DataCursor, first: int, last: int | None, has_changes: bool) -> None:
         super().__init__(cursor)
         self._first, self._last = first, last
-        self._listening = BlockRecorder(cursor.chain, has_changes)
+        self._recorder = BlockRecorder(cursor.chain, has_changes)
 
     def __iter__(self) -> Iterator[BlockStep]:
         wire = self._chain.state.wire
-        for block in self._applied(self._listening.begin):
-            yield BlockStep(Block(wire, block), *self._listening.take())
+        for block in self._applied(self._recorder.begin):
+            yield BlockStep(Block(wire, block), *self._recorder.take())
 
     def collect(self, *kinds: str) -> dict[str, Any]:
         """Replay to the end, and return the operations of these kinds, in order, as Arrow tables by kind.
@@ -88,14 +87,14 @@ class Replayed(ChainState):
         batches: dict[str, list[Any]] = {kind: [] for kind in kinds}
         schemas = {dataset.file: dataset.schema for dataset in collector.datasets()}
 
-        def keep(*, whole: bool = False) -> None:
+        def collect_batches(*, whole: bool = False) -> None:
             for kind, arrays in collector.filled(whole=whole):
                 batches[kind].append(arrow.RecordBatch.from_arrays(arrays, schema=schemas[kind]))
 
         for block in self._applied(collector.watch):
             collector.take(block)
-            keep()
-        keep(whole=True)
+            collect_batches()
+        collect_batches(whole=True)
         return {kind: arrow.Table.from_batches(some, schemas[kind]) for kind, some in batches.items()}
 
     def _applied(self, watch: Callable[[], None]) -> Iterator[SignedBlock]:
@@ -115,14 +114,14 @@ class BlockRecorder:
         self._chain, self._has_changes = chain, has_changes
         self._operations: list[Operation] = []
         self._changes: tuple[Change, ...] = ()
-        self._mark = 0
+        self._position = 0
         self._block = SignedBlock()
 
     def begin(self) -> None:
         """Register the listeners: as the first before a block, and as the last after it."""
         listeners = self._chain.state.listeners
         listeners.before_block.insert(0, self._before)
-        listeners.watch_operations(self._hear)
+        listeners.watch_operations(self._on_operation)
         listeners.after_block.append(self._after)
 
     def take(self) -> tuple[tuple[Operation, ...], tuple[Change, ...]]:
@@ -131,16 +130,16 @@ class BlockRecorder:
 
     def _before(self, state: State, block: SignedBlock) -> None:
         self._operations, self._changes = [], ()
-        self._mark, self._block = state.journal.position(), block
+        self._position, self._block = state.journal.position(), block
 
-    def _hear(self, state: State, operation: operations.Operation) -> None:
+    def _on_operation(self, state: State, operation: operations.Operation) -> None:
         here = state.position
         place = here.block, here.trx_in_block, here.op_in_trx, here.virtual_op if operation.VIRTUAL else 0
         self._operations.append(Operation(state.wire, operation, place, self._block.timestamp, here.trx_id))
 
     def _after(self, state: State, _block: SignedBlock) -> None:
         if self._has_changes:
-            found = journal.changes_since(state, self._mark)
+            found = journal.changes_since(state, self._position)
             self._changes = tuple(change_of(state.spec, each) for each in found if HELPER not in each.name)
 
 

@@ -3,7 +3,7 @@
 A row is a frozen copy, made when it is read, without references into the state.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -42,37 +42,21 @@ def view_class(cls: type[Row], spec: ChainSpec) -> type[RowView]:
     return made
 
 
-class Copies:
-    """Makes the copies of the rows of one table."""
-
-    def __init__(self, spec: ChainSpec, table: Table[Any]) -> None:
-        self._class = view_class(table.ROW, spec)
-
-    def one(self, row: Row) -> RowView:
-        """Return a copy of a row."""
-        return self._class(*astuple(row))
-
-    def maybe(self, row: Row | None) -> RowView | None:
-        """Return a copy of a row, or None for None."""
-        return None if row is None else self.one(row)
-
-    def each(self, rows: Iterator[Any]) -> Iterator[RowView]:
-        """Yield copies of rows. Raises RuntimeError if the chain changes meanwhile."""
-        return map(self.one, rows)
+Copy = Callable[[Any], RowView]
 
 
 class UniqueView:
     """A unique index, which finds a row by its key: `index["alice"]`, `index["alice", "permlink"]`."""
 
-    def __init__(self, name: str, fields: tuple[str, ...], index: UniqueIndex[Any] | OrderedIndex[Any], copies: Copies) -> None:
+    def __init__(self, name: str, fields: tuple[str, ...], index: UniqueIndex[Any] | OrderedIndex[Any], copy: Copy) -> None:
         self.name, self.fields = name, fields
-        self._index, self._copies = index, copies
+        self._index, self._copy = index, copy
 
     def get(self, *key: Any) -> RowView | None:
         """Return the row with a key, given as separate parts, or None."""
         if len(key) != len(self.fields):
             raise NotThere(f"{self.name} finds rows by {', '.join(self.fields)}: {len(key)} of {len(self.fields)} were given")
-        return self._copies.maybe(self._index.get(*key))
+        return self._found(self._index.get(*key))
 
     def __getitem__(self, key: Any) -> RowView:
         """Return the row with a key, a tuple if it has several parts. Raises NotThere."""
@@ -83,6 +67,9 @@ class UniqueView:
 
     def __contains__(self, key: Any) -> bool:
         return self.get(*(key if isinstance(key, tuple) else (key,))) is not None
+
+    def _found(self, row: Row | None) -> RowView | None:
+        return None if row is None else self._copy(row)
 
 
 class OrderedView(UniqueView):
@@ -103,39 +90,39 @@ class OrderedView(UniqueView):
         return len(self._index)
 
     def __iter__(self) -> Iterator[RowView]:
-        return self._copies.each(iter(self._index))
+        return map(self._copy, iter(self._index))
 
     def __reversed__(self) -> Iterator[RowView]:
-        return self._copies.each(reversed(self._index))
+        return map(self._copy, reversed(self._index))
 
     def first(self) -> RowView | None:
         """Return the first row, or None."""
-        return self._copies.maybe(self._index.first())
+        return self._found(self._index.first())
 
     def last(self) -> RowView | None:
         """Return the last row, or None."""
-        return self._copies.maybe(self._index.last())
+        return self._found(self._index.last())
 
     def equal(self, *prefix: Any) -> Iterator[RowView]:
         """Yield the rows whose key starts with a prefix."""
-        return self._copies.each(self._index.equal(*prefix))
+        return map(self._copy, self._index.equal(*prefix))
 
     def starting(self, *prefix: Any) -> Iterator[RowView]:
         """Yield the rows at or after a prefix."""
-        return self._copies.each(self._index.starting(*prefix))
+        return map(self._copy, self._index.starting(*prefix))
 
     def after(self, *prefix: Any) -> Iterator[RowView]:
         """Yield the rows after all rows with a prefix."""
-        return self._copies.each(self._index.after(*prefix))
+        return map(self._copy, self._index.after(*prefix))
 
     def before(self, *prefix: Any) -> Iterator[RowView]:
         """Yield the rows before a prefix in reverse order."""
-        return self._copies.each(self._index.before(*prefix))
+        return map(self._copy, self._index.before(*prefix))
 
     def between(self, start: Any, stop: Any) -> Iterator[RowView]:
         """Yield the rows at or after one prefix and before another."""
         first, last = (each if isinstance(each, tuple) else (each,) for each in (start, stop))
-        return self._copies.each(rows_between(self._index, first, last))
+        return map(self._copy, rows_between(self._index, first, last))
 
 
 def rows_between(index: OrderedIndex[Any], first: tuple[Any, ...], last: tuple[Any, ...]) -> Iterator[Any]:
@@ -151,12 +138,12 @@ class TableView:
     def __init__(self, state: State, name: str, table: Table[Any]) -> None:
         self.name = name
         self._state, self._table = state, table
-        self._copies = Copies(state.spec, table)
+        view = view_class(table.ROW, state.spec)
+        self._copy: Copy = lambda row: view(*astuple(row))
         self._indices: dict[str, UniqueView] = {}
         for index, declared in declarations(type(table)):
-            view = OrderedView if isinstance(declared, Ordered) else UniqueView
-            found = getattr(table, index)
-            self._indices[index] = view(f"{name}.{index}", declared.fields, found, self._copies)
+            kind = OrderedView if isinstance(declared, Ordered) else UniqueView
+            self._indices[index] = kind(f"{name}.{index}", declared.fields, getattr(table, index), self._copy)
 
     @property
     def indices(self) -> tuple[str, ...]:
@@ -172,11 +159,12 @@ class TableView:
         return len(self._table)
 
     def __iter__(self) -> Iterator[RowView]:
-        return self._copies.each(iter(self._table))
+        return map(self._copy, iter(self._table))
 
     def row(self, row_id: int) -> RowView | None:
         """Return the row with an id, or None."""
-        return self._copies.maybe(self._table.get(row_id))
+        row = self._table.get(row_id)
+        return None if row is None else self._copy(row)
 
     def by(self, index: str) -> Any:
         """Return an index by its name, as a UniqueView or an OrderedView. Raises NotThere."""

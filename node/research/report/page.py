@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from node.research.report.queries import PictureData, Span, number
+from node.research.report.queries import ChartData, Span, number
 from rpc.explorer.bundle import joined
 from rpc.explorer.files import PREFIX, ROOT, SHEETS
 
@@ -51,11 +51,11 @@ PART = """<section class="card" aria-label="{title}">
 DETAILS = '<details class="small"><summary class="muted">Numbers</summary>{table}</details>'
 
 
-def page(title: str, facts: list[tuple[str, str]], parts: list[PictureData], span: Span, foot: str) -> str:
+def page(title: str, facts: list[tuple[str, str]], parts: list[ChartData], span: Span, foot: str) -> str:
     """Return the HTML of a report. The same input gives the same text."""
     script, style = script_text(), style_text()
     policy = POLICY.format(script=hash_of(script))
-    drawn = {part.picture.key: drawing(part, span) for part in parts if is_drawn(part)}
+    drawn = {part.chart.key: drawing(part, span) for part in parts if is_drawn(part)}
     return PAGE.format(
         policy=escape(policy),
         title=escape(title),
@@ -69,33 +69,33 @@ def page(title: str, facts: list[tuple[str, str]], parts: list[PictureData], spa
     )
 
 
-def is_drawn(part: PictureData) -> bool:
+def is_drawn(part: ChartData) -> bool:
     """Whether a part has a chart, which needs more than one row."""
     return bool(part.series) and len(part.rows) > 1
 
 
-def part_text(part: PictureData) -> str:
+def part_text(part: ChartData) -> str:
     """Return the HTML of a part."""
-    picture = part.picture
+    chart = part.chart
     if part.missing:
         body = f'<p class="note">Not in this export: {escape(part.missing)}.</p>'
     elif not part.rows:
         body = '<p class="note">There was nothing of this.</p>'
     elif is_drawn(part):
-        body = f'<div id="{picture.key}"></div>\n' + DETAILS.format(table=table(part))
+        body = f'<div id="{chart.key}"></div>\n' + DETAILS.format(table=table(part))
     else:
         body = table(part)
-    return PART.format(title=escape(picture.title), text=escape(picture.text), body=body)
+    return PART.format(title=escape(chart.title), text=escape(chart.text), body=body)
 
 
-def table(part: PictureData) -> str:
+def table(part: ChartData) -> str:
     """Return the last SHOWN_MAX rows of a part as an HTML table."""
     head = "".join(f'<th scope="col"{css(part.rows[0][i])}>{escape(title)}</th>' for i, title in enumerate(part.titles))
     rows = ("".join(f"<td{css(value)}>{escape(text_of(value))}</td>" for value in row) for row in part.rows[-SHOWN_MAX:])
     body = "\n".join(f"<tr>{row}</tr>" for row in rows)
     more = len(part.rows) - SHOWN_MAX
     note = f'<p class="muted">The last {SHOWN_MAX} of {len(part.rows):,} rows.</p>' if more > 0 else ""
-    caption = f'<caption class="hidden">{escape(part.picture.title)}</caption>'
+    caption = f'<caption class="hidden">{escape(part.chart.title)}</caption>'
     return f'{note}<div class="scroll"><table>{caption}<thead><tr>{head}</tr></thead><tbody>\n{body}\n</tbody></table></div>'
 
 
@@ -111,9 +111,9 @@ def text_of(value: Any) -> str:
     return value if isinstance(value, str) else f"{value:,}" if isinstance(value, int | Decimal) else f"{value:,.6f}"
 
 
-def drawing(part: PictureData, span: Span) -> dict[str, Any]:
+def drawing(part: ChartData, span: Span) -> dict[str, Any]:
     """Return the properties of the explorer's Chart for a part, with all numbers."""
-    picture, places = part.picture, {title: i for i, title in enumerate(part.titles)}
+    chart, places = part.chart, {title: i for i, title in enumerate(part.titles)}
     series = []
     for each in part.series:
         columns = [places[column] for column in each.columns]
@@ -126,12 +126,12 @@ def drawing(part: PictureData, span: Span) -> dict[str, Any]:
     return {
         "x": [number(row[0]) for row in part.rows],
         "series": series,
-        "label": picture.title,
-        "unit": picture.unit,
+        "label": chart.title,
+        "unit": chart.unit,
         "isTime": False,
-        "xLabel": picture.x_label,
-        "step": span.width if picture.is_by_block else 1,
-        "from": 0 if any(each.kind in FROM_ZERO for each in part.series) or picture.is_filled else None,
+        "xLabel": chart.x_label,
+        "step": span.width if chart.is_by_block else 1,
+        "from": 0 if any(each.kind in FROM_ZERO for each in part.series) or chart.is_filled else None,
     }
 
 

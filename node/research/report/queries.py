@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from node.research.export.manifest import Manifest
-from node.research.report.pictures import PICTURES, Picture, Series
+from node.research.report.charts import CHARTS, Chart, Series
 from node.runtime.errors import NodeError
 
 PERIODS_MAX = 120
@@ -31,10 +31,10 @@ class Span(Struct, frozen=True):
     width: int
 
 
-class PictureData(Struct, frozen=True):
+class ChartData(Struct, frozen=True):
     """A chart with its numbers. `missing` lists the data that the export lacks."""
 
-    picture: Picture
+    chart: Chart
     titles: tuple[str, ...] = ()
     rows: list[Row] = []
     series: tuple[Series, ...] = ()
@@ -75,11 +75,11 @@ def time_text(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
-def answers(connection: Any, manifest: Manifest, span: Span) -> list[PictureData]:
+def answers(connection: Any, manifest: Manifest, span: Span) -> list[ChartData]:
     """Return all charts of a report with their numbers."""
     views = {name for (name,) in connection.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall()}
     fund = next((name for name in manifest.schema.get("tables/table=global_properties", {}) if is_fund(name)), "")
-    return [_answered(connection, each, views, span, fund) for each in PICTURES]
+    return [_answered(connection, each, views, span, fund) for each in CHARTS]
 
 
 def is_fund(name: str) -> bool:
@@ -87,23 +87,23 @@ def is_fund(name: str) -> bool:
     return name.startswith(FUND) and not name.endswith("_symbol")
 
 
-def _answered(connection: Any, picture: Picture, views: set[str], span: Span, fund: str) -> PictureData:
-    absent = [view for view in picture.needs if view not in views]
+def _answered(connection: Any, chart: Chart, views: set[str], span: Span, fund: str) -> ChartData:
+    absent = [view for view in chart.needs if view not in views]
     if absent:
-        return PictureData(picture, missing=", ".join(name.removesuffix("_at") for name in absent))
-    query = picture.query.format(at=span.last, width=span.width, fund=fund)
+        return ChartData(chart, missing=", ".join(name.removesuffix("_at") for name in absent))
+    query = chart.query.format(at=span.last, width=span.width, fund=fund)
     # Through Arrow, since DuckDB's own conversion of times with a zone needs another library.
     found = connection.sql(query).to_arrow_table()
     rows = list(zip(*(column.to_pylist() for column in found.columns), strict=True))
-    titles, series = picture.titles, picture.series
-    if picture.is_spread:
+    titles, series = chart.titles, chart.series
+    if chart.is_spread:
         kinds, rows = spread(rows)
         titles, series = (*titles, *kinds), tuple(Series(kind, (kind,)) for kind in kinds)
-    if picture.is_filled and rows:
+    if chart.is_filled and rows:
         rows = filled(rows, span, len(titles))
-    if picture.is_by_block:
+    if chart.is_by_block:
         titles, rows = (titles[0], TIME, *titles[1:]), timed(connection, rows)
-    return PictureData(picture, titles, rows, series)
+    return ChartData(chart, titles, rows, series)
 
 
 def filled(rows: list[Row], span: Span, columns: int) -> list[Row]:

@@ -3,11 +3,11 @@
 import gc
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 
-from node.history.sources import STANDARD_INPUT, open_source
+from node.history.sources import is_pipe, open_source
 from node.research.export.manifest import NAME
 from node.research.export.run import ExportOptions, export
 from node.research.report.page import page
@@ -21,8 +21,8 @@ from state.chain.skip import Skip
 from state.protocol.spec import ChainSpec
 from state.protocol.transaction import Wire
 
-MOMENTS = 200  # samples of the supply over all blocks
-MOMENTS_EVERY = 10_000  # the interval of samples in blocks, if the number of blocks is unknown
+SAMPLES = 200  # samples of the supply over all blocks
+SAMPLE_BLOCKS = 10_000  # the interval of samples in blocks, if the number of blocks is unknown
 CHUNK_BLOCKS = 100_000
 
 
@@ -69,14 +69,14 @@ def exported(source: Path, spec: ChainSpec | None, to: Path, at: int | None, ski
         return
     assert spec is not None, "only exports name their chain"
     last = last_of(source, spec) if at is None else at
-    moments = max(1, last // MOMENTS) if last else MOMENTS_EVERY
+    interval = max(1, last // SAMPLES) if last else SAMPLE_BLOCKS
     with tempfile.TemporaryDirectory(prefix=f".{to.name}-", dir=folder_of(to)) as folder:
         wanted = ExportOptions(
             spec=spec,
             source=source,
             to=Path(folder),
             last=at,
-            tables={"accounts": 0, "witnesses": 0, "global_properties": moments},
+            tables={"accounts": 0, "witnesses": 0, "global_properties": interval},
             chunk_blocks=CHUNK_BLOCKS,
             skip=skip_flags,
             workers=workers,
@@ -95,14 +95,11 @@ def is_export(source: Path) -> bool:
 
 
 def last_of(source: Path, spec: ChainSpec) -> int:
-    """Return the number of the last block of a file or folder. 0 for a pipe, which can be read only once."""
-    if source == STANDARD_INPUT or not (source.is_file() or source.is_dir()):
+    """Return the number of the last block of a file or folder, 0 for a pipe, which can be read only once, and for a missing file."""
+    if is_pipe(source) or not source.exists():
         return 0
-    blocks = open_source(source, Wire(spec))
-    try:
+    with closing(open_source(source, Wire(spec))) as blocks:
         return blocks.last
-    finally:
-        blocks.close()
 
 
 def folder_of(to: Path) -> Path:

@@ -130,6 +130,6 @@ def complete_names(connection: Any) -> None:
         return
     rows = connection.execute("SELECT view_name FROM duckdb_views() UNION SELECT column_name FROM duckdb_columns() WHERE NOT internal")
     names = sorted({name for (name,) in rows.fetchall()} | {each.name for each in MACROS})
-    readline.set_completer(lambda begun, place: ([name for name in names if name.startswith(begun)] + [None])[place])
+    readline.set_completer(lambda begun, index: ([name for name in names if name.startswith(begun)] + [None])[index])
     readline.set_completer_delims(" \t\n,()=<>;.")
     readline.parse_and_bind("tab: complete")

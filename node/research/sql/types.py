@@ -62,9 +62,9 @@ def unknown(text: str) -> NodeError:
 def parts(text: str) -> Iterator[str]:
     """Split a text at the commas outside of brackets."""
     depth, start = 0, 0
-    for place, letter in enumerate(text):
+    for index, letter in enumerate(text):
         depth += (letter in "<([") - (letter in ">)]")
         if letter == "," and not depth:
-            yield text[start:place].strip()
-            start = place + 1
+            yield text[start:index].strip()
+            start = index + 1
     yield text[start:].strip()

@@ -11,7 +11,7 @@ def test_lines_are_split_the_same_for_any_chunks(parts: list[bytes]) -> None:
     splitter = LineSplitter()
     *lines, rest = b"".join(parts).split(b"\n")
     assert [line for part in parts for line in splitter.add(part)] == lines
-    assert splitter.size == len(rest)
+    assert len(splitter._begun) == len(rest)
 
 
 def test_a_long_line_is_not_copied_for_each_byte() -> None:

@@ -155,6 +155,15 @@ async def test_a_torn_pipe_is_applied_up_to_its_end() -> None:
     assert refused.value.number == chain.state.props.head_block_number + 1 == 53
 
 
+async def test_a_pipe_can_have_blocks_of_another_chain() -> None:
+    reading, writing = os.pipe()
+    os.write(writing, case_log("rewards").read_bytes()[:15000])
+    os.close(writing)
+    chain = Chain(new_state(load_spec("dev")))
+    with fails(BlockRefused):
+        await replay(ChainCursor(chain, BlockFile(Path("a pipe"), chain.state.wire, pipe=Pipe(reading))))
+
+
 async def test_reasons_use_the_symbols_of_the_chain(tmp_path: Path) -> None:
     wire, blocks = empty_blocks(1)
     (tmp_path / "lines").write_bytes(json_lines(wire, blocks))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from node.key_recovery import key_prefetcher
-from node.key_recovery.key_prefetcher import BATCH_TRANSACTIONS, FIRST_LEFT_OUT, KeyPrefetcher
+from node.key_recovery.key_prefetcher import BATCH_TRANSACTIONS, FIRST_SKIPPED, KeyPrefetcher
 from node.key_recovery.pool import Pool
 from state.chain.chain import Chain
 from state.protocol.errors import ChainError
@@ -51,8 +51,8 @@ def ahead(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> Iterator[KeyPrefetch
 def wait(ahead: KeyPrefetcher) -> None:
     """Wait until all keys have come."""
     assert ahead._pool is not None
-    for place in ahead._places.values():
-        ahead._pool.wait(place.batch, PATIENCE)
+    for key_range in ahead._key_ranges.values():
+        ahead._pool.wait(key_range.batch, PATIENCE)
 
 
 def outcome(chain: Chain, push: KeyPrefetcher | Chain, trx: SignedTransaction) -> str:
@@ -71,8 +71,8 @@ def test_only_the_first_transactions_are_not_prefetched(chain: Chain, ahead: Key
     for trx in made:
         ahead.push(trx)
     assert list(chain.pending) == made
-    assert plain_recoveries == [trx.signatures[0] for trx in made[:FIRST_LEFT_OUT]]
-    assert ahead._places == {}
+    assert plain_recoveries == [trx.signatures[0] for trx in made[:FIRST_SKIPPED]]
+    assert ahead._key_ranges == {}
 
 
 def test_transactions_can_come_in_another_order(chain: Chain, ahead: KeyPrefetcher) -> None:
@@ -93,7 +93,7 @@ def test_wrong_signatures_are_refused_with_the_same_text(chain: Chain, ahead: Ke
     twice = transfer(chain, "twice")
     twice.signatures *= 2
     chain.state.wire.seal(twice)
-    made = [*[transfer(chain, str(number)) for number in range(FIRST_LEFT_OUT)], trx, twice, transfer(chain, "last")]
+    made = [*[transfer(chain, str(number)) for number in range(FIRST_SKIPPED)], trx, twice, transfer(chain, "last")]
     plain = [outcome(chain, chain, chain.state.wire.unpack_transaction(chain.state.wire.pack_transaction(each))) for each in made]
     chain.clear_pending()
     ahead.prefetch(made)
@@ -124,11 +124,11 @@ def test_prefetching_is_bounded(chain: Chain, ahead: KeyPrefetcher, monkeypatch:
     unsigned.signatures, many.signatures = (), many.signatures * 5
     for trx in (unsigned, many):
         chain.state.wire.seal(trx)
-    ahead.prefetch([*[transfer(chain, str(number)) for number in range(FIRST_LEFT_OUT)], unsigned, many])
-    assert ahead._places == {}
+    ahead.prefetch([*[transfer(chain, str(number)) for number in range(FIRST_SKIPPED)], unsigned, many])
+    assert ahead._key_ranges == {}
     for name in ("a", "b", "c", "d"):
-        ahead.prefetch([transfer(chain, f"{name} {number}") for number in range(FIRST_LEFT_OUT + BATCH_TRANSACTIONS)])
-        assert 0 < len(ahead._places) <= 30
+        ahead.prefetch([transfer(chain, f"{name} {number}") for number in range(FIRST_SKIPPED + BATCH_TRANSACTIONS)])
+        assert 0 < len(ahead._key_ranges) <= 30
     # What was forgotten recovers its own key.
     ahead.push(transfer(chain, "a 5"))
     assert len(chain.pending) == 1
@@ -148,7 +148,7 @@ def test_processes_start_after_many_transactions(chain: Chain, monkeypatch: pyte
     ahead.prefetch(made[:19])
     for trx in made[:19]:
         ahead.push(trx)
-    assert (pools, ahead._places, list(chain.pending)) == ([], {}, made[:19])
+    assert (pools, ahead._key_ranges, list(chain.pending)) == ([], {}, made[:19])
     for _ in range(2):
         ahead.prefetch(made[19:])
     assert pools == [2]

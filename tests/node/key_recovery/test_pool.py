@@ -105,7 +105,7 @@ def test_without_a_process_no_batch_is_accepted(opened: Callable[..., Pool], cap
 def test_a_failing_process_is_abandoned(
     opened: Callable[..., Pool], way: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pool, "RECORDS_FOR_A_LOOK", 1)
+    monkeypatch.setattr(pool, "RECORDS_PER_SAMPLE", 1)
     made = opened(1, (sys.executable, "-P", "-c", BROKEN[way]))
     process = processes(made)[0]
     given = [records(4, b"1"), records(4, b"2")]

@@ -17,11 +17,10 @@ from node.snapshots.folder import block_of, paths
 from node.specs.builder import load_spec
 from node.storage.blockfile import BlockFile
 from node.storage.disk import SystemDisk
-from state.chain.skip import TRUSTED
 from state.protocol.transaction import SignedBlock
-from tests.conftest import MAINNET, ROOT
+from tests.conftest import ROOT
 from tests.helpers.golden import fails
-from tests.helpers.nodes import case_log, case_wire, dev_chain, json_lines, make_block, transfer
+from tests.helpers.nodes import case_log, case_wire, json_lines
 
 SPEC = load_spec("steem-testnet")
 LOG = case_log("rewards")
@@ -122,27 +121,6 @@ def test_a_checkpoint_refuses_another_block_at_once(result: Result, blocks: list
     assert result.last()[0] == 49
     with fails(BlockRefused):
         result.of(start=snapshots[-1], checkpoints={80: blocks[79].id[:-1] + b"\0"})
-
-
-# ------------------------------------------------------------------ whose blocks
-
-
-@pytest.mark.parametrize("skip", [0, TRUSTED])
-def test_blocks_of_another_chain_are_recognised(result: Result, skip: int, tmp_path: Path) -> None:
-    with fails(BlockRefused):
-        result.of(chain="dev", skip=skip)
-    with fails(NodeError):
-        result.of(MAINNET / "blocks-1-1000.jsonl.gz", skip=skip)
-
-
-def test_the_chain_of_later_blocks_is_recognised(result: Result, tmp_path: Path) -> None:
-    chain = dev_chain()
-    made = [make_block(chain)]
-    chain.push_transaction(transfer(chain))
-    made.append(make_block(chain))
-    (tmp_path / "dev").write_bytes(json_lines(chain.state.wire, made))
-    with fails(BlockRefused):
-        result.of(tmp_path / "dev")
 
 
 def test_damage_is_not_reported_as_another_chain(result: Result, tmp_path: Path, blocks: list[SignedBlock]) -> None:

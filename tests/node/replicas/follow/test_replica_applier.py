@@ -39,7 +39,7 @@ class Pair:
     def connect(self) -> None:
         """Open a stream at the follower's head, like a restarted follower."""
         replica = self.replica
-        self.applier = ReplicaApplier(replica.chain, begin_anew=replica.devchain.reset)
+        self.applier = ReplicaApplier(replica.chain, reset=replica.devchain.reset)
         first = max(1, self.applier.next - 1)
         header = read_header(self.hub.header(first))
         if header.edits != edits_fingerprint(replica.chain, first - 1):

@@ -28,16 +28,16 @@ async def test_a_silent_or_loading_reader_gets_no_connections(autojump_clock: Mo
     (reader,) = readers.each
     ours, theirs = socket.socketpair()
     line, _peer = socket.socketpair()
-    reader.doors, doors = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    reader.handoff, doors = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     channel = reader.channel = Channel(ours, FromReader)
 
     def handed() -> int:
         """How many of two connections the reader gets."""
         return sum(readers.hand_off(line.dup(), ("127.0.0.1", 1)) for _ in range(2))
 
-    with ours, theirs, line, _peer, reader.doors, doors:
+    with ours, theirs, line, _peer, reader.handoff, doors:
         assert handed() == 0
-        reader.problem, reader.heard_at = "", trio.current_time()
+        reader.problem, reader.last_message_at = "", trio.current_time()
         assert handed() == 1
         publisher.add(channel)
         (folder,) = publisher._loading[channel]
@@ -46,7 +46,7 @@ async def test_a_silent_or_loading_reader_gets_no_connections(autojump_clock: Mo
         assert handed() == 1
         await trio.sleep(QUIET_SECONDS_MAX + 1)
         assert handed() == 0
-        reader.heard_at = trio.current_time()
+        reader.last_message_at = trio.current_time()
         assert handed() == 1
         publisher._loading[channel] = [folder]
         publisher.remove(channel)
@@ -64,7 +64,7 @@ async def test_a_page_is_cached_for_clients_of_readers(monkeypatch: pytest.Monke
     channel, other = Channel(ours, FromReader), Channel(theirs, FromOwner)
     with ours, theirs:
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(readers._talk, readers.each[0], channel)
+            nursery.start_soon(readers._exchange, readers.each[0], channel)
             for number in range(3):
                 other.send(PageRequest(number, "/health"))
             messages = other.messages()
@@ -90,7 +90,7 @@ async def test_memory_of_reader_clients_is_reserved_until_the_reply_is_taken() -
     call = b'{"jsonrpc":"2.0","method":"a_api.much"}'
     with ours, theirs:
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(readers._talk, readers.each[0], channel)
+            nursery.start_soon(readers._exchange, readers.each[0], channel)
             nursery.start_soon(other.run)
             for number, body in enumerate((call, call, b" " * 4_000_000)):
                 other.send(Call(number, body, "192.0.2.1", "it is elsewhere", False))

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import state.operations
-from node.research.columns.column_buffer import KEYS, operation_columns
+from node.research.columns.column_buffer import KEYS, operation_schema
 from node.research.columns.columns import ArrowSchemas, members, operations_of_chain
 from node.specs.builder import load_spec
 from state.operations.authorities import AccountUpdate
@@ -46,8 +46,8 @@ def test_every_operation_has_columns_of_its_own(chain: str, is_flat: bool) -> No
     classes = operations_of_chain(spec)
     assert len(classes) == len(OPERATIONS) - (0 if spec.smt else 7)
     for cls in classes.values():
-        columns = operation_columns(schemas, cls)
-        names = columns.schema.names
+        columns = schemas.of(cls)
+        names = operation_schema(spec.spell(cls.NAME), columns).names
         assert len(names) == len(set(names))
         assert names[: len(KEYS)] == KEYS.names
         assert [len(array) for array in columns.arrays([codecs.default(cls)] * 2)] == [2] * (len(names) - len(KEYS))

@@ -8,7 +8,6 @@ import pyarrow.parquet as pq
 import pytest
 import trio
 
-from node.history.apply import BlockRefused
 from node.research.export.manifest import NAME, load
 from node.research.export.run import Export, ExportOptions
 from node.runtime.errors import DiskError, NodeError
@@ -203,11 +202,6 @@ def test_unknown_kinds_and_missing_blocks_are_refused(tmp_path: Path) -> None:
     (tmp_path / NAME).write_text("{}")
     with fails(NodeError):
         Export(wanted(tmp_path))
-
-
-def test_blocks_of_another_chain_are_named(tmp_path: Path) -> None:
-    with fails(BlockRefused):
-        exported(ExportOptions(spec=load_spec("dev"), source=REWARDS, to=tmp_path))
 
 
 def test_a_source_without_blocks_is_refused(tmp_path: Path) -> None:

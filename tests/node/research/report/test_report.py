@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from node.research.export.run import Export
+from node.research.report.charts import CHARTS, Chart
 from node.research.report.page import page, part_text, script_text
-from node.research.report.pictures import PICTURES, Picture
-from node.research.report.queries import PictureData, answers, facts_of, filled, number, span_of, spread, time_text
+from node.research.report.queries import ChartData, answers, facts_of, filled, number, span_of, spread, time_text
 from node.research.report.report import report
 from node.research.sql.connection import open_export, read_manifest
 from node.runtime.errors import NodeError
@@ -39,18 +39,18 @@ def workload(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Export]:
 
 
 @pytest.fixture(scope="session")
-def parts(workload: tuple[Path, Export]) -> dict[str, PictureData]:
+def parts(workload: tuple[Path, Export]) -> dict[str, ChartData]:
     """The parts of its report."""
     connection = open_export(workload[0])
-    return {part.picture.key: part for part in answers(connection, read_manifest(workload[0]), span_of(connection, None))}
+    return {part.chart.key: part for part in answers(connection, read_manifest(workload[0]), span_of(connection, None))}
 
 
-def column(part: PictureData, title: str) -> list[Any]:
+def column(part: ChartData, title: str) -> list[Any]:
     """The values of a column."""
     return [row[part.titles.index(title)] for row in part.rows]
 
 
-def test_the_numbers_are_those_of_the_state(workload: tuple[Path, Export], parts: dict[str, PictureData]) -> None:
+def test_the_numbers_are_those_of_the_state(workload: tuple[Path, Export], parts: dict[str, ChartData]) -> None:
     state = workload[1].chain.state
     props = state.props
     assert column(parts["supply"], "COIN")[-1] == Decimal(props.current_supply).scaleb(-3)
@@ -68,7 +68,7 @@ def test_the_numbers_are_those_of_the_state(workload: tuple[Path, Export], parts
     assert parts["distribution"].rows[-1] == (100, 100, 100)
 
 
-def test_operations_and_transactions_are_all_counted(workload: tuple[Path, Export], parts: dict[str, PictureData]) -> None:
+def test_operations_and_transactions_are_all_counted(workload: tuple[Path, Export], parts: dict[str, ChartData]) -> None:
     connection = open_export(workload[0])
     facts = dict(facts_of(connection, span_of(connection, None)))
     assert sum(sum(row[2:]) for row in parts["operations"].rows) == int(facts["Operations"].replace(",", ""))
@@ -81,9 +81,9 @@ def test_operations_and_transactions_are_all_counted(workload: tuple[Path, Expor
 def test_a_report_up_to_a_block_excludes_later_blocks(workload: tuple[Path, Export], tmp_path: Path) -> None:
     connection = open_export(workload[0])
     span = span_of(connection, 100)
-    found = {part.picture.key: part for part in answers(connection, read_manifest(workload[0]), span)}
+    found = {part.chart.key: part for part in answers(connection, read_manifest(workload[0]), span)}
     assert sum(column(found["missed"], "Blocks")) == 100
-    assert max(block for part in found.values() if part.picture.is_by_block for block in column(part, "Block")) <= 100
+    assert max(block for part in found.values() if part.chart.is_by_block for block in column(part, "Block")) <= 100
     for at in (0, 100_000):
         with fails(NodeError):
             span_of(connection, at)
@@ -102,7 +102,7 @@ def test_a_report_of_a_file_is_reproducible(spec: ChainSpec, tmp_path: Path) -> 
     assert not re.search(r"<(script|link|img|iframe)[^>]*(src|href)=", pages[0])
     assert "default-src 'none'" in unescape(pages[0])
     numbers = json.loads(re.findall(r'<script type="application/json" id="numbers">(.*?)</script>', pages[0])[0])
-    assert {picture.key for picture in PICTURES if picture.series or picture.is_spread} >= set(numbers)
+    assert {chart.key for chart in CHARTS if chart.series or chart.is_spread} >= set(numbers)
     assert all(f'<div id="{key}">' in pages[0] for key in numbers)
 
 
@@ -118,19 +118,17 @@ def test_a_report_of_a_pipe_equals_that_of_its_file(spec: ChainSpec, tmp_path: P
 
 
 def test_a_report_names_missing_tables(workload: tuple[Path, Export], spec: ChainSpec, tmp_path: Path) -> None:
-    picture = PICTURES[-1]
-    assert "Not in this export: accounts." in part_text(PictureData(picture, missing="accounts"))
-    assert "There was nothing of this." in part_text(PictureData(picture))
+    chart = CHARTS[-1]
+    assert "Not in this export: accounts." in part_text(ChartData(chart, missing="accounts"))
+    assert "There was nothing of this." in part_text(ChartData(chart))
     with fails(NodeError):
         report(WORKLOAD, spec, tmp_path / "no" / "report.html", at=1)
 
 
 def test_markup_in_texts_is_escaped() -> None:
     evil = "</script><script>alert(1)</script>"
-    picture = Picture(
-        key="x", title=evil, text=evil, needs=(), query="", titles=(evil, "n"), series=PICTURES[0].series[:0], is_by_block=False
-    )
-    text = part_text(PictureData(picture, (evil, "n"), [(evil, 1)]))
+    chart = Chart(key="x", title=evil, text=evil, needs=(), query="", titles=(evil, "n"), series=CHARTS[0].series[:0], is_by_block=False)
+    text = part_text(ChartData(chart, (evil, "n"), [(evil, 1)]))
     assert "<script>" not in text
     assert "&lt;script&gt;" in text
 

@@ -16,7 +16,7 @@ class Series(Struct, frozen=True):
     scale: Literal["y", "right"] = "y"
 
 
-class Picture(Struct, frozen=True, kw_only=True):
+class Chart(Struct, frozen=True, kw_only=True):
     """A part of a report. `needs` are the views of its query. The first column of `query` is the x axis.
 
     In the query, `{at}` stands for the last block, `{width}` for the blocks per period, `{fund}` for the column of the vesting fund.
@@ -55,8 +55,8 @@ TRADES = """
     WHERE block <= {at}
 """
 
-PICTURES = (
-    Picture(
+CHARTS = (
+    Chart(
         key="supply",
         title="Supply and vesting",
         text="The supply of COIN, and its share in the vesting fund.",
@@ -68,7 +68,7 @@ PICTURES = (
         series=(Series("COIN", ("COIN",), "steps-line"), Series("Vested", ("of it vested",), "steps-line", "right")),
         unit="COIN (vested: right axis)",
     ),
-    Picture(
+    Chart(
         key="debt",
         title="SBD",
         text="SBD in circulation, the debt of the chain to their holders.",
@@ -78,7 +78,7 @@ PICTURES = (
         series=(Series("SBD", ("SBD",), "steps-line"),),
         unit="SBD",
     ),
-    Picture(
+    Chart(
         key="operations",
         title="Operations by kind",
         text="Operations of transactions per period: the three most frequent kinds, and all others together.",
@@ -91,7 +91,7 @@ PICTURES = (
         is_filled=True,
         unit="operations per period",
     ),
-    Picture(
+    Chart(
         key="active",
         title="Active accounts",
         text="Accounts that voted, posted, transferred or placed an order in each period. A person can have several accounts.",
@@ -104,7 +104,7 @@ PICTURES = (
         is_filled=True,
         unit="accounts per period",
     ),
-    Picture(
+    Chart(
         key="payouts",
         title="Payouts",
         text="Payouts of posts to authors, beneficiaries and curators together, in SBD at the price of the time.",
@@ -117,7 +117,7 @@ PICTURES = (
         is_filled=True,
         unit="SBD per period",
     ),
-    Picture(
+    Chart(
         key="distribution",
         title="Distribution of payouts",
         text="The share of all payouts of the authors with the lowest payouts. The straight line shows equal payouts.",
@@ -139,7 +139,7 @@ PICTURES = (
         x_label="% of the authors",
         unit="% of the payouts",
     ),
-    Picture(
+    Chart(
         key="missed",
         title="Missed slots",
         text="Slots of three seconds that passed without a block.",
@@ -155,7 +155,7 @@ PICTURES = (
         is_filled=True,
         unit="slots per period (missed: right axis)",
     ),
-    Picture(
+    Chart(
         key="witnesses",
         title="Witnesses",
         text="The thirty witnesses with the most blocks, and all missed slots of each.",
@@ -168,7 +168,7 @@ PICTURES = (
         titles=("Witness", "Blocks", "%", "Missed"),
         is_by_block=False,
     ),
-    Picture(
+    Chart(
         key="feed",
         title="Price feed",
         text="The price of a COIN: the median of the prices that witnesses published in each period.",
@@ -181,7 +181,7 @@ PICTURES = (
         series=(Series("Price", ("SBD per COIN",), "steps-line"),),
         unit="SBD per COIN",
     ),
-    Picture(
+    Chart(
         key="trades",
         title="Trades",
         text="First, highest, lowest and last price of the trades in each period. Green means that the price rose.",
@@ -197,7 +197,7 @@ PICTURES = (
         series=(Series("Price", ("First", "Highest", "Lowest", "Last"), "candles"),),
         unit="SBD per COIN",
     ),
-    Picture(
+    Chart(
         key="richest",
         title="Richest accounts",
         text="The twenty accounts with the most VESTS. Delegated VESTS count for their owner.",

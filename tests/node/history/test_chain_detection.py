@@ -5,13 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from node.research.chain_selection import chosen_chain
-from node.research.errors import UnknownChain
+from node.history.chain_detection import ChainUnclear, detect_chain
 from node.specs.builder import load_spec
 from node.storage.blocklog import LOG_NAME
 from node.storage.datafolder import CHAIN_NAME, DataFolder
 from tests.helpers.commands import coind
-from tests.helpers.nodes import DEV, case_log, dev_chain, make_block
+from tests.helpers.nodes import DEV, case_log, dev_chain, json_lines, make_block, transfer
 
 LOG = case_log("rewards")
 
@@ -28,30 +27,41 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("name", ["dev", "dev-tests", "steem-mainnet"])
 def test_a_chain_that_the_first_blocks_contradict_is_refused(name: str) -> None:
-    assert chosen_chain(LOG, None).name == chosen_chain(LOG, "steem-testnet").name == "steem-testnet"
-    for given in (name, load_spec(name)):
-        with pytest.raises(UnknownChain):
-            chosen_chain(LOG, given)
+    assert detect_chain(LOG, None).name == detect_chain(LOG, load_spec("steem-testnet")).name == "steem-testnet"
+    with pytest.raises(ChainUnclear):
+        detect_chain(LOG, load_spec(name))
 
 
 def test_a_data_folder_names_its_chain(folder: Path, tmp_path: Path) -> None:
     for path in (folder, folder / LOG_NAME):
-        assert chosen_chain(path, None).name == "dev"
-        with pytest.raises(UnknownChain):
-            chosen_chain(path, "dev-tests")
+        assert detect_chain(path, None).name == "dev"
+        with pytest.raises(ChainUnclear):
+            detect_chain(path, load_spec("dev-tests"))
     alone = tmp_path / "alone"
     alone.write_bytes((folder / LOG_NAME).read_bytes())
-    assert chosen_chain(alone, "dev-tests").name == "dev-tests"
-    with pytest.raises(UnknownChain):
-        chosen_chain(alone, None)
+    assert detect_chain(alone, load_spec("dev-tests")).name == "dev-tests"
+    with pytest.raises(ChainUnclear):
+        detect_chain(alone, None)
+
+
+def test_a_transaction_in_a_later_block_tells_chains_apart(tmp_path: Path) -> None:
+    chain = dev_chain()
+    blocks = [make_block(chain)]
+    chain.push_transaction(transfer(chain))
+    blocks.append(make_block(chain))
+    path = tmp_path / "lines"
+    path.write_bytes(json_lines(chain.state.wire, blocks))
+    assert detect_chain(path, None).name == "dev"
+    with pytest.raises(ChainUnclear):
+        detect_chain(path, load_spec("dev-tests"))
 
 
 def test_an_unreadable_chain_file_is_refused(folder: Path) -> None:
     (folder / CHAIN_NAME).unlink()
     os.mkfifo(folder / CHAIN_NAME)
-    with pytest.raises(UnknownChain):
-        chosen_chain(folder, None)
-    assert chosen_chain(folder, "dev").name == "dev"
+    with pytest.raises(ChainUnclear):
+        detect_chain(folder, None)
+    assert detect_chain(folder, load_spec("dev")).name == "dev"
 
 
 def test_commands_find_the_chain_and_refuse_another(

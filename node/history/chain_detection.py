@@ -1,0 +1,120 @@
+"""Finds the chain of blocks: the one in the mark of their data folder, else the known chain that accepts the first blocks.
+
+Signatures of the first blocks tell chains apart, and constants such as the time of the genesis.
+"""
+
+from contextlib import closing
+from itertools import islice
+from pathlib import Path
+
+from node.history.sources import STANDARD_INPUT, is_pipe, open_source
+from node.runtime.errors import FileError, NodeError
+from node.specs.builder import load_spec, spec_names
+from node.storage.blockfile import SYSTEM
+from node.storage.blocklog import LOG_NAME
+from node.storage.datafolder import FolderMark, read_chain
+from state.chain.chain import Chain
+from state.chain.genesis import new_state
+from state.protocol.errors import ChainError
+from state.protocol.spec import ChainSpec
+from state.protocol.transaction import Wire
+
+ANY = "steem-mainnet"  # for checking whether a file contains blocks at all
+FIRST_BLOCKS = 100  # at most as many are applied to tell chains apart
+
+
+class ChainUnclear(NodeError):
+    """Error for blocks that belong to another chain than the given one, or that don't determine their chain."""
+
+
+def detect_chain(path: Path, given: ChainSpec | None) -> ChainSpec:
+    """Return the spec of the blocks at a path: `given`, unless they contradict it, or the one found. A pipe contradicts no spec.
+
+    Raises ChainUnclear, and FileError for unreadable blocks.
+    """
+    if given is None:
+        if not path.exists() and path != STANDARD_INPUT:
+            raise FileError(f"{path}: No such file or folder")
+        return load_spec(_chain_of(path))
+    if path.exists() and not is_pipe(path):
+        _require_fitting(path, given)
+    return given
+
+
+def _chain_of(path: Path) -> str:
+    """Return the name of the chain of the blocks at a path."""
+    marked = _mark_at(path)
+    if marked is not None and marked.name in spec_names():
+        return marked.name
+    found: list[str] = []
+    if not is_pipe(path):
+        open_source(path, Wire(load_spec(ANY))).close()
+        found = _accepting(path, 1)
+        if len(found) > 1:
+            # Chains with the same witness keys differ in the signatures of transactions.
+            found = _accepting(path, _deciding_block(path, load_spec(found[0]))) or found
+    if len(found) == 1:
+        return found[0]
+    which = f"{' and '.join(found)} both accept the first blocks" if found else f"The known chains are {', '.join(spec_names())}"
+    raise ChainUnclear(f"{path}: the chain of these blocks is unknown. {which}")
+
+
+def _require_fitting(path: Path, spec: ChainSpec) -> None:
+    """Raise ChainUnclear if the folder has another chain, or if the spec refuses first blocks that a known chain accepts."""
+    try:
+        marked = _mark_at(path)
+    except ChainUnclear:  # reading the blocks doesn't need the mark
+        marked = None
+    if marked is not None:
+        found = [] if marked.chain_id == spec.chain_id.hex() else [marked.name]
+    else:
+        number = _deciding_block(path, spec)
+        found = [] if not number or _accepts(spec, path, number) else [name for name in _accepting(path, number) if name != spec.name]
+    if found:
+        raise ChainUnclear(f"{path}: the blocks belong to the chain {' or '.join(found)}, not to {spec.name}")
+
+
+def _mark_at(path: Path) -> FolderMark | None:
+    """Return the chain mark of the data folder of a path, or None. Raises ChainUnclear for a damaged folder."""
+    folder = path.parent if path.name == LOG_NAME and path.is_file() else path
+    try:
+        return read_chain(SYSTEM, folder) if folder.is_dir() else None
+    except OSError as error:
+        raise ChainUnclear(f"{error.filename or folder}: {error.strerror}") from None
+    except FileError as error:
+        raise ChainUnclear(str(error)) from None
+
+
+def _deciding_block(path: Path, spec: ChainSpec) -> int:
+    """Return the number of the first block with a transaction among FIRST_BLOCKS, else of the last of them, or 0 without block 1."""
+    number = 0
+    try:
+        with closing(open_source(path, Wire(spec))) as source:
+            for block in islice(source, FIRST_BLOCKS):
+                if block.number != number + 1:
+                    break
+                number += 1
+                if block.transactions:
+                    break
+    except FileError:  # possibly readable with another chain's spec
+        number += 1
+    return number
+
+
+def _accepting(path: Path, number: int) -> list[str]:
+    """Return the known chains that accept the blocks of a source up to a number."""
+    return [name for name in spec_names() if _accepts(load_spec(name), path, number)]
+
+
+def _accepts(spec: ChainSpec, path: Path, number: int) -> bool:
+    """Whether a chain at genesis accepts the blocks of a source up to a number."""
+    chain = Chain(new_state(spec))
+    try:
+        with closing(open_source(path, chain.state.wire)) as source:
+            for block in source:
+                chain.push_block(block)
+                if block.number >= number:
+                    return chain.state.props.head_block_number == number
+    except (ChainError, NodeError):
+        pass
+    return False
