@@ -32,11 +32,13 @@ NO_READERS: Readers = ((), ())
 class Table(BackgroundLoadable, Generic[RowT]):
     """Rows of one type, by id and by the indices that the subclass declares as class attributes.
 
-    class Accounts(Table[Account]): by_name = Unique("name") by_votes = Ordered("-votes", "name")
+        class Accounts(Table[Account]):
+            by_name = Unique("name")
+            by_votes = Ordered("-votes", "name")
 
-    Only `insert`, `modify` and `remove` write. If one of them raises anything, nothing has changed. Source of the rules: state-objects.md
-    §1.5. Iteration is by id. After an insertion or removal its next step raises RuntimeError; modifying rows is allowed. The rules of the
-    chain bound the size of a table.
+    Only `insert`, `modify` and `remove` write. If one of them raises anything, nothing has changed. Source of the rules:
+    state-objects.md §1.5. Iteration is by id. After an insertion or removal its next step raises RuntimeError; modifying rows is
+    allowed. The rules of the chain bound the size of a table.
     """
 
     ROW: ClassVar[type[Row]] = Row
