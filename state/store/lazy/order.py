@@ -27,14 +27,17 @@ REBUILD_SHARE = 8  # The order is rebuilt when more than one entry in REBUILD_SH
 class LazyOrder:
     """Ascending order of entries, at most one per id.
 
-    by_score = LazyOrder(lambda post: (-scores[post], post) if post in scores else None, scores) scores[7] = 100 by_score.changed.add(7)
-    best = by_score.settled()[:20]
+        by_score = LazyOrder(lambda post: (-scores[post], post) if post in scores else None, scores)
+        scores[7] = 100
+        by_score.dirty.add(7)
+        best = by_score.refreshed()[:20]
 
-    `entry_of(id)` returns the current entry of a thing, or None if it is gone or excluded. An entry is a tuple that differs from those of
-    all other things; usually the id comes last. `ids` are the initial things.
+    `entry_of(id)` returns the current entry of a thing, or None if it is gone or excluded. An entry is a tuple that differs from
+    those of all other things; usually the id comes last. `ids` are the initial things.
 
-    A writer adds the id of each changed thing to `dirty`. An extra id is harmless; a missing one leaves the thing at its old position. The
-    set stays the same object, so writers can keep a reference. It is bounded by the number of things; see `forget` for removed ones.
+    A writer adds the id of each changed thing to `dirty`. An extra id is harmless; a missing one leaves the thing at its old
+    position. The set stays the same object, so writers can keep a reference. It is bounded by the number of things; see `forget`
+    for removed ones.
     """
 
     __slots__ = ("_entries", "_entry_of", "_order", "_read_mode", "dirty")
