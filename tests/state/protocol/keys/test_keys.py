@@ -98,7 +98,12 @@ def test_chain_id_vectors(name: str) -> None:
         (KEY_TEXT[:20] + " " + KEY_TEXT[20:], ParseError, "Parse Error:Unable to decode base58 string 6LLeg"),
         ("TST\u00e9", ParseError, "Parse Error:Unable to decode base58 string \u00e9"),
         ("TST" + "1" * 5000, ParseError, "Parse Error:Unable to decode base58 string 111"),
-        ("TST" + "1" * 36, OutOfRange, "Out of Range:read datastream of length 36 over by -2error unpacking uint32_t"),
+        (
+            "TST" + "1" * 36,
+            OutOfRange,
+            "Out of Range:read datastream of length 36 over by -2error unpacking uint32_tError unpacking field check"
+            + 2 * "error unpacking coin::protocol::public_key_type::binary_key",
+        ),
         (
             KEY_TEXT[:-1] + "5",
             Refused,

@@ -162,6 +162,7 @@ def test_values(text: str | bytes, value: Any) -> None:
         ('"a\4', "Parse Error:EOF before closing '\"' in string 'a'while parsing token 'a'"),
         ('"a\\', "End Of File:stringstreamStream ended with '\\'while parsing token 'a'"),
         ("9" * 400 + ".0", "Parse Error:Couldn't parse double"),
+        ("é", "Parse Error:Unexpected char '-61' in \"\""),
         ('[[1,"é"],{"a":5000000000,"b":1.5},[x', None),
     ],
 )
