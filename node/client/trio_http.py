@@ -1,11 +1,11 @@
 """Trio client of a node: JSON-RPC calls and streams of lines. Other tasks run while it processes large replies."""
 
+import json
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
 
-import msgspec
 import trio
 
 from node.client.errors import TooLarge, Unreachable
@@ -134,4 +134,4 @@ def _decoded(text: bytes) -> Any:
     """Decode a JSON text. Raises TooLarge before it is decoded if it has too many values."""
     if count_marks(text) > MARKS_MAX:
         raise TooLarge(f"a text of JSON has more than {MARKS_MAX} commas and brackets")
-    return msgspec.json.decode(text)
+    return json.loads(text)

@@ -47,6 +47,7 @@ def test_both_groups_give_the_same_answers(api: ApiChain) -> None:
     assert api.call("database_api.get_potential_signatures", trx=named) == first
     assert {"keys": api.call("condenser_api.get_required_signatures", old, keys)} == first
     assert {"keys": api.call("condenser_api.get_potential_signatures", old)} == first
+    assert {"hex": api.call("condenser_api.get_transaction_hex", old)} == api.call("database_api.get_transaction_hex", trx=named)
 
 
 def test_verify_account_authority(api: ApiChain) -> None:
