@@ -99,7 +99,9 @@ def transfers(blocks: int) -> Iterator[bytes]:
             transfer = Transfer(from_=sender, to=receiver, amount=Asset(1 + place, COIN), memo=f"number {number * TRANSFERS + place}")
             trx = state.wire.seal(SignedTransaction(expiration=state.head_time + 60, operations=(transfer,)))
             chain.push_transaction(trx, TRUSTED)
-        yield state.wire.pack_block(chain.generate_block(slot_time(state, 1), scheduled_witness(state, 1), secret, TRUSTED))
+        yield state.wire.pack_block(
+            chain.generate_block(slot_time(state, 1), scheduled_witness(state, 1), secret, TRUSTED & ~Skip.WITNESS_SIGNATURE)
+        )
 
 
 def write_log(path: Path, blocks: int) -> None:

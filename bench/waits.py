@@ -41,7 +41,7 @@ from rpc.caller import LOCAL
 from rpc.jsonrpc.dispatch import Service
 from rpc.log import ROOT
 from rpc.push.hub import Hub
-from rpc.push.session import Topic
+from rpc.push.session import Session, Topic
 from state.chain.skip import TRUSTED
 from state.chain.slots import scheduled_witness, slot_time
 from state.operations.content import Vote
@@ -437,13 +437,13 @@ async def notify_subscribers(node: Node, count: int) -> None:
     for _ in range(100):
         node.chain.push_transaction(transfers(node), TRUSTED)
 
-    async def take(number: int) -> None:
-        while True:
-            await sessions[number].next()
+    async def take(session: Session) -> None:
+        while await session.next():
+            session.sent()
 
     async with trio.open_nursery() as nursery:
-        for number in range(count):
-            nursery.start_soon(take, number)
+        for session in sessions:
+            nursery.start_soon(take, session)
         await node.processor.in_turn(node.chain.produce)
         while hub.held_size:
             await trio.lowlevel.checkpoint()
