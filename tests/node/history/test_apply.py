@@ -288,3 +288,8 @@ def test_a_refused_replay_shows_how_far_it_got(tmp_path: Path, capsys: pytest.Ca
     with fails(BlockRefused):
         replay_file(Settings(spec=load_spec("steem-testnet"), plugins=()), Replay(source=tmp_path / "log"))
     assert capsys.readouterr().out.startswith(f"head block {number - 1} ")
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with fails(NodeError):
+        replay_file(Settings(spec=load_spec("dev"), plugins=()), Replay(source=tmp_path / "none"))
