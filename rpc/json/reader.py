@@ -38,6 +38,7 @@ _LONG_NUMBER = b"0" * LONG_DIGITS
 # msgspec's error for bytes after a value; the number is one more than their position.
 _TRAILING = re.compile(r"trailing characters \(byte (\d+)\)\Z")
 _decode = msgspec.json.Decoder().decode
+_skip = msgspec.json.Decoder(msgspec.Raw).decode
 _too_deep = DEPTH_MAX.__lt__
 
 
@@ -49,6 +50,8 @@ def read_json(body: bytes, is_local: bool = True) -> Any:
     if len(body) > REMOTE_MARKS_MAX:
         check_marks(body, size_limits(body, is_local))
     check_depth(body)
+    if len(body) > REMOTE_MARKS_MAX:
+        body = _without_rest(body)
     try:
         value = _decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -114,6 +117,16 @@ def _steps(body: bytes, start: int, end: int) -> memoryview:
     others = bytes(byte for byte in range(256) if byte not in (start, end))
     steps = bytes.maketrans(bytes((start, end)), b"\x01\xff")
     return memoryview(body.translate(steps, others)).cast("b")
+
+
+def _without_rest(body: bytes) -> bytes:
+    """Return a large body without the bytes after its first value, so that its values are decoded only once."""
+    try:
+        _skip(body)
+    except msgspec.DecodeError as error:
+        if found := _TRAILING.search(str(error)):
+            return body[: int(found[1]) - 1]
+    return body
 
 
 def _first_value(body: bytes, error: Exception) -> Any:

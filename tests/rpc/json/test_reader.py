@@ -9,6 +9,7 @@ import trio
 import trio.testing
 
 from rpc.caller import ANYBODY, LOCAL
+from rpc.json import reader
 from rpc.json.reader import REMOTE_MARKS_MAX, REMOTE_SIZE_MAX
 from rpc.jsonrpc import dispatch
 from tests.helpers.fakes import Results, ask, call, fake_service, serving
@@ -43,9 +44,11 @@ async def test_a_name_of_millions_of_points_is_not_taken_apart(name: str) -> Non
 async def test_a_large_body_is_answered_like_a_small_one(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
     request = b'{"jsonrpc":"2.0","id":7,"method":"database_api.get_version"}'
     bodies = [request, b"[%b,%b]" % (request, request), b"[]", b"[1,", b"\xff", b"[[]]", request[:-1], b" " * 9]
+    bodies += [request + rest for rest in (b" x", b"\xff", b"]", request)]
     small = [await answer(body) for body in bodies]
     monkeypatch.setattr(dispatch, "LARGE_SIZE_MIN", 0)
     monkeypatch.setattr(dispatch, "REMOTE_SIZE_MAX", size)
+    monkeypatch.setattr(reader, "REMOTE_MARKS_MAX", 10)  # marks and bytes from which a body counts as large
     assert [await answer(body) for body in bodies] == small
 
 
