@@ -15,7 +15,7 @@ __tracebackhide__ = True  # reports of pytest end at the line of the test
 
 
 class CallRefused(RefusedCall):
-    """A refused call, with the JSON-RPC error's `code`, `message` and `data`. Its text is the message, the reason and the fix.
+    """A refused call, with the JSON-RPC error's `code`, `message` and `data`. Its text contains the message, the reason and the fix.
 
     `rule`, `why`, `what_to_do` and `values` are members of `explain`, which is empty unless a transaction was refused.
     """
@@ -64,10 +64,10 @@ class DevApi(ABC):
     # -------------------------------------------------------------- transactions
 
     def broadcast(self, *operations: Any, keys: Iterable[str] = ()) -> Any:
-        """Let the node sign operations and push them as one transaction. Return its id and its block (None while it is pending).
+        """Sign operations on the node and push them as one transaction. Return its id and its block (None while it is pending).
 
-        `broadcast(["transfer", {...}], ["vote", {...}])`, or a single one: `broadcast("transfer", {...})`. It is signed with the keys of
-        the known accounts and with the private `keys`. Raises CallRefused.
+        `broadcast(["transfer", {...}], ["vote", {...}])`, or a single one: `broadcast("transfer", {...})`. The node signs with the keys of
+        the known accounts and the private `keys`. Raises CallRefused.
         """
         if operations and isinstance(operations[0], str):
             operations = (list(operations),)
@@ -80,7 +80,7 @@ class DevApi(ABC):
         self.call(method, [trx])
 
     def explain(self, trx: Any) -> Any:
-        """Return why a signed transaction would be refused, with its bytes. `rule` is None if it would be accepted."""
+        """Return the bytes of a signed transaction, and why it would be refused. `rule` is None if it would be accepted."""
         return self.call("dev_api.explain_transaction", {"trx": trx})
 
     # -------------------------------------------------------------- blocks and time
@@ -90,7 +90,8 @@ class DevApi(ABC):
         return self.call("dev_api.mine", {"count": count})
 
     def advance(self, seconds: int, leap: str = "") -> Any:
-        """Move the chain's time forward and make a block there. Skipped slots are `missed` or `produced` (`leap`). Return the new head."""
+        """Move the chain's time forward and make a block there. `leap` handles skipped slots: `missed` or `produced`. Return the new head.
+        """
         return self.call("dev_api.advance_time", {"seconds": seconds, "leap": leap})
 
     def set_block_mode(self, mode: str) -> None:
@@ -118,11 +119,11 @@ class DevApi(ABC):
         return moment_id
 
     def revert(self, moment_id: int) -> Any:
-        """Restore a dev snapshot, as often as needed. Later ones are dropped. Return the head."""
+        """Restore a dev snapshot. It can be restored again; later ones are dropped. Return the head."""
         return self.call("dev_api.revert", {"id": moment_id})
 
     def reset(self) -> Any:
-        """Reset the chain to its state at the node's start. All dev snapshots are dropped. Return the head."""
+        """Restore the chain's state at the start of the node. All dev snapshots are dropped. Return the head."""
         return self.call("dev_api.reset")
 
     def pop_blocks(self, count: int = 1) -> Any:
@@ -134,7 +135,7 @@ class DevApi(ABC):
         return self.call("dev_api.dump", {"path": path})
 
     def load(self, path: str) -> Any:
-        """Replace the chain by the one in a file written by `dump`. Return the head."""
+        """Replace the chain with the one in a file written by `dump`. Return the head."""
         return self.call("dev_api.load", {"path": path})
 
     # -------------------------------------------------------------- state edits

@@ -1,4 +1,4 @@
-"""Errors of calls to a node. Each text is for the user."""
+"""Errors of calls to a node. Each text is shown to the user."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ class Unreachable(NodeError):
 
 
 class NoNode(NodeError):
-    """Error if a program answers at the address, but not as a node of this chain family."""
+    """Error if a program answers at the address but is not a node of this chain family."""
 
 
 class TooLarge(NoNode):
@@ -26,8 +26,8 @@ class WrongChain(NodeError):
 class RefusedCall(NodeError):
     """A JSON-RPC error as the reply to a call: `error`, with its members `code`, `message` and `data`.
 
-    `explain` is the member of `data` that explains a refused transaction. Without one, it and its members `rule`, `why`, `what_to_do` and
-    `values` are empty.
+    `explain` is the member of `data` that explains a refused transaction. Without an explanation, it and its members `rule`, `why`,
+    `what_to_do` and `values` are empty.
     """
 
     def __init__(self, method: str, error: dict[str, Any]) -> None:
@@ -50,7 +50,7 @@ class RefusedCall(NodeError):
 
     @property
     def hint(self) -> str:
-        """The node's hint why it doesn't serve a method, or how to fix the call; "" if there is none."""
+        """The node's reason for not serving the method, or how to fix the call; "" if there is none."""
         hint = self._details.get("hint")
         return hint if isinstance(hint, str) else ""
 

@@ -1,4 +1,4 @@
-"""HTTP/1.1 to a node: the protocol without I/O (by h11), and a blocking client. Every reply has a size limit and a timeout.
+"""HTTP/1.1 client for a node: the protocol without I/O (using h11), and a blocking client. Every reply has a size limit and a timeout.
 
 The trio client (`trio_http`) uses the same protocol.
 """
@@ -28,14 +28,14 @@ REPLY_BYTES_MAX = 64 << 20
 RECEIVE_BYTES = 1 << 16
 # Nodes close connections that were idle for longer.
 IDLE_SECONDS_MAX = 3
-# Chunks can be as small as a byte, and h11 takes some 20 µs for each. After this number other tasks can run.
+# Chunks can be as small as one byte, and h11 takes about 20 µs for each. Other tasks can run after this number of chunks.
 EVENTS_AT_ONCE_MAX = 100
-# Informational heads accepted before that of the reply, for example 100 Continue.
+# Maximum number of informational responses before the reply, for example 100 Continue.
 ANNOUNCED_MAX = 10
 SHOWN_CHARACTERS_MAX = 200
 
 T = TypeVar("T")
-# Processing of received bytes. It yields whether it needs more; those are sent to it, b"" at the end of the connection.
+# Parses received bytes. It yields whether it needs more; the caller sends them, or b"" at the end of the connection.
 Steps = Generator[bool, Any, T]
 
 
@@ -63,7 +63,7 @@ class Protocol:
 
     @property
     def is_ready(self) -> bool:
-        """Whether the connection accepts another request: the last reply was read, and didn't close it."""
+        """Whether the connection accepts another request: the last reply was read and didn't close the connection."""
         if self._http.our_state is self._http.their_state is h11.DONE:
             self._http.start_next_cycle()
         return self._http.our_state is h11.IDLE
@@ -105,7 +105,7 @@ class Protocol:
         return bytes(body)
 
     def result(self, method: str, body: bytes, answer: Any) -> Any:
-        """Return the result in an answer; `body` is its text, for the error. Raises RefusedCall and NoNode."""
+        """Return the result in the decoded answer. `body` is its text, for the error. Raises RefusedCall and NoNode."""
         try:
             return result_of(method, answer)
         except ValueError:
@@ -152,7 +152,7 @@ class Client:
     def call(self, method: str, params: Any = (), *, seconds_max: float = REPLY_SECONDS_MAX) -> Any:
         """Return the result of a call. Raises Unreachable, NoNode or RefusedCall.
 
-        A call is never retried, because a node that gave no answer can have executed it.
+        A call is never retried, because the node can have executed it without answering.
         """
         self._last_id += 1
         self.last_method = method
@@ -183,7 +183,7 @@ class Client:
                 yield whole
 
     def close(self) -> None:
-        """Close the connection. A call that blocks in another thread ends."""
+        """Close the connection. This ends a call that blocks in another thread."""
         if self._sock is not None:
             with suppress(OSError):
                 self._sock.shutdown(socket.SHUT_RDWR)
@@ -258,10 +258,10 @@ def has_input(sock: socket.socket) -> bool:
 
 
 def nobody_answers(url: str, error: OSError) -> Unreachable:
-    """Return the error for an address that refuses connections."""
+    """Return the error for an address where no node answers."""
     return Unreachable(f"no node answers at {url} ({reason(error)})")
 
 
 def reason(error: BaseException) -> str:
-    """Return the system's text for an error."""
+    """Return the operating system's text for an error."""
     return getattr(error, "strerror", None) or str(error) or type(error).__name__

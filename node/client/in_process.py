@@ -18,7 +18,7 @@ def call(service: Service, method: str, params: Any) -> Any:
 
 
 def _finished(answer: Awaitable[bytes]) -> bytes:
-    """Return the result of a call that never blocks."""
+    """Run a call that never blocks, and return its result."""
     steps = answer.__await__()
     try:
         next(steps)

@@ -7,7 +7,7 @@ from node.client.errors import RefusedCall
 
 
 def encode_call(call_id: int, method: str, params: Any) -> bytes:
-    """Encode a request."""
+    """Encode a JSON-RPC request."""
     return json.dumps({"jsonrpc": "2.0", "id": call_id, "method": method, "params": params}).encode()
 
 

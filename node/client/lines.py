@@ -3,15 +3,15 @@
 from node.client.errors import NoNode
 
 LINE_SIZE_MAX = 16 << 20
-# A stream has a line every few seconds. An incomplete line can take longer if at least LINE_RATE_MIN bytes arrive per second.
+# A stream has a line every few seconds. An incomplete line can take longer while at least LINE_RATE_MIN bytes arrive per second.
 SILENCE_SECONDS_MAX = 30
 LINE_RATE_MIN = 10_000
 
 
 class LineSplitter:
-    """Splits received parts into lines, and computes how long the next part can take.
+    """Splits received chunks into lines, and computes the deadline of the next chunk.
 
-    Each byte is copied a bounded number of times, even if the parts are small.
+    Each byte is copied a bounded number of times, even if the chunks are small.
     """
 
     def __init__(self) -> None:
@@ -19,12 +19,12 @@ class LineSplitter:
         self._since: float | None = None  # the start of the wait for the end of the line
 
     def latest(self, now: float) -> float:
-        """Return the deadline of the next part, by a monotonic clock in seconds that shows `now`."""
+        """Return the deadline of the next chunk, in seconds of the monotonic clock whose current time is `now`."""
         self._since = now if self._since is None else self._since
         return self._since + SILENCE_SECONDS_MAX + len(self._begun) / LINE_RATE_MIN
 
     def add(self, part: bytes) -> list[bytes]:
-        """Add a part. Return the lines that it completes, without line ends. Raises NoNode for a line over LINE_SIZE_MAX."""
+        """Append a chunk. Return the lines that it completes, without line ends. Raises NoNode for a line over LINE_SIZE_MAX."""
         first, *rest = part.split(b"\n")
         if rest or not self._begun:
             self._since = None

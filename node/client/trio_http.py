@@ -21,7 +21,7 @@ REPLY_BYTES_MAX = 4 << 20
 class Connection:
     """A connection to a node, for one request at a time. It reconnects if the node closed it after a reply.
 
-    Received bytes are processed in slices of `scheduler`, which several connections can share.
+    Received bytes are processed in time slices of `scheduler`, which several connections can share.
     """
 
     def __init__(self, url: str, scheduler: ReplyScheduler) -> None:
@@ -73,7 +73,7 @@ class Connection:
         return self._protocol.result(method, body, answer)
 
     async def open_stream(self, target: str) -> int:
-        """Request a stream of lines. Return the status of the reply."""
+        """Request a stream of lines. Return the HTTP status of the reply."""
         with trio.fail_after(REPLY_SECONDS_MAX):
             await self._send("GET", target)
             return await self._run(self._protocol.head())
@@ -96,7 +96,7 @@ class Connection:
         await self._stream.send_all(self._protocol.request(method, target, body, forwarded_for))
 
     async def _run(self, steps: Steps[T]) -> T:
-        """Run steps on the received bytes, each in a slice of the scheduler."""
+        """Run steps on the received bytes, each in a time slice of the scheduler."""
         assert self._stream is not None
         found: list[T] = []
         data: bytes | None = None
@@ -117,7 +117,7 @@ class Connection:
 
 @asynccontextmanager
 async def connected(url: str, scheduler: ReplyScheduler) -> AsyncIterator[Connection]:
-    """Open a connection to a node for the block. Errors of the connection are raised as Unreachable or NoNode."""
+    """Connect to a node and yield the connection. Its errors are raised as Unreachable or NoNode."""
     connection = Connection(url, scheduler)
     await connection.open()
     try:
@@ -131,7 +131,7 @@ async def connected(url: str, scheduler: ReplyScheduler) -> AsyncIterator[Connec
 
 
 def _decoded(text: bytes) -> Any:
-    """Decode a JSON text. Raises TooLarge before it is decoded if it has too many values."""
+    """Decode a JSON text. Raises TooLarge before decoding if it has too many values."""
     if count_marks(text) > MARKS_MAX:
         raise TooLarge(f"a text of JSON has more than {MARKS_MAX} commas and brackets")
     return json.loads(text)

@@ -1,4 +1,4 @@
-"""Block modes: when a node makes blocks, as given by `--blocks` and `dev_api.set_block_mode`."""
+"""Block modes, as set by `--blocks` and `dev_api.set_block_mode`: they determine when a node makes blocks."""
 
 import re
 from typing import Literal
@@ -17,10 +17,10 @@ Kind = Literal["interval", "instant", "manual", "mixed"]
 
 
 class BlockMode(Struct, frozen=True):
-    """When blocks are made.
+    """Mode that determines when blocks are made.
 
     `interval`: one per slot of the clock or, if `seconds` is set, one per `seconds` of real time. `instant`: one after each accepted
-    transaction. `manual`: only on request. `mixed`: as instant, but at most `seconds` after the last block.
+    transaction. `manual`: only on request. `mixed`: like instant, but at most `seconds` after the last block.
     """
 
     kind: Kind = "interval"
@@ -33,7 +33,7 @@ class BlockMode(Struct, frozen=True):
 
     @property
     def is_instant(self) -> bool:
-        """Whether an accepted transaction is in a block before its sender is answered (automine)."""
+        """Whether an accepted transaction is included in a block before its sender is answered (automine)."""
         return self.kind in ("instant", "mixed")
 
     def __str__(self) -> str:

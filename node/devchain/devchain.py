@@ -33,7 +33,7 @@ from state.store.rows import run_steps
 
 SYSTEM = SystemDisk()
 TIME_JUMPS = ("missed", "produced")
-# With any set of witnesses a block is irreversible 21 blocks later. Block 21 begins the first round of all of them.
+# With any number of witnesses a block is irreversible 21 blocks later. Block 21 begins the first round with all of them.
 FIRST_BLOCKS = 25
 # Blocks of a time jump with produced slots: more than sixty days, which take half an hour.
 TIME_JUMP_BLOCKS_MAX = 2_000_000
@@ -44,8 +44,8 @@ _log = Log("devchain")
 class DevChain:
     """A chain with its block mode and clock. Makes blocks with the secret keys of witnesses.
 
-    `is_producing`: whether the node makes blocks by itself; if not, the mode stays `manual`. `on_mode` is called after each change of the
-    mode. The clock advances with the blocks. Create it while the chain is at its genesis, which `reset` restores. `edit_log` stores state
+    `is_producing` is whether the node makes blocks by itself; if not, the mode stays `manual`. `on_mode` is called after each change of the
+    mode. The clock advances with the blocks. Create this while the chain is at its genesis, which `reset` restores. `edit_log` stores state
     edits if the node has a data folder.
     """
 
@@ -104,7 +104,7 @@ class DevChain:
     def make_block(self) -> SignedBlock:
         """Make a block of the pending transactions. Raises ChainError.
 
-        Its slot is that of `next_block_time` if set, else the slot of the chain's time or the head's next one, whichever is later. An
+        Its slot is that of `next_block_time` if set, else the slot of the chain's time or the slot after the head, whichever is later. An
         accepted transaction must not expire because no block was made for a while: then the block gets an earlier slot, in which no pending
         transaction has expired. If one would expire before `next_block_time`, a block of the pending transactions is made first.
         """
@@ -124,7 +124,7 @@ class DevChain:
             yield
 
     def require_lasting(self, trx: SignedTransaction) -> None:
-        """In an instant mode, refuse a transaction that would expire before the block made for it."""
+        """Refuse a transaction that would expire before the block made for it, if the mode is instant or mixed."""
         first, head_time = slot_time(self.chain.state, 1), self.chain.state.head_time
         if self.mode.is_instant and head_time < trx.expiration < first:
             text = "the transaction expires at ${expiration}, before the next block, which is of ${next}"
@@ -140,14 +140,14 @@ class DevChain:
                 _log.warning("automine failed, the transaction stays pending", reason=error.message(self.chain.state.spec.spell))
 
     def make_first_blocks(self) -> None:
-        """Make the first blocks of a producing node's chain if it has none, in the last slots up to now. Raises ChainError.
+        """Make the first blocks of a producing node's chain if it has none, in the latest slots up to the current time. Raises ChainError.
 
-        Clients refer to the head or a few blocks behind it, count expirations from its time, and read irreversible blocks. None of that
+        Clients refer to the head or a few blocks before it, compute expirations from its time, and read irreversible blocks. None of that
         works at the genesis, whose time is long ago.
         """
         state = self.chain.state
         if self.is_producing and not state.props.head_block_number:
-            # A chain that begins later, or began only a few slots ago, gets its first slots.
+            # A chain whose genesis is in the future, or only a few slots ago, gets its first slots.
             last = max(slot_at_time(state, self.time), FIRST_BLOCKS)
             self._make(slot_time(state, last - FIRST_BLOCKS + 1))
             for _ in range(FIRST_BLOCKS - 1):

@@ -39,7 +39,7 @@ class DirectProcessor:
         self._devchain.automine()
 
     async def push_block(self, block: SignedBlock, caller: Caller = LOCAL) -> None:
-        """Push a block, whatever its time: there is no limit for times ahead of the clock here. Raises PushFailed."""
+        """Push a block. Unlike in a node, its time can be any time ahead of the clock. Raises PushFailed."""
         try:
             self._own(lambda: self._chain.push_block(block))
         except ChainError as error:
@@ -58,9 +58,9 @@ class DirectProcessor:
         return Inclusion(trx.id, block.number, index, False)
 
     async def push_blocks_from(self, path: str, count: int, skip_flags: int) -> int:
-        """Push up to `count` blocks after the head from a file. Return the number applied.
+        """Push up to `count` blocks after the head from a file. Return the number of applied blocks.
 
-        Stops at the first block that fails. Raises Refused if no block can be read.
+        It stops at the first block that fails. Raises Refused if no block can be read.
         """
         pushed = 0
         try:
@@ -89,7 +89,7 @@ class DirectProcessor:
         return run_steps(work())
 
     def _own(self, work: Callable[[], Result]) -> Result:
-        """Run work that can make blocks. The clock advances to their time."""
+        """Run work that can make blocks. The clock advances to the time of the blocks."""
         head = self._chain.state.props.head_block_id
         result = work()
         if self._chain.state.props.head_block_id != head:

@@ -30,7 +30,7 @@ _log = Log("producer")
 
 
 class SlotOutcome(enum.Enum):
-    """The outcome of a slot; the numbers are the reference's."""
+    """The outcome of a slot. The numbers are the reference's."""
 
     PRODUCED = 0
     NOT_SYNCED = 1
@@ -42,7 +42,7 @@ class SlotOutcome(enum.Enum):
     EXCEPTION = 9
 
 
-# Why an own slot had no block. NOT_TIME_YET is no fault of the producer: the slot has a block, or the head is ahead of the clock.
+# Reasons why an own slot had no block. NOT_TIME_YET isn't a fault of the producer: the slot has a block, or the head is ahead of the clock.
 WORDS = {
     SlotOutcome.NOT_SYNCED: "the chain is behind the clock, and waits for blocks from elsewhere",
     SlotOutcome.NO_PRIVATE_KEY: "no witness of this round signs with a key of this node",
@@ -63,9 +63,9 @@ class ScheduledBlock(Struct, frozen=True):
 class Producer:
     """Produces blocks in the block mode of a dev chain, for every witness whose signing key the dev chain has.
 
-    Without `is_stale_allowed` it waits until the chain has reached the present, so that a node that is still catching up doesn't make a
-    fork. With it, as on a chain that no other node produces, it produces after any gap, and the limit of missed blocks (UNDO_HISTORY_CHECK)
-    is lifted.
+    Without `is_stale_allowed` it waits until the head has reached the current time, so that a node that is still catching up doesn't create
+    a fork. With it, as on a chain that no other node produces, it produces after any gap, and the limit of missed blocks
+    (UNDO_HISTORY_CHECK) is lifted.
 
     `outcomes` counts the slots since the start by outcome.
     """
@@ -107,7 +107,7 @@ class Producer:
                 self.record_outcome(await self.produce())
 
     def _begin_mode(self) -> None:
-        """Restart the wait for the current mode."""
+        """Restart the timer for the current mode."""
         self._missed, self._last_slot_ms = 0, self._clock.machine()
         self._due = trio.current_time() + self._devchain.mode.seconds
         self._mode_changed.set()
@@ -118,7 +118,7 @@ class Producer:
             self._due = trio.current_time() + self._devchain.mode.seconds
 
     def milliseconds_to_wait(self) -> float:
-        """Return the time until a block is due. In slot mode at most the length of a slot, in case the clock or the chain jumps."""
+        """Return the time until a block is due, in slot mode at most the length of a slot, in case the clock or the chain jumps."""
         mode = self._devchain.mode
         if not mode.is_by_slots:
             return max(0.0, self._due - trio.current_time()) * 1000 if mode.seconds else math.inf
@@ -127,7 +127,7 @@ class Producer:
         return min(slot_time(self._state, slot + 1) * 1000 - now, COIN_BLOCK_INTERVAL * 1000)
 
     def record_outcome(self, outcome: SlotOutcome) -> None:
-        """Count a slot by its outcome. Log a missed slot, and the beginning and end of trouble."""
+        """Count a slot by its outcome. Log a missed slot, and the start and the end of a problem."""
         self.outcome = outcome
         self.outcomes[outcome] += 1
         self._last_slot_ms = self._clock.machine()
@@ -148,7 +148,7 @@ class Producer:
     # -------------------------------------------------------------- health
 
     def trouble(self) -> str:
-        """Return why no block is produced although one should be, as a clause; empty if there is no problem."""
+        """Return a clause with the reason why no block is produced although one should be, or ""."""
         if not self._processor.gate.is_closed:
             self._reported = self._trouble_at_rest()
         return self._reported or self._trouble_with_time()
@@ -173,7 +173,7 @@ class Producer:
         return ""
 
     def idle(self) -> str:
-        """Return why the clock makes no blocks in the current mode, as a clause; empty if it does."""
+        """Return a clause with the reason why the clock makes no blocks in the current mode, or "" if it does."""
         mode = self._devchain.mode
         return "" if mode.seconds or mode.is_by_slots else f"blocks are made only {IDLE[mode.kind]} (--blocks {mode})"
 
@@ -190,7 +190,7 @@ class Producer:
         return max(0, self._next_slot - self._clock() // 1000)
 
     def has_slots(self) -> bool:
-        """Return whether a witness of this round signs with a key of this node."""
+        """Return whether a witness of this round signs with a key that this node has."""
         schedule = self._state.schedule
         names = schedule.current_shuffled_witnesses[: schedule.num_scheduled_witnesses]
         return any(self._state.witness(name).signing_key in self._secrets for name in names if name)
@@ -198,7 +198,7 @@ class Producer:
     # -------------------------------------------------------------- production
 
     async def produce(self) -> SlotOutcome:
-        """Make a block if one is due and the slot is ours. Return the outcome. Failures are logged."""
+        """Make a block if one is due and the slot's witness has a key here. Return the outcome. Failures are logged."""
         devchain = self._devchain
         make = devchain.make_block
         if devchain.mode.is_by_slots and devchain.next_block_time is None:
@@ -206,7 +206,7 @@ class Producer:
             if isinstance(scheduled, SlotOutcome):
                 return scheduled
             make = partial(devchain.chain.generate_block, scheduled.when, scheduled.witness, scheduled.secret, self._skip)
-        # Blocks missed during a pause are not made up for.
+        # Blocks missed during a pause are not made later.
         self._due = max(self._due + devchain.mode.seconds, trio.current_time())
         try:
             await self._processor.make_block(make)
@@ -221,7 +221,7 @@ class Producer:
         return SlotOutcome.PRODUCED
 
     def next_block(self, now: int) -> ScheduledBlock | SlotOutcome:
-        """Return the block to make at a whole second, or the reason why there is none, tested in the reference's order."""
+        """Return the block to make at `now`, in seconds since 1970, or the reason why there is none, tested in the reference's order."""
         state = self._state
         if now < state.spec.constants.COIN_GENESIS_TIME:
             return SlotOutcome.WAIT_FOR_GENESIS

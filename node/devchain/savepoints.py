@@ -22,7 +22,7 @@ class DevSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 def read_settings(data: bytes, machine_ms: int) -> DevSettings:
-    """Parse and check the settings in a dump, which can come from anyone. `machine_ms` is the machine's time. Raises ValueError."""
+    """Parse and check the settings in a dump, which is untrusted. `machine_ms` is the machine's time. Raises ValueError."""
     try:
         settings = msgspec.json.decode(data, type=DevSettings)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
@@ -55,7 +55,7 @@ class SavepointStore:
         return list(self._savepoints)
 
     def require_room(self) -> None:
-        """Refuse if the store is full."""
+        """Raise Refused if the store is full."""
         if len(self._savepoints) >= SAVEPOINTS_MAX:
             text = "there are ${most} snapshots already, which is the limit; revert to an earlier one, which drops later ones, or reset"
             raise Refused(text, condition="snapshots.size() < max", most=SAVEPOINTS_MAX)
@@ -67,7 +67,7 @@ class SavepointStore:
         return self._last
 
     def find(self, snapshot_id: int) -> DevSavepoint:
-        """Return the dev snapshot with an id, or refuse."""
+        """Return the dev snapshot with an id. Raises Refused if there is none."""
         savepoint = self._savepoints.get(snapshot_id)
         if savepoint is None:
             kept = ", ".join(map(str, self._savepoints)) or "none"
@@ -75,9 +75,9 @@ class SavepointStore:
         return savepoint
 
     def drop_after(self, snapshot_id: int) -> None:
-        """Drop the dev snapshots taken after one."""
+        """Drop the dev snapshots taken after `snapshot_id`."""
         self._savepoints = {kept: savepoint for kept, savepoint in self._savepoints.items() if kept <= snapshot_id}
 
     def drop_all(self) -> None:
-        """Drop all dev snapshots; ids start at 1 again."""
+        """Drop all dev snapshots. Ids start at 1 again."""
         self._savepoints, self._last = {}, 0

@@ -1,4 +1,4 @@
-"""Applies the blocks of a source to a chain: for the start of a node, replays, exports and the library."""
+"""Applies the blocks of a source to a chain: on startup of a node, and for replays, exports and the library."""
 
 import re
 from collections import deque
@@ -36,14 +36,14 @@ _POINT = re.compile(r"([0-9]{1,10})(?::([0-9]{1,10}))?", re.ASCII)
 
 
 class BlockPoint(Struct, frozen=True):
-    """A point in a chain: after a block or, with `transactions`, inside a block after that many of its transactions."""
+    """A point in a chain: after a block or, with `transactions`, inside a block after this number of its transactions."""
 
     block: int
     transactions: int | None = None
 
     @classmethod
     def parse(cls, text: str) -> Self | None:
-        """Parse `N` or `N:T`. None for any other text."""
+        """Parse `N` or `N:T`. Return None for any other text."""
         found = _POINT.fullmatch(text)
         if found is None or int(found[1]) >= WORD32 or (found[2] and not int(found[1])):
             return None
@@ -69,7 +69,7 @@ class BlockRefused(NodeError):
 
 
 class ChainCursor:
-    """A chain, and the blocks of a source after its head (`blocks`). Each must be applied before the next is taken.
+    """A chain, and the blocks of a source after its head (`blocks`). Each block must be applied before the next is read.
 
     `skip_flags` are the checks to skip. The witness signatures of the blocks `signed` are always checked: no later block confirms the last
     one, and that of block 1 identifies the chain. Blocks up to `trusted` were checked before. `checkpoints` maps numbers to required block
@@ -90,7 +90,7 @@ class ChainCursor:
         self.chain, self.source = chain, source
         self._skip, self._signed, self._trusted, self._checkpoints = skip_flags, signed, trusted, checkpoints or {}
         self._ahead = BlockPrefetcher(source, chain.state.wire, workers, skip_flags, trusted=trusted)
-        # A single iterator: a loop that ends early leaves the rest to the next loop.
+        # A single iterator: after a loop that ends early, the next loop continues with the remaining blocks.
         self.blocks = iter(self._ahead)
 
     def apply(self, block: SignedBlock, transactions: int | None = None) -> None:
@@ -143,9 +143,9 @@ async def replay(
     stop: trio.Event | None = None,
     after: Callable[[], Awaitable[None] | None] = lambda: None,
 ) -> bool:
-    """Apply blocks up to `until` or their end. Return False if `stop` was set. Raises BlockRefused.
+    """Apply the remaining blocks, or those up to `until`. Return False if `stop` was set. Raises BlockRefused.
 
-    `after` is called after each block; an awaitable that it returns is awaited. For the rest see `paced`.
+    `after` is called after each block; an awaitable that it returns is awaited. For the other parameters see `paced`.
     """
     end = BlockPoint(until) if isinstance(until, int) else until
     async with aclosing(paced(cursor, progress, stop)) as blocks:
@@ -165,7 +165,7 @@ async def replay(
 
 
 async def paced(cursor: ChainCursor, progress: Progress | None = None, stop: trio.Event | None = None) -> AsyncGenerator[SignedBlock, None]:
-    """Yield the blocks of a cursor until `stop` is set. Each must be applied before the next is taken. Raises BlockRefused.
+    """Yield the blocks of a cursor until `stop` is set. Each block must be applied before the next is read. Raises BlockRefused.
 
     Other tasks run every SLICE_SECONDS. The cursor is always closed at the end; use `aclosing`.
     """
@@ -198,7 +198,7 @@ async def paced(cursor: ChainCursor, progress: Progress | None = None, stop: tri
 
 
 async def each(cursor: ChainCursor, stop: trio.Event) -> AsyncGenerator[SignedBlock, None]:
-    """Yield the blocks of a cursor until `stop` is set. Those of a pipe are read in a thread, because reading can block for any time."""
+    """Yield the blocks of a cursor until `stop` is set. A pipe is read in a thread, because reading can block indefinitely."""
 
     def read() -> tuple[list[SignedBlock], FileError | None]:
         some: list[SignedBlock] = []
@@ -225,7 +225,7 @@ async def each(cursor: ChainCursor, stop: trio.Event) -> AsyncGenerator[SignedBl
 
 
 def keep_last_block_only(chain: Chain) -> None:
-    """Make a chain retain only its last irreversible block, to save memory. Rules need no older one."""
+    """Make a chain retain only its last irreversible block, to save memory. No rule needs an older block."""
     state = chain.state
     blocks = deque[SignedBlock](() if chain.head is None else (chain.head,))
 

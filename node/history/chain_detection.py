@@ -1,6 +1,6 @@
-"""Finds the chain of blocks: the one in the mark of their data folder, else the known chain that accepts the first blocks.
+"""Detects the chain that blocks belong to: the one in the mark of their data folder, else the known chain that accepts the first blocks.
 
-Signatures of the first blocks tell chains apart, and constants such as the time of the genesis.
+Chains differ in the signatures of the first blocks, and in constants such as the time of the genesis.
 """
 
 from contextlib import closing
@@ -24,11 +24,12 @@ FIRST_BLOCKS = 100  # at most as many are applied to tell chains apart
 
 
 class ChainUnclear(NodeError):
-    """Error for blocks that belong to another chain than the given one, or that don't determine their chain."""
+    """Error for blocks that belong to another chain than the given one, or that don't identify their chain."""
 
 
 def detect_chain(path: Path, given: ChainSpec | None) -> ChainSpec:
-    """Return the spec of the blocks at a path: `given`, unless they contradict it, or the one found. A pipe contradicts no spec.
+    """Return the spec of the blocks at a path: `given`, unless the blocks contradict it, or the detected spec. A pipe never contradicts a
+    spec.
 
     Raises ChainUnclear, and FileError for unreadable blocks.
     """
@@ -42,7 +43,7 @@ def detect_chain(path: Path, given: ChainSpec | None) -> ChainSpec:
 
 
 def _chain_of(path: Path) -> str:
-    """Return the name of the chain of the blocks at a path."""
+    """Detect the chain of the blocks at a path, and return its name."""
     marked = _mark_at(path)
     if marked is not None and marked.name in spec_names():
         return marked.name
@@ -60,7 +61,7 @@ def _chain_of(path: Path) -> str:
 
 
 def _require_fitting(path: Path, spec: ChainSpec) -> None:
-    """Raise ChainUnclear if the folder has another chain, or if the spec refuses first blocks that a known chain accepts."""
+    """Raise ChainUnclear if the folder belongs to another chain, or if the spec refuses first blocks that a known chain accepts."""
     try:
         marked = _mark_at(path)
     except ChainUnclear:  # reading the blocks doesn't need the mark
@@ -75,7 +76,7 @@ def _require_fitting(path: Path, spec: ChainSpec) -> None:
 
 
 def _mark_at(path: Path) -> FolderMark | None:
-    """Return the chain mark of the data folder of a path, or None. Raises ChainUnclear for a damaged folder."""
+    """Return the mark of the data folder at a path, or None. Raises ChainUnclear for a damaged folder."""
     folder = path.parent if path.name == LOG_NAME and path.is_file() else path
     try:
         return read_chain(SYSTEM, folder) if folder.is_dir() else None
@@ -86,7 +87,9 @@ def _mark_at(path: Path) -> FolderMark | None:
 
 
 def _deciding_block(path: Path, spec: ChainSpec) -> int:
-    """Return the number of the first block with a transaction among FIRST_BLOCKS, else of the last of them, or 0 without block 1."""
+    """Return the number of the first block that has a transaction among the first FIRST_BLOCKS, else of the last of these; 0 without block
+    1.
+    """
     number = 0
     try:
         with closing(open_source(path, Wire(spec))) as source:
@@ -102,12 +105,12 @@ def _deciding_block(path: Path, spec: ChainSpec) -> int:
 
 
 def _accepting(path: Path, number: int) -> list[str]:
-    """Return the known chains that accept the blocks of a source up to a number."""
+    """Return the names of the known chains that accept the blocks of a source up to block `number`."""
     return [name for name in spec_names() if _accepts(load_spec(name), path, number)]
 
 
 def _accepts(spec: ChainSpec, path: Path, number: int) -> bool:
-    """Whether a chain at genesis accepts the blocks of a source up to a number."""
+    """Whether a chain at genesis accepts the blocks of a source up to block `number`."""
     chain = Chain(new_state(spec))
     try:
         with closing(open_source(path, chain.state.wire)) as source:

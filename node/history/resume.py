@@ -1,4 +1,4 @@
-"""Starts a chain from the newest snapshot that fits, instead of genesis. The caller applies the blocks after it."""
+"""Starts a chain from the newest usable snapshot, instead of genesis. The caller applies the blocks after the snapshot."""
 
 import time
 from pathlib import Path
@@ -21,13 +21,13 @@ _log = Log("snapshots")
 def resume(
     chain: Chain, folder: Path, disk: Disk, older: Older | None, *, latest: int | None = None, is_owner: bool = True
 ) -> LoadedSnapshot | None:
-    """Load the newest snapshot in a folder that fits into a chain at genesis. Return None if none fits.
+    """Load the newest usable snapshot in a folder into a chain at genesis. Return None if there is none.
 
-    A snapshot fits if it is whole, has the same rules and plugins, is not after block `latest`, and its block is the one that `older`
-    finds; without `older` the caller compares the blocks. The owner of the folder logs why others don't fit. It renames those that are
-    corrupt or of other blocks, so that they aren't tried again and don't count among the newest.
+    A snapshot is usable if it is whole, has the same rules and plugins, is not after block `latest`, and `older` finds the same block at
+    its number; without `older` the caller must compare the blocks. The owner of the folder logs why others aren't usable. It renames those
+    that are corrupt or of other blocks, so that they aren't tried again and don't count among the newest.
 
-    The caller must load the remaining tables, at once by `LoadedSnapshot.finish`, or between other tasks by `complete`.
+    The caller must load the remaining tables, with `LoadedSnapshot.finish`, or between other tasks with `complete`.
     """
     begun = time.perf_counter()
     for path in paths(folder, disk):

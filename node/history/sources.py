@@ -43,9 +43,9 @@ class BlockSource(Protocol):
 
 
 def open_source(path: Path, wire: Wire, first: int = 1) -> BlockSource:
-    """Open blocks from number `first` on: a block log or JSON lines, plain, gzip or zstd; or a folder of such files; or a data folder.
+    """Open blocks from number `first` on: a block log or JSON lines, plain, gzip or zstd; a folder of such files; or a data folder.
 
-    `-` is the standard input. Pipes, for example a shell's `<(...)`, are read in the same way. Raises FileError.
+    The path `-` is the standard input. Pipes, for example a shell's `<(...)`, are read in the same way. Raises FileError.
     """
     try:
         if path == STANDARD_INPUT:
@@ -69,7 +69,7 @@ def is_pipe(path: Path) -> bool:
 
 
 class BlockFiles:
-    """The blocks of all files in a folder, ordered by their first blocks. Each file must continue where the previous one ends.
+    """The blocks of all files in a folder, ordered by their first blocks. Each file must start after the last block of the previous one.
 
     Subfolders and hidden files are ignored. One file is open at a time.
     """
@@ -106,7 +106,7 @@ class BlockFiles:
         return self._done + (0 if self._open is None else self._open.position)
 
     def close(self) -> None:
-        """Close the file that is open."""
+        """Close the open file."""
         if self._open is not None:
             self._open.close()
             self._open = None
@@ -114,7 +114,7 @@ class BlockFiles:
     def __iter__(self) -> Iterator[SignedBlock]:
         before: tuple[int, Path] | None = None
         for index, (begin, path, size) in enumerate(self._files):
-            # Skip a file whose blocks all come before the first wanted one, which the start of the next file shows.
+            # Skip a file whose blocks all precede the first requested one, according to the start of the next file.
             if index + 1 < len(self._files) and self._files[index + 1][0] <= self._first:
                 self._done += size
                 continue
@@ -147,7 +147,7 @@ class Pipe:
         return 0
 
     def read(self, size: int, start: int) -> bytes:
-        """Return up to `size` bytes from the end of the last read on; b"" at the end."""
+        """Return up to `size` bytes after those of the last read; b"" at the end."""
         if start < len(self._start):
             return self._start[start : start + size]
         assert start == self._at, "a pipe is read from its start to its end"
@@ -156,7 +156,7 @@ class Pipe:
         return part
 
     def close(self) -> None:
-        """Close it, unless it is the process's standard input."""
+        """Close the pipe, unless it is the process's standard input."""
         if self._descriptor:
             os.close(self._descriptor)
 

@@ -19,7 +19,7 @@ class Reply(Struct, frozen=True, array_like=True, tag=13):
 
 
 class Call(Struct, frozen=True, array_like=True, tag=23):
-    """A request for another process: its body and its caller. `in_session`: whether it came over a WebSocket."""
+    """A request that another process answers: its body and its caller. `in_session` is whether it arrived over a WebSocket."""
 
     call: int
     body: bytes
@@ -34,5 +34,5 @@ class Call(Struct, frozen=True, array_like=True, tag=23):
 
     @property
     def caller(self) -> Caller:
-        """The client. Its session can only be compared with None."""
+        """The client. Its session can only be compared with None, since the real one is in the other process."""
         return Caller(self.address, self.why_not_local, IN_SESSION if self.in_session else None)

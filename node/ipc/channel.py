@@ -27,7 +27,7 @@ def framed(message: object) -> bytes:
 
 
 class Channel:
-    """One end of a channel. `send` never blocks; `run` sends the bytes that the system doesn't accept at once."""
+    """One end of a channel. `send` never blocks; `run` sends the bytes that the system doesn't accept immediately."""
 
     def __init__(self, sock: socket.socket, kinds: Any) -> None:
         sock.setblocking(False)
@@ -67,7 +67,7 @@ class Channel:
         self._news.set()
 
     async def sent(self) -> None:
-        """Wait until all messages so far are sent, or the line is lost."""
+        """Wait until all messages so far are sent, or the channel is closed."""
         put = self._put
         while self._put - self._queued < put and not self.closed.is_set():
             await self._progress.park()

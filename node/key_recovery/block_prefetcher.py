@@ -1,6 +1,6 @@
-"""Reads blocks ahead, and lets worker processes recover the keys of their signatures.
+"""Reads blocks ahead, while worker processes recover the keys of their signatures.
 
-A block without recovered keys also works: the chain then recovers them itself.
+If the keys of a block aren't ready, the chain recovers them itself.
 """
 
 from collections import deque
@@ -24,14 +24,14 @@ BATCH_RECORDS, BATCH_BLOCKS = 256, 64
 AHEAD_SIZE_MAX, AHEAD_BLOCKS_MAX = 1 << 20, 2048
 # Records read before the processes start. Starting one takes as long as 1,500 recoveries.
 RECORDS_BEFORE_START = 1000
-# Maximum wait for a batch. Only that of a huge block takes as long; then the chain recovers the keys itself.
+# Maximum wait for a batch. Only the batch of a huge block takes as long; then the chain recovers the keys itself.
 WAIT_SECONDS = 0.05
 
 _log = Log("recovering")
 
 
 class _Group(Struct, eq=False):
-    """Blocks whose signature records form one batch: record bytes of each block, and total size of the blocks."""
+    """Blocks whose signature records form one batch: the record bytes of each block, and the total size of the blocks."""
 
     blocks: list[SignedBlock]
     record_sizes: list[int]
@@ -40,10 +40,10 @@ class _Group(Struct, eq=False):
 
 
 class BlockPrefetcher:
-    """Iterates over blocks and reads some ahead. An error while reading is raised after the last block that was read.
+    """Iterates over blocks and reads some of them ahead. An error while reading is raised after the last block that was read.
 
     `workers` processes start once there is enough work, and end with `close`; none start if `skip_flags` leave signatures unchecked. Keys
-    of blocks up to `trusted` are not recovered. Push the blocks by `push`, which retries a refusal that a wrong key could have caused.
+    of blocks up to `trusted` are not recovered. Push the blocks with `push`, which retries a refusal that a wrong key could have caused.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class BlockPrefetcher:
         self._is_at_end = False
 
     def resume(self, blocks: Iterable[SignedBlock]) -> None:
-        """Continue with other blocks and the same processes. The read-ahead is dropped."""
+        """Continue with other blocks and the same processes. Blocks that were read ahead are dropped."""
         self._blocks, self._error, self._is_at_end = iter(blocks), None, False
         self._groups.clear()
 
@@ -115,7 +115,7 @@ class BlockPrefetcher:
         return group.batch.keys
 
     def _read_on(self) -> None:
-        """Read another group ahead if there is room, and give it to the processes."""
+        """Read another group ahead if there is room, and send its records to the processes."""
         if self._pool is not None:
             self._pool.exchange()
         if self._is_at_end or not self._has_room():

@@ -1,7 +1,7 @@
-"""Lets worker processes recover the keys of queued transactions, while the chain runs the jobs before them.
+"""Recovers the keys of queued transactions in worker processes, while the chain runs the jobs before them.
 
-The chain never waits for a key: if a transaction's keys aren't ready, it recovers them itself. The processes start after
-TRANSACTIONS_BEFORE_START transactions, and stay.
+The chain never waits for a key: if a transaction's keys aren't ready, the chain recovers them itself. The processes start after
+TRANSACTIONS_BEFORE_START transactions, and run until `close`.
 """
 
 from msgspec import Struct
@@ -14,15 +14,15 @@ from state.protocol.recovered import keep_signers, signer_records
 from state.protocol.transaction import SignedTransaction
 from state.protocol.work import TooMuchWork
 
-# The first transactions of a list are skipped: they are pushed before an answer can arrive.
+# The first transactions of a list are skipped, because they are pushed before an answer can arrive.
 FIRST_SKIPPED = 3
-# Transactions in a batch. Small batches are answered soon, and spread over all processes.
+# Transactions per batch. Small batches are answered sooner, and are distributed over all processes.
 BATCH_TRANSACTIONS = 12
-# Starting a process takes as long as recovering 1,500 keys, which doesn't pay for a test suite that sends one small batch.
+# Starting a process takes as long as recovering 1,500 keys, which isn't worthwhile for a test suite that sends one small batch.
 TRANSACTIONS_BEFORE_START = 100
-# Transactions with more signatures are skipped. Real ones have fewer, and others would let one client occupy the processes.
+# Transactions with more signatures are skipped. Real transactions have fewer, and others would let one client occupy the processes.
 SIGNATURES_MAX = 4
-# Prefetched transactions that wait for their push.
+# Maximum number of prefetched transactions that are not pushed yet.
 WAITING_MAX = 4096
 
 
@@ -36,7 +36,7 @@ class _KeyRange(Struct, eq=False):
 
 
 class KeyPrefetcher:
-    """Transactions whose keys `workers` processes recover, the oldest first. Push them by `push`."""
+    """Transactions whose keys `workers` processes recover, the oldest first. Push them with `push`."""
 
     def __init__(self, chain: Chain, workers: int) -> None:
         self._chain, self._workers = chain, workers
@@ -68,9 +68,9 @@ class KeyPrefetcher:
                 at = end
 
     def push(self, trx: SignedTransaction, units_max: int | None = None) -> None:
-        """Push a transaction with its keys if they are ready, and at most `units_max` units of work.
+        """Push a transaction, with its keys if they are ready and with at most `units_max` units of work.
 
-        If it is refused with keys from the processes, push it again without them, unless it was refused for too much work.
+        If it is refused with keys from the processes, push it again without them, unless the reason was too much work.
         """
         key_range = self._key_ranges.pop(trx.id, None) if self._key_ranges else None
         if key_range is None or key_range.transaction is not trx or self._pool is None:

@@ -3,11 +3,11 @@
 The node survives any failure of a process: one that dies, hangs or sends a wrong answer is killed and logged, and its batches stay
 unanswered. No function blocks longer than its caller allows.
 
-A process runs the node's own program, so its keys are trusted like those of a function: verifying one takes as long as recovering it.
-Checks ensure only that each answer belongs to the requested records, and that a random sample of the keys is right.
+A process runs the node's own program, so its keys are trusted like the results of a function: verifying a key takes as long as recovering
+it. Checks ensure only that each answer belongs to the requested records, and that a random sample of the keys is correct.
 
-Processes instead of threads: a thread needs the GIL before and after each call of the library, and waits for it up to 5 ms while the chain
-is computing (docs/performance.md).
+The pool uses processes instead of threads: a thread needs the GIL before and after each call of the library, and waits for it up to 5 ms
+while the chain is computing (docs/performance.md).
 """
 
 import fcntl
@@ -28,7 +28,7 @@ from node.runtime.install_location import own_environment
 from rpc.log import Log
 from state.protocol.keys.records import ANSWER_SIZE, RECORD_SIZE, recover_records
 
-# The chain's other work takes longer than its recoveries, so more processes would mostly be idle.
+# The chain's other work takes longer than its recoveries, so additional processes would mostly be idle.
 WORKERS_MAX = 3
 HANGING_SECONDS = 10.0
 # Limit of a process's queue: half a second of work. Clients can send signatures faster than they are recovered, and a busy process must not
@@ -49,7 +49,7 @@ class WorkerFailed(Exception):
 
 
 class Batch(Struct, eq=False):
-    """Records sent to a process in one message, and the keys of the answer. `keys` stays None if the process fails."""
+    """Records sent to a process in one message, and the recovered keys. `keys` stays None if the process fails."""
 
     number: int
     records: bytes
@@ -76,11 +76,11 @@ class Pool:
 
     @property
     def is_warm(self) -> bool:
-        """Whether a process has answered before. New ones take a while to start."""
+        """Whether a process has answered before. New processes take a while to start."""
         return any(worker.is_warm for worker in self._workers)
 
     def give(self, records: bytes) -> Batch | None:
-        """Send records to the process with the shortest queue. None if no process is left, or all queues are full."""
+        """Send records to the process with the shortest queue. Return None if no process is left, or all queues are full."""
         if not self._workers:
             return None
         worker = min(self._workers, key=lambda each: each.size)
@@ -102,7 +102,7 @@ class Pool:
                 self._drop(worker, str(error))
 
     def wait(self, batch: Batch, seconds: float) -> None:
-        """Wait until a batch is over, at most `seconds`."""
+        """Wait at most `seconds` until a batch is answered or has failed."""
         end = time.monotonic() + seconds
         self.exchange()
         while not batch.is_over and (left := end - time.monotonic()) > 0:
@@ -157,7 +157,7 @@ class _Worker:
                 fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, PIPE_SIZE)
 
     def take(self, batch: Batch) -> None:
-        """Queue a batch, which the next exchanges write."""
+        """Queue a batch, which the next calls of `exchange` write."""
         self._waiting.append(batch)
         self.size += len(batch.records)
         self._unwritten += HEAD.pack(batch.number, len(batch.records), 0) + batch.records
@@ -192,7 +192,7 @@ class _Worker:
             raise WorkerFailed(f"it has not answered for {HANGING_SECONDS:.0f} seconds")
 
     def _take_answers(self) -> None:
-        """Parse the complete answers in the received bytes. Raises WorkerFailed for one that doesn't belong to the oldest batch."""
+        """Parse the complete answers in the received bytes. Raises WorkerFailed for an answer that doesn't belong to the oldest batch."""
         while len(self._read) >= HEAD.size:
             number, size, total = HEAD.unpack_from(self._read)
             if not self._waiting or (number, size) != (self._waiting[0].number, answer_size(self._waiting[0])):
@@ -211,7 +211,7 @@ class _Worker:
             self.is_warm = True
 
     def end(self) -> None:
-        """Kill the process. Its unanswered batches are over."""
+        """Kill the process. Its unanswered batches have failed."""
         for batch in self._waiting:
             batch.is_over = True
         self._waiting.clear()
@@ -230,8 +230,8 @@ def answer_size(batch: Batch) -> int:
 def require_plausible(batch: Batch, keys: bytes) -> None:
     """Raise WorkerFailed for keys that can't be the answer to a batch. A random sample of the keys is also recovered here and compared.
 
-    This detects a process with a broken library or memory. It costs at most one recovery per batch; for small batches, on average one per
-    RECORDS_FOR_A_LOOK records.
+    This detects a process with a broken library or memory. It costs at most one recovery per batch, and for small batches on average one
+    per RECORDS_FOR_A_LOOK records.
     """
     if not set(keys[::ANSWER_SIZE]) <= ANSWERS_BEGIN_WITH:
         raise WorkerFailed("its answers are not keys")

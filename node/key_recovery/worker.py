@@ -28,12 +28,12 @@ def main() -> None:
 
 
 def checksum(records: bytes, answer: bytes) -> int:
-    """Return a checksum of an answer and its records, so that another batch's keys are never used for these signatures."""
+    """Return a checksum of an answer and its records, so that the keys of another batch are never used for these signatures."""
     return crc32(answer, crc32(records))
 
 
 def write(data: bytes) -> None:
-    """Write all data. Exits if the reader has closed the pipe."""
+    """Write all data. Exit if the reader has closed the pipe."""
     try:
         while data:
             data = data[os.write(1, data) :]

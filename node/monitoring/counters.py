@@ -1,7 +1,7 @@
 """Counters of a node since its start, and its log lines about blocks and refusals.
 
-Counting runs for every call and block, so it is cheap. `metrics.py` formats the numbers on request. All keys are names from the code;
-text from clients never becomes a key, so the counters stay small.
+Every call and block is counted, so counting is cheap. `metrics.py` formats the numbers on request. All keys are names from the code; text
+from clients never becomes a key, so the counters stay small.
 """
 
 import time
@@ -47,14 +47,14 @@ class Counters:
         self.sync_seconds = DurationHistogram(BLOCK_BOUNDS)
 
     def attach(self) -> None:
-        """Start to count blocks. Call this after creating the processor, so that a block's time includes writing it."""
+        """Start to count blocks. Call this after creating the processor, so that a block's time includes writing it to the log."""
         self._chain.state.listeners.before_block.append(self._begin)
         self._chain.on_head_change.append(self._on_head_change)
 
     # -------------------------------------------------------------- calls
 
     def observe(self, name: str, seconds: float, error: Exception | None) -> None:
-        """Count a request by the name of its method ("" if it calls none), with its duration and the error of its reply."""
+        """Count a request by the name of its method ("" without one), with its duration and the error of its reply."""
         found = self.calls.get(name)
         if found is None:
             found = self.calls[name] = DurationHistogram(CALL_BOUNDS)
@@ -66,7 +66,7 @@ class Counters:
     # -------------------------------------------------------------- pushes
 
     def pushed(self, item: SignedTransaction | SignedBlock, error: Exception | None) -> None:
-        """Count a client's transaction or block, and log a refusal. Its `why` is a text from the code, without values."""
+        """Count a client's transaction or block, and log its refusal. The logged `why` is a text from the code, without values."""
         if isinstance(item, SignedBlock):
             if error is not None:
                 self.blocks_refused[reason_of(error)] += 1
@@ -95,7 +95,7 @@ class Counters:
         seconds = time.perf_counter() - self._began
         if change.applied:
             self.block_seconds.add(seconds)
-        # The first block of a chain has all slots since its genesis before it.
+        # For the first block of a chain, all slots since the genesis count as missed.
         missed, self._missed = self._missed, self._missed_before()
         self.slots_missed += 0 if missed is None or self._missed is None else max(0, self._missed - missed)
         self.blocks_applied += len(change.applied)
@@ -114,12 +114,12 @@ class Counters:
             self._show(block, seconds)
 
     def _missed_before(self) -> int | None:
-        """Return the number of slots without a block up to the head, or None at genesis."""
+        """Return the number of slots without a block before the head, or None at genesis."""
         props = self._chain.state.props
         return props.current_aslot - props.head_block_number if props.head_block_number else None
 
     def _show(self, block: SignedBlock, seconds: float) -> None:
-        """Log a block, with the time taken by the last block of the same head change, and its delay after its slot."""
+        """Log a block, with the time in seconds to apply it and its delay after its slot."""
         _log.info(
             "block",
             number=block.number,

@@ -1,7 +1,6 @@
-"""Measures the iterations of the event loop: no other request is served during one.
+"""Measures the iterations of the event loop, during which no other request is served.
 
-Each iteration has two times: wall time, which clients wait for, and CPU time. If the wall time is much longer, other programs used
-the CPU.
+Each iteration has two times: wall time, which clients wait for, and CPU time. If the wall time is much longer, other programs used the CPU.
 """
 
 import time
@@ -39,7 +38,7 @@ class EventLoopMonitor(trio.abc.Instrument):
         self._begun_processor = time.thread_time()
 
     def before_io_wait(self, timeout: float) -> None:
-        """Record the iteration."""
+        """Record the iteration that ends here."""
         now = time.perf_counter()
         seconds = now - self._begun
         self.iterations.add(seconds)
@@ -50,7 +49,7 @@ class EventLoopMonitor(trio.abc.Instrument):
             self._longest = max(seconds, longest), max(time.thread_time() - self._begun_processor, processor)
 
     def longest(self) -> tuple[float, float]:
-        """Return the longest wall time and the longest CPU time of an iteration, in seconds, of the last one to two windows."""
+        """Return the longest wall time and the longest CPU time of an iteration, in seconds, over the last one to two windows."""
         self._advance(time.perf_counter())
         return max(self._longest[0], self._longest_before[0]), max(self._longest[1], self._longest_before[1])
 

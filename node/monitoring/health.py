@@ -1,4 +1,4 @@
-"""The page /health: whether the node does its job, and the reason if it doesn't. It never awaits."""
+"""The page /health: whether the node works, and the reason if it doesn't. It never awaits."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -29,7 +29,7 @@ NOT_ENABLED = "it was started without (--no-produce, a chain spec without witnes
 
 
 class Parts(Struct, kw_only=True):
-    """Parts of a running node that its pages show. `ending` returns the reason for the shutdown, "" while there is none."""
+    """Components of a running node that its pages report on. `ending` returns the reason for the shutdown, or ""."""
 
     chain: Chain
     clock: ChainClock
@@ -47,7 +47,7 @@ class Parts(Struct, kw_only=True):
 
 
 def trouble(parts: Parts) -> str:
-    """Return the reason why the node doesn't do its job, or ""."""
+    """Return the reason why the node doesn't work, or ""."""
     idle = not_producing(parts)
     return parts.ending() or parts.processor.failure or (idle and f"no block is produced: {idle}") or not_following(parts)
 
@@ -102,7 +102,7 @@ def members(parts: Parts, reason: str) -> dict[str, Any]:
 
 
 def reader_members(parts: Parts) -> dict[str, Any]:
-    """Return the member on reader processes with their last reports, or no member for a node without them."""
+    """Return the member on reader processes with their last reports, or an empty dict for a node without them."""
     if parts.readers is None:
         return {}
     shown = [
@@ -123,7 +123,7 @@ def reader_members(parts: Parts) -> dict[str, Any]:
 
 
 def following_members(parts: Parts) -> dict[str, Any]:
-    """Return the member on the followed node, or no member for a node that isn't a replica."""
+    """Return the member on the followed node, or an empty dict for a node that isn't a replica."""
     replica = parts.replica
     if replica is None:
         return {}

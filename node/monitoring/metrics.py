@@ -1,6 +1,6 @@
 """The page /metrics, in the text format of Prometheus. Metric families are built from plain numbers on each request.
 
-The first request imports prometheus_client, so that the start doesn't wait for it. Nothing iterates over rows, so the time of a scrape
+The first request imports prometheus_client, so that the import doesn't delay the start. Nothing iterates over rows, so the time of a scrape
 doesn't depend on the size of the state. Label values come from the code only, never from requests.
 """
 
@@ -30,7 +30,7 @@ SAMPLE_SIZE = 8  # rows from which the size of a row is estimated
 KINDS = (Table, AppendLists, OperationLog)
 ENTRY_SIZE = 120  # bytes of an index entry, estimated
 CONSENSUS = "chain"
-# Deprecated names of version 0.1, which are still shown.
+# Deprecated names of version 0.1, which are still exported.
 OLD_NAMES = {
     "coind_client_resources_limit": "coind_guests_held_max",
     "coind_client_resources_used": "coind_guests_held",
@@ -91,7 +91,7 @@ def with_old_names(families: "Iterable[Metric]") -> "Iterator[Metric]":
 
 
 def node_families(parts: Parts) -> "Iterator[Metric]":
-    """Yield the versions, readiness and production."""
+    """Yield the metrics of the program: versions, readiness and production."""
     spec = parts.chain.state.spec
     yield gauge(
         "coind_build_info",
@@ -112,7 +112,7 @@ def node_families(parts: Parts) -> "Iterator[Metric]":
 
 
 def chain_families(parts: Parts) -> "Iterator[Metric]":
-    """Yield the head, the last irreversible block and the pending transactions."""
+    """Yield the metrics of the chain: the head, the last irreversible block and the pending transactions."""
     rest = parts.processor.summary
     yield gauge("coind_head_block_number", "Number of the head block", rest.head_block_number)
     yield gauge("coind_head_block_time_seconds", "Time of the head block, since 1970", rest.time)
@@ -172,7 +172,7 @@ def reader_families(parts: Parts) -> "Iterator[Metric]":
 
 
 def counted(counters: Counters) -> "Iterator[Metric]":
-    """Yield the counters since the start."""
+    """Yield the metrics of the counters since the start."""
     yield counter("coind_blocks_applied", "Blocks applied", counters.blocks_applied)
     yield counter("coind_blocks_popped", "Blocks undone", counters.blocks_popped)
     yield counter("coind_fork_switches", "Switches to another branch", counters.switches)
@@ -264,7 +264,7 @@ def disk_families(parts: Parts) -> "Iterator[Metric]":
 
 
 def tables(state: State) -> Iterator[tuple[str, str, Table[Any] | AppendLists[Any, Any] | OperationLog]]:
-    """Yield the owner (the chain or a plugin), the name and the object of every table, list and operation log."""
+    """Yield every table, list and operation log with its owner (the chain or a plugin) and its name."""
     for owner, holder in ((CONSENSUS, state), *state.plugins.items()):
         if isinstance(holder, KINDS):
             yield owner, owner, holder
@@ -275,11 +275,11 @@ def tables(state: State) -> Iterator[tuple[str, str, Table[Any] | AppendLists[An
 
 
 def row_size(table: Table[Any]) -> float:
-    """Return the estimated bytes of a row, with its index entries."""
+    """Return the estimated size of a row in bytes, including its index entries."""
     rows = table.sample(SAMPLE_SIZE)
     return sum(map(size_of, rows)) / len(rows) + ENTRY_SIZE * (1 + table.index_count) if rows else 0
 
 
 def size_of(row: Row) -> int:
-    """Return the bytes of a row and its fields' values, one level deep."""
+    """Return the size in bytes of a row and its fields' values, one level deep."""
     return sys.getsizeof(row) + sum(sys.getsizeof(getattr(row, name)) for name in row.__struct_fields__)

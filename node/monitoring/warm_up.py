@@ -1,4 +1,4 @@
-"""Cache warming: runs the first reads of typical clients in advance, so that the lazy indices are sorted when clients read them.
+"""Cache warming: runs the first reads of typical clients in advance, so that the lazy indices are already sorted when clients read them.
 
 It runs after the start, after each restored savepoint, and periodically, since changed rows need sorting.
 """
@@ -16,11 +16,11 @@ from state.plugins.registry import PLUGINS
 from state.store import Table
 from state.tables import State
 
-# The pause is PAUSE_TIMES the duration of the last run, so that warming takes a small share of the time even if nobody reads. It is at
-# least about a block interval. A run without changes takes 2 ms.
+# The pause is PAUSE_TIMES the duration of the last run, so that warming takes a small share of the time even if no client reads. The
+# minimum is about a block interval. A run without changes takes 2 ms.
 PAUSE_TIMES = 20
 PAUSE_SECONDS_MIN, PAUSE_SECONDS_MAX = 3, 60
-# Each order of a table takes about 150 bytes per row. Orders of larger tables are sorted only when read.
+# Each order of a table takes about 150 bytes per row. Orders of larger tables are sorted only when a client reads them.
 ROWS_MAX = 200_000
 
 Value = TypeVar("Value")
@@ -45,7 +45,7 @@ async def keep_warm(state: State, gate: ReadGate = ALWAYS_OPEN) -> None:
             with trio.move_on_after(min(max(pause, PAUSE_SECONDS_MIN), PAUSE_SECONDS_MAX)):
                 await restored.wait()
     except Exception:
-        # A client with the same read gets the error. The node works without warming.
+        # A client with the same read gets the error. The node works without cache warming.
         _log.exception("warm-up failed and has stopped")
     finally:
         state.on_restored.remove(on_restored)
@@ -65,12 +65,12 @@ async def warm_up(state: State, gate: ReadGate = ALWAYS_OPEN) -> None:
 
 
 def reads_of(table: Table[Any]) -> list[Callable[[], object]]:
-    """Return the reads that sort a table's lazy orders, none for a table above ROWS_MAX."""
+    """Return functions that read, and thereby sort, a table's lazy indices; none for a table with more than TABLE_ROWS_MAX rows."""
     return [order.first for order in table.lazy_orders] if len(table) <= ROWS_MAX else []
 
 
 async def in_chunks(state: State, gate: ReadGate, read: Callable[[], Value]) -> Value:
-    """Run a read incrementally, with other tasks running in between, and return its result."""
+    """Run a read incrementally, with other tasks between its chunks, and return its result."""
     steps = state.journal.read_mode.read_incrementally(read)
     while True:
         await trio.sleep(0)

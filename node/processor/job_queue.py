@@ -37,7 +37,7 @@ class JobQueue(Generic[Job]):
         return self._urgent.popleft() if self._urgent else self._others.take()
 
     async def wait(self) -> Job:
-        """Wait for the next job and remove it. Always a checkpoint, so that other tasks run."""
+        """Wait for the next job, remove it and return it. This is always a trio checkpoint, so that other tasks run."""
         await trio.lowlevel.checkpoint()
         while (job := self.take()) is None:
             self._news = trio.Event()

@@ -1,5 +1,5 @@
-"""Runs jobs in time slices, with other tasks between them. While a long job runs, a forked copy of the process (the standby) answers reads
-from the chain before the job.
+"""Runs jobs in time slices, with other tasks between them. During a long job, a forked copy of the process (the standby) answers reads from
+the chain as it was before the job.
 """
 
 from collections.abc import Callable
@@ -42,11 +42,11 @@ class JobAbandoned(BaseException):
 
 
 class LongJobs:
-    """Runs the jobs of a chain, one at a time. The `gate` is closed while a job is interrupted. Readers that waited for it get a slice
+    """Runs the jobs of a chain, one at a time. The `gate` is closed while a job is interrupted. Readers that waited for it get a time slice
     before the next job.
 
-    A standby is forked only if `answer_read` is set, which answers a request there. The standby has none of this process's files, and
-    calls `leave`, which must stop all writing.
+    A standby is forked only if `answer_read` is set, the function that answers a request there. The standby has none of this process's
+    files, and calls `leave`, which must stop all writing.
     """
 
     def __init__(
@@ -66,12 +66,12 @@ class LongJobs:
         self._standby: Standby | None = None
         self._finished: trio.Event | None = None  # set after an interrupted job and the slice of readers that follows it
         self._summary = self._summarize()
-        # A client that received an event of the new head must not read the chain before it.
+        # A client that received an event of the new head must not read an older chain.
         chain.on_head_change.append(self._on_head_change)
 
     @property
     def summary(self) -> ChainSummary:
-        """Summary of the chain, as it was before the job while one is interrupted."""
+        """Summary of the chain. While a job is interrupted, it describes the chain before the job."""
         return self._summary if self._gate.is_closed else self._summarize()
 
     @property
@@ -80,14 +80,14 @@ class LongJobs:
         return self._finished is None
 
     async def freed(self) -> None:
-        """Wait until the next job can start. No checkpoint if it can now."""
+        """Wait until the next job can start. Not a trio checkpoint if it can start now."""
         while self._finished is not None:
             await self._finished.wait()
 
     def start(self, job: Callable[[], object], *, is_abortable: bool) -> bool:
-        """Run the first slice of a job. Return whether it is done; if not, the caller must have `finish` called.
+        """Run the first slice of a job. Return whether the job is done; if not, the caller must call `finish`.
 
-        `is_abortable` says that an exception inside the job leaves the chain unchanged.
+        `is_abortable` means that an exception inside the job leaves the chain unchanged.
         """
         self._summary, self._can_fork = self._summarize(), is_abortable
         if self._preemption.start(job):
@@ -96,7 +96,7 @@ class LongJobs:
         return False
 
     async def finish(self) -> None:
-        """Run the rest of the job in slices. On cancellation the rest runs at once, without interruption."""
+        """Run the rest of the job in slices. On cancellation the rest runs without interruption."""
         assert self._finished is not None, "a job is interrupted"
         try:
             async with trio.open_nursery() as nursery:
@@ -122,7 +122,7 @@ class LongJobs:
         return ChainSummary(*head, props.last_irreversible_block_num, len(pending), pending.size)
 
     def _interrupted(self, nursery: trio.Nursery, seconds: float) -> None:
-        """Fork a standby if the job takes long and can be undone there."""
+        """Fork a standby if the job takes long and can be undone in the copy."""
         if not self._can_fork or seconds < FORK_AFTER_SECONDS or not self._preemption.can_raise or self.answer_read is None:
             return
         self._can_fork = False
@@ -138,7 +138,7 @@ class LongJobs:
         self._gate.set_standby(self._standby.ask)
 
     def _abandon_job(self) -> None:
-        """In the standby: undo the interrupted job."""
+        """Undo the interrupted job, in the standby."""
         self._leave()
         # The undo applies pending transactions again.
         self._time_limit.renew()
@@ -149,7 +149,7 @@ class LongJobs:
         self._dismiss()
 
     def _dismiss(self) -> None:
-        """Stop the standby, and fork none for this job."""
+        """Stop the standby, and don't fork another one for this job."""
         self._can_fork = False
         if self._standby is not None:
             self._standby.stop()

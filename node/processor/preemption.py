@@ -1,7 +1,7 @@
-"""Runs a long function in time slices, with other tasks between them. The function is plain synchronous code: it counts units of work in
-`state.work`, and can be interrupted wherever it counts.
+"""Runs a long function in time slices, with other tasks between them. The function is plain synchronous code that counts units of work in
+`state.work`. It can be suspended wherever it counts.
 
-Between two slices the chain is half changed. The gate is closed then, so that no task reads the chain.
+Between two slices, the state can be inconsistent. The gate is then closed, so that no task reads the chain.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ RUN_SECONDS_MAX = 0.01  # of a function, before all other tasks run
 class Preemption:
     """Runs functions, one at a time, in a greenlet that can be suspended in the middle of a function and resumed.
 
-    `can_raise`: whether an exception can be raised where the function is suspended (not in the middle of an undo).
+    `can_raise` is whether an exception can be raised where the function is suspended (false in the middle of an undo).
     """
 
     def __init__(self, units: Work, gate: ReadGate, time_limit: TimeLimit, stopwatch: Stopwatch) -> None:
@@ -34,9 +34,9 @@ class Preemption:
         self._hook = self._pause
 
     def start(self, function: Callable[[], object]) -> bool:
-        """Run the first slice of a function. Return whether it is done.
+        """Run the first slice of a function. Return whether the function is done.
 
-        If not, the gate is closed, and the caller must have `finish` called. Exceptions of the function propagate.
+        If not, the gate is closed, and the caller must call `finish`. Exceptions of the function propagate.
         """
         assert self._function is None, "the previous function is done"
         self._function = function
@@ -50,8 +50,8 @@ class Preemption:
     async def finish(self, interrupted: Callable[[float], None]) -> None:
         """Run the rest of the function. Before each slice, call `interrupted` with the seconds since the first interruption.
 
-        On cancellation the rest runs at once, so that a change of the chain is never left half done. Exceptions of the function
-        propagate.
+        On cancellation the rest runs without interruption, so that a change of the chain is never left incomplete. Exceptions of the
+        function propagate.
         """
         begun = self._left
         try:
@@ -68,13 +68,13 @@ class Preemption:
         self._end()
 
     def throw(self, error: BaseException) -> None:
-        """Raise an error where the function is suspended. Its handling of the error isn't interrupted."""
+        """Raise an error where the function is suspended. The function handles it without further interruption."""
         assert self._stack is not None
         self._units.on_pause = None
         self._stack.throw(error)
 
     def _resume(self, *, is_interruptible: bool = True) -> bool:
-        """Run a slice of the function, or all the rest. Return whether it is done."""
+        """Run a slice of the function, or all the rest. Return whether the function is done."""
         if self._function is None:
             return True
         if self._stack is None:
@@ -105,7 +105,7 @@ class Preemption:
         self._stack.parent.switch()
 
     def _work(self) -> None:
-        """Call one function after another. Creating a greenlet takes thirty times as long as switching to one."""
+        """Run one function after another. Creating a greenlet takes thirty times as long as switching to one."""
         while True:
             function, stack = self._function, self._stack
             assert function
@@ -114,12 +114,12 @@ class Preemption:
                 function()
             except BaseException as error:
                 self._raised = error
-            # Drop the reference here, else the function and its closure would live until the next one runs.
+            # Drop the reference here, else the function and its closure would be kept in memory until the next one runs.
             self._function = function = None
             stack.parent.switch()
 
     def _end(self) -> None:
-        """Re-raise the function's exception, if any."""
+        """Re-raise the exception of the finished function, if any."""
         if self._raised is not None:
             error, self._raised = self._raised, None
             raise error

@@ -1,9 +1,8 @@
 """The only writer of the chain: takes jobs from a queue, runs them one at a time, and answers each.
 
-Requests, the producer and debug methods all go through it, so the chain needs no lock. Jobs contain no await. After a slice of jobs, other
-tasks run. A job longer than a slice is interrupted, and the gate is closed until it is done. Queries read the chain directly, and always
-see it between two jobs.
-Source: block-processing.md §2.7, §4.5; rpc-api.md §7.1, §7.3, §7.4.
+Requests, the producer and debug methods all use it, so the chain needs no lock. Jobs contain no await. After a slice of jobs, other tasks
+run. A job longer than a slice is interrupted, and the gate is closed until the job is done. Queries read the chain directly, and always
+between two jobs. Source: block-processing.md §2.7, §4.5; rpc-api.md §7.1, §7.3, §7.4.
 """
 
 from collections.abc import Callable, Generator, Iterator
@@ -77,13 +76,15 @@ class _InclusionWaiter(Struct, eq=False):
 
 
 class Processor:
-    """Runs jobs while `run` runs: blocks of this node first, then the jobs of clients, round-robin by address and in order for each.
+    """Runs jobs while `run` runs: this node's blocks first, then the jobs of clients, round-robin by address and in order for each.
 
-    With a `log`, a block is written to it, and synced as the policy `sync` says, before its sender is answered: a reply means that the
-    block survives. Syncs run `in_thread`, in parallel to further jobs. If writing fails, the chain in memory is ahead of the file. Then
-    `failed` is set, `failure` says why, every further job is refused, and the node must end; a restart resumes from the file.
+    With a `log`, a block is written to it, and synced according to the policy `sync`, before its sender is answered, so a reply means that
+    the block survives. Syncs run `in_thread`, in parallel with further jobs. If writing fails, the chain in memory is ahead of the file.
+    Then `failed` is set, `failure` is the reason, every further job is refused, and the node must shut down; a restart resumes from the
+    file.
 
-    A job that takes longer than RUN_SECONDS_MAX is interrupted, with the `gate` closed. Callers that wait for a job resume once it is open.
+    A job that takes longer than RUN_SECONDS_MAX is interrupted, with the `gate` closed. Callers that wait for a job resume once the gate is
+    open.
     """
 
     def __init__(
@@ -104,9 +105,9 @@ class Processor:
         self.failed = trio.Event()
         self.failure = ""
         self.allowances = Allowances(stopwatch)
-        # Called with each transaction and block of a client, and its refusal or None.
+        # Called with each transaction and block of a client, and the error if it was refused, else None.
         self.on_pushed: list[Callable[[SignedTransaction | SignedBlock, ChainError | None], None]] = []
-        # Called in the job of a transaction before it is pushed; an exception refuses it.
+        # Called in the job of a transaction before it is pushed. An exception refuses the transaction.
         self.before_accepting: list[Callable[[SignedTransaction], None]] = []
         self.on_accepted: list[Callable[[], None]] = []
         # Called after each job, before its caller is answered.
@@ -141,7 +142,7 @@ class Processor:
 
     @property
     def summary(self) -> ChainSummary:
-        """Summary of the chain, as it was before the job while one is interrupted."""
+        """Summary of the chain. While a job is interrupted, it describes the chain before the job."""
         return self.long_jobs.summary
 
     async def run(self) -> None:
@@ -173,8 +174,8 @@ class Processor:
             units_max, work = self.allowances.units_max(caller), self.chain.state.work
             before = work.spent
             try:
-                # Until the first schedule the rules allow blocks of 393 MB, and transactions nearly as large. Checking one would take the
-                # node very long.
+                # Until the first schedule the rules allow blocks of 393 MB, and transactions nearly as large. Checking such a transaction
+                # would take very long.
                 require(trx.size <= TRANSACTION_SIZE_MAX, condition=f"fc::raw::pack_size(trx) <= {TRANSACTION_SIZE_MAX}")
                 for check in self.before_accepting:
                     check(trx)
@@ -201,7 +202,7 @@ class Processor:
             self._key_prefetcher.prefetch(transactions)
 
     async def push_block(self, block: SignedBlock, caller: Caller = LOCAL) -> None:
-        """Push a block from outside. A block too far ahead of the clock is refused. Raises PushFailed."""
+        """Push a block from a client. A block too far ahead of the clock is refused. Raises PushFailed."""
 
         def push() -> None:
             work = self.chain.state.work
@@ -219,7 +220,7 @@ class Processor:
     async def wait_for(self, trx: SignedTransaction, caller: Caller = LOCAL) -> Inclusion:
         """Push a transaction, and wait until it is included in a block or has expired.
 
-        Raises PushFailed; Refused if another call waits for the same transaction, or if the transaction was dropped. The waiter is
+        Raises PushFailed, and Refused if another call waits for the same transaction or if the transaction was dropped. The waiter is
         registered before the push, because the transaction can be in a block before this task runs again.
         """
         find = "_callbacks.find( txid ) == _callbacks.end()"
@@ -231,7 +232,7 @@ class Processor:
             await waiter.done.wait()
             await self._synced()
         finally:
-            # A client that disconnects cancels this task; the block then finds no waiter.
+            # A client that disconnects cancels this task. The block then finds no waiter.
             if self._waiters.get(trx.id) is waiter:
                 del self._waiters[trx.id]
         require(not waiter.is_lost, LOST, condition="trx.is_pending()")
@@ -239,9 +240,9 @@ class Processor:
         return waiter.inclusion
 
     async def push_blocks_from(self, path: str, count: int, skip_flags: int = Skip.NOTHING) -> int:
-        """Push up to `count` blocks after the head from a file. Return the number applied.
+        """Push up to `count` blocks after the head from a file. Return the number of applied blocks.
 
-        Stops at the first block that fails, and logs the reason. Raises Refused if no block can be read.
+        It stops at the first block that fails, and logs the reason. Raises Refused if no block can be read.
         """
         pushed = 0
         if count <= 0:
@@ -302,22 +303,22 @@ class Processor:
     async def in_steps(self, work: Callable[[], Generator[None, None, Result]]) -> Result:
         """Run a read-only job in steps and return its result. Its exceptions propagate.
 
-        Other tasks read between the steps; other jobs wait until the last one, so the chain doesn't change.
+        Other tasks read between the steps. Other jobs wait until the last step, so the chain doesn't change.
         """
         result: Result = await self._in_turn(work, is_in_steps=True)
         return result
 
     async def make_block(self, make: Callable[[], SignedBlock]) -> SignedBlock:
-        """Make a block by a function and return it. Raises ChainError.
+        """Run `make`, which makes a block, as a job and return the block. Raises ChainError.
 
-        The job is urgent: it goes before all queued ones. Doesn't wait for the sync, because a slow disk must not make the producer late
-        for its next slot.
+        The job is urgent: it precedes all queued ones. This doesn't wait for the sync, because a slow disk must not delay the producer past
+        its next slot.
         """
         block: SignedBlock = await self._in_turn(partial(self._own, make), is_urgent=True)
         return block
 
     def _leave(self) -> None:
-        """In a standby: stop all writing, and reopen the log, since the copy has none of the process's files."""
+        """Stop all writing in a standby, and reopen the log, since the copy has none of the process's files."""
         self.fail(OSError("this is a copy"))
         if self._log is not None:
             self._log.reopen()
@@ -333,9 +334,9 @@ class Processor:
     async def _push(
         self, work: Callable[[], Any], item: SignedTransaction | SignedBlock, address: str = "", *, is_synced: bool = False
     ) -> None:
-        """Run a client's job, at once if no other waits, else through the queue.
+        """Run a client's job, immediately if no other job waits, else through the queue.
 
-        A full queue refuses it at once: waiting for a slot would hide the overload from the client.
+        A full queue refuses the job: waiting for a slot would hide the overload from the client.
         """
         try:
             if self._is_running and not self._undone and self._seconds_at_once < RUN_SECONDS_MAX and self.long_jobs.is_free:
@@ -358,7 +359,7 @@ class Processor:
     async def _run_at_once(self, work: Callable[[], Any]) -> None:
         """Run a job in its caller's task while the queue is empty. Two task switches would take a fifth of a transfer's time.
 
-        After RUN_SECONDS_MAX of such jobs, all other tasks run first; jobs that arrive meanwhile go to the queue.
+        After RUN_SECONDS_MAX of such jobs, all other tasks run first. Jobs that arrive meanwhile are queued.
         """
         job = _Job(work)
         start = self._stopwatch()
@@ -391,7 +392,7 @@ class Processor:
         self._jobs.put(job, address, is_urgent=is_urgent)
 
     def _own(self, work: Callable[[], Result]) -> Result:
-        """Run work of this node that can make blocks. Its clock advances to their time, unlike with blocks from outside."""
+        """Run work of this node that can make blocks. The node's clock advances to their time, which it doesn't for blocks from clients."""
         head = self.chain.state.props.head_block_id
         result = work()
         if self.chain.state.props.head_block_id != head:
@@ -416,12 +417,12 @@ class Processor:
     async def _perform_slice(self, job: _Job) -> _Job | None:
         """Run a job and the queued ones after it until the slice is over. Return the next job if it runs in steps, else None.
 
-        With one job per loop iteration, many clients would fill the queue faster than it empties, and none would be answered at once.
+        With one job per loop iteration, many clients would fill the queue faster than it empties, and no job could run immediately.
         """
         # Jobs that ran at once count in the same slice.
         start = self._stopwatch() - self._seconds_at_once
         while True:
-            # A job that started in its caller's task may still be interrupted.
+            # A job that started in its caller's task can still be interrupted.
             await self.long_jobs.freed()
             self._undone -= 1
             if not self._start(job):
@@ -434,7 +435,9 @@ class Processor:
             job = following
 
     async def _perform_steps(self, job: _Job) -> None:
-        """Run the steps of a job, with a checkpoint after each. Then replace its work by a function that returns or raises the outcome."""
+        """Run the steps of a job, with a trio checkpoint after each. Then replace its work with a function that returns or raises the
+        outcome.
+        """
         await self.gate.wait_open()
         try:
             self._require_log()

@@ -1,5 +1,5 @@
 """Standby: a forked copy of this process that answers reads during a long job. The copy undoes the job, so that its chain is the one before
-it. It writes nothing, and ends with this process.
+the job. It writes nothing, and ends with this process.
 """
 
 import socket
@@ -27,7 +27,7 @@ ASKED_AT_ONCE_MAX = 8
 class Standby:
     """The parent's side of a forked copy; `run` must run. The constructor forks, and raises ChildFailed if the system refuses.
 
-    The copy calls `leave_job` once, and `answer` for each request; it returns b"" for a request that the copy can't answer.
+    The copy calls `leave_job` once, then `answer` for each request. `answer` returns b"" for a request that the copy can't answer.
     """
 
     def __init__(self, leave_job: Callable[[], None], answer: Answer) -> None:
@@ -46,7 +46,7 @@ class Standby:
         self._is_dismissed = False
 
     async def run(self) -> None:
-        """Receive replies until the copy ends or `end` is called. Kills the copy."""
+        """Receive replies until the copy ends or `end` is called, then kill the copy."""
         try:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._channel.run)
@@ -62,7 +62,7 @@ class Standby:
                 _log.warning("the standby for reads during a long job has ended, reads wait", reason=why)
 
     async def ask(self, body: bytes, caller: Caller) -> bytes:
-        """Return the copy's reply to a request, or b"" if it has none or has ended."""
+        """Return the copy's reply to a request, or b"" if the copy can't answer it or has ended."""
         if self._channel.closed.is_set():
             return b""
         async with self._limiter.place(caller.queue):
@@ -79,7 +79,7 @@ class Standby:
         return reply
 
     def stop(self) -> None:
-        """End the copy gracefully. Requests in flight get b""."""
+        """Shut the copy down gracefully. Requests in flight get b""."""
         self._is_dismissed = True
         self.end()
 

@@ -1,4 +1,4 @@
-"""Parses and checks options of a replay: positions in a chain, checkpoints, and combinations of options."""
+"""Parses and checks the options of a replay: positions in a chain, checkpoints, and combinations of options."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -34,7 +34,7 @@ def read_checkpoints(texts: Iterable[str]) -> dict[int, bytes]:
 
 
 def require_together(alone: Mapping[str, object], parallel: str | None, snapshots: Path | None) -> None:
-    """Raise NodeError for contradictory options. `alone` has the options that exclude --parallel, with their values."""
+    """Raise NodeError for contradictory options. `alone` has the values of the options that can't be combined with --parallel."""
     if parallel is not None:
         if given := [name for name, value in alone.items() if value]:
             raise NodeError(f"--parallel verifies the whole file and stores nothing. Omit {' and '.join(given)}.")

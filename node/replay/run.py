@@ -1,4 +1,4 @@
-"""A replay: applies the blocks of a file from genesis, a snapshot or a data folder on, and saves and serves the result."""
+"""A replay: applies the blocks of a file, starting at genesis, a snapshot or a data folder, and saves and serves the result."""
 
 import sys
 from functools import partial
@@ -47,7 +47,7 @@ class Replay(Struct, frozen=True, kw_only=True):
 
 
 def replay_file(settings: Settings, task: Replay) -> int:
-    """Replay blocks, then serve the chain if the settings have an address. Return the exit status of the process."""
+    """Replay blocks, then serve the chain if the settings have a listen address. Return the exit status of the process."""
     return run_to_end(partial(_replay_file, settings, task))
 
 
@@ -92,7 +92,7 @@ async def replay_on(context: NodeContext, folder: DataFolder | None, task: Repla
             chain.on_head_change.remove(writing)
         show_result(chain, progress)
     if is_done:
-        # A pipe only shows the end of the writing program, not its failure.
+        # The end of a pipe doesn't reveal whether the writing program has failed.
         if blocks.is_pipe and not progress.blocks:
             raise NodeError(f"{task.source}: no blocks. Check the program that writes them.")
         require_reached(chain, task)
@@ -103,7 +103,7 @@ async def replay_on(context: NodeContext, folder: DataFolder | None, task: Repla
 
 
 def with_plugins_of(path: Path, settings: Settings) -> Settings:
-    """Return settings without the plugins whose data a snapshot lacks."""
+    """Return the settings without the plugins whose data a snapshot lacks."""
     snapshot = Snapshot(path, settings.disk)
     snapshot.close()
     # Some names are groups of methods, which have no data.
@@ -114,7 +114,7 @@ def with_plugins_of(path: Path, settings: Settings) -> Settings:
 
 
 def start_at(chain: Chain, task: Replay) -> None:
-    """Load the snapshot of a task into a chain at genesis. A source that is a block log serves the blocks before it."""
+    """Load the snapshot of a task into a chain at genesis. Earlier blocks are read from the source if it is a block log."""
     assert task.start is not None
     head = load_snapshot(chain, task.start, SystemDisk(), OlderBlocks(task.source, chain.state.wire).find).finish()
     expected = task.checkpoints.get(head.number)
@@ -134,7 +134,7 @@ async def opened(chain: Chain, task: Replay) -> BlockSource:
     """Open the source of a task at the block after the head. Raises NodeError."""
     first = chain.state.props.head_block_number + 1
     try:
-        # In a thread, since the writer of a pipe can take any time.
+        # In a thread, since opening a pipe waits for its writer.
         return await trio.to_thread.run_sync(open_source, task.source, chain.state.wire, first, abandon_on_cancel=True)
     except FileError as error:  # a missing file, or one without blocks
         raise NodeError(str(error)) from None
@@ -152,7 +152,7 @@ def warn_of_edits(settings: Settings, source: Path) -> None:
 
 
 def new_saver(context: NodeContext, task: Replay) -> SnapshotSaver:
-    """Return the saver of snapshots. It retains all of them in the task's folder, else those of the data folder as a node does."""
+    """Return the saver of snapshots. It retains all snapshots in the task's folder, or the newest in the data folder as a node does."""
     settings = context.settings
     folder = task.snapshots or (None if settings.data is None else folder_of(settings.data))
     if folder is None:
@@ -163,7 +163,7 @@ def new_saver(context: NodeContext, task: Replay) -> SnapshotSaver:
 
 
 def write(folder: DataFolder, context: NodeContext, change: HeadChange) -> None:
-    """Write applied blocks to a data folder."""
+    """Write the blocks of a head change to a data folder."""
     try:
         folder.log.switch(change.popped, change.applied)
         if change.applied[-1].number % BLOCKS_BETWEEN_SYNCS == 0:

@@ -1,1 +1,1 @@
-"""Chains as data: a library for scripts, exports, SQL and reports."""
+"""Chain data for analysis: a library for scripts, exports, SQL and reports."""

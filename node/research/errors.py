@@ -19,7 +19,7 @@ class UnreadableBlocks(DataError):
 
 
 class UnknownChain(DataError):
-    """No chain spec fits: its name is unknown, it doesn't match the blocks, or the blocks don't determine it."""
+    """No chain spec matches: its name is unknown, the blocks belong to another chain, or they don't identify a chain."""
 
 
 class RefusedBlock(DataError):

@@ -40,12 +40,13 @@ def read_address(text: str, option: str, port: int | None = None) -> Address:
 
 
 def has_port(text: str) -> bool:
-    """Return whether the text of an address includes a port."""
+    """Return whether an address, given as text, includes a port."""
     return text.isdigit() or re.search(r":\d+\Z", text) is not None
 
 
 def split(text: str) -> tuple[str, int]:
-    """Split a port, a host, or both into host and port. IPv6 hosts are in brackets. Raises ValueError with a text for the user."""
+    """Parse a port, a host or both. Return the host and the port. IPv6 hosts are in brackets. Raises ValueError with a text for the user.
+    """
     if "/" in text:
         raise ValueError(f"is a URL or a path, not an address; {FORMS}")
     if text.isascii() and text.isdigit():

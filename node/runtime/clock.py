@@ -39,7 +39,7 @@ class ChainClock:
         self.start()
 
     def __call__(self) -> int:
-        """Return the time."""
+        """Return the chain's time in milliseconds since 1970."""
         now, before = self._base(), self.behind_ms
         difference = now - self._steady()
         leap = 0 if self._difference_ms is None else difference - self._difference_ms
@@ -70,17 +70,17 @@ class ChainClock:
         return self._base()
 
     def advance_to(self, time_ms: int) -> None:
-        """Advance to at least this time by increasing the offset. The clock never returns less from now on."""
+        """Advance to at least `time_ms` by increasing the offset. The clock never returns less from now on."""
         self.offset_ms += max(0, time_ms - self())
         self._reached_ms = max(self._reached_ms, time_ms)
 
     def resume_from(self, time_ms: int) -> None:
-        """Advance to at least this time by assuming that the machine's clock was set back. The offset doesn't change."""
+        """Advance to at least `time_ms`, assuming that the machine's clock was set back. The offset doesn't change."""
         self._reached_ms = max(self._reached_ms, time_ms)
         self()
 
     def start(self) -> None:
-        """Reset to the machine's time, or to the start time that was given."""
+        """Reset to the machine's time, or to the configured start time."""
         self.set_offset(0 if self._start_ms is None else self._start_ms - self._base())
 
     def set_offset(self, lead_ms: int, behind_ms: int = 0) -> None:
@@ -101,7 +101,7 @@ class TimeLimit:
         self._start = None
 
     def extend(self, seconds: float) -> None:
-        """Extend the limit by the time in which other tasks ran."""
+        """Extend the limit by the seconds in which other tasks ran."""
         if self._start is not None:
             self._start += round(seconds * 1000)
 

@@ -26,7 +26,7 @@ class NodeError(Exception):
 
 
 class FileError(NodeError):
-    """Error for a file of blocks that can't be read further. The text has the position and the cause."""
+    """Error for a file of blocks that can't be read any further. The text has the position and the cause."""
 
     STATUS = Status.DAMAGED
 
@@ -49,7 +49,7 @@ def on_one_line(text: str) -> str:
 
 
 def last_line(text: str, out: TextIO | None = None) -> None:
-    """Write a line to stderr, or to `out`. Ignores errors, for example of a closed pipe."""
+    """Write a final line to stderr, or to `out`. Errors are ignored, for example of a closed pipe."""
     out = out or sys.stderr
     try:
         out.write(on_one_line(text) + "\n")

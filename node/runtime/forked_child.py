@@ -1,4 +1,4 @@
-"""Runs work in a forked child, which has a copy of the process's memory, while the process continues.
+"""Runs work in a forked child, which has a copy of the process's memory, while the parent process continues.
 
 The child computes and writes; it has no event loop.
 """
@@ -36,7 +36,7 @@ class ForkedChild:
         begun = time.perf_counter()
         try:
             with warnings.catch_warnings():
-                # Python 3.12 warns about forks while threads run. The child needs no lock that a thread can hold.
+                # Python 3.12 warns about forks while threads run. The child needs no lock that another thread can hold.
                 warnings.simplefilter("ignore", DeprecationWarning)
                 self.pid = os.fork()
         except OSError as error:
@@ -64,7 +64,7 @@ class ForkedChild:
             self.close()
 
     async def kill(self) -> str:
-        """Kill the child if it still runs, wait for its end, and return the cause of its end. Freeing much memory takes it a while."""
+        """Kill the child if it still runs, wait until it exits, and return why it ended. Freeing much memory can take it a while."""
         try:
             if self.status() is None:
                 os.kill(self.pid, signal.SIGKILL)
@@ -76,7 +76,7 @@ class ForkedChild:
             self.close()
 
     def _message(self) -> str:
-        """Return the child's error message, or its exit status in words."""
+        """Return the child's error message, or a description of its exit status."""
         message = os.read(self._reading, MESSAGE_SIZE_MAX).decode("utf-8", "replace")
         return message or f"the process has ended with {describe(self.status() or 0)}"
 
@@ -96,14 +96,14 @@ class ForkedChild:
 
 
 def describe(status: int) -> str:
-    """Return an exit status in words."""
+    """Describe an exit status in words."""
     return f"signal {-status}" if status < 0 else f"status {status}"
 
 
 def _work_and_exit(work: Callable[[], object], writing: int, inherited: Iterable[int], niceness: int) -> None:
     """Run the work in the child and exit, without running any code of the parent.
 
-    The inherited descriptors are closed: the parent's lock and listening sockets must not outlive a killed parent.
+    The other inherited descriptors are closed: the parent's lock and listening sockets must not outlive a killed parent.
     """
     status = 1
     try:

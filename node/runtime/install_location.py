@@ -1,4 +1,4 @@
-"""Location of this program: a checkout, or the package `coind` of a wheel (bin/package/build.py)."""
+"""Install location of this program: a checkout, or the package `coind` of a wheel (bin/package/build.py)."""
 
 import os
 from pathlib import Path
@@ -8,9 +8,9 @@ _CHECKOUT = Path(__file__).resolve().parents[2]
 
 
 def own_environment() -> dict[str, str]:
-    """Return the environment for another process of this program.
+    """Return the environment variables for another process of this program.
 
-    Python finds an installed package by itself. Its folder must not be in PYTHONPATH, because other packages there would shadow modules
-    of the standard library.
+    Python finds an installed package by itself. Its folder must not be in PYTHONPATH, because other packages there would shadow modules of
+    the standard library.
     """
     return dict(os.environ) if IS_INSTALLED else {**os.environ, "PYTHONPATH": str(_CHECKOUT)}

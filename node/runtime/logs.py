@@ -1,7 +1,7 @@
 """The node's log on stderr: for people on a terminal (node/runtime/terminal.py), JSON lines elsewhere.
 
-Neither a flood of lines nor a stalled reader can stop the node: the lines of each kind are rate-limited, and a line that the reader doesn't
-take in time is lost.
+Neither a flood of lines nor a stalled reader can block the node: the lines of each kind are rate-limited, and a line that the reader
+doesn't accept in time is dropped.
 """
 
 import json
@@ -28,9 +28,9 @@ Level = Literal["debug", "info", "warning", "error"]
 
 
 class LogWriter:
-    """Stream for the standard library's logging. `write` never fails, and blocks at most READER_MILLISECONDS_MAX per piece.
+    """Stream for the standard library's logging. `write` never fails, and blocks at most READER_MILLISECONDS_MAX per chunk.
 
-    `lost` counts lost lines.
+    `lost` counts dropped lines.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -41,7 +41,7 @@ class LogWriter:
         self._is_late = False
 
     def write(self, text: str) -> None:
-        """Write text that ends with a newline. The rest is lost if the reader doesn't take it in time."""
+        """Write text that ends with a newline. The rest is dropped if the reader doesn't accept it in time."""
         data = text.encode("utf-8", "backslashreplace")
         try:
             while data and self._is_ready():
@@ -55,7 +55,9 @@ class LogWriter:
         """Do nothing: writes are unbuffered."""
 
     def _is_ready(self) -> bool:
-        """Return whether the reader accepts data, after a short wait. After a wait in vain, there is no wait until it accepts again."""
+        """Return whether the reader accepts data, after a short wait. After a timeout it doesn't wait again until the reader has accepted
+        data.
+        """
         self._is_late = not self._poll.poll(0 if self._is_late else READER_MILLISECONDS_MAX)
         return not self._is_late
 
@@ -70,7 +72,7 @@ class LogRateLimit:
         self._suppressed: dict[str, int] = {}
 
     def take(self, kind: str) -> int | None:
-        """Return how many lines were suppressed since the last of the kind, or None if this one is suppressed."""
+        """Return the number of lines suppressed since the last line of this kind, or None if this line is suppressed."""
         second = int(self._seconds())
         if second != self._second:
             self._second = second
@@ -83,9 +85,10 @@ class LogRateLimit:
         return None
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return whether a record passes, as a filter of the standard library's logging. Set `record.suppressed` to the number before it.
+        """Return whether a record passes, as a filter for the standard library's logging. Set `record.suppressed` to the number of lines
+        suppressed before it.
 
-        The kind of our own lines is their text, which is constant; that of a library's lines is the name of the logger.
+        The kind of a line from this program is its text, which is constant; the kind of a library's line is the name of the logger.
         """
         suppressed = self.take(record.msg if is_ours(record) else record.name)
         if suppressed:
@@ -97,7 +100,7 @@ class JsonLines(logging.Formatter):
     """Formats each record as one line of JSON."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line of a record."""
+        """Format a record as a line."""
         event: dict[str, Any] = {
             "timestamp": datetime.fromtimestamp(record.created, UTC).isoformat().replace("+00:00", "Z"),
             "level": record.levelname.lower(),
@@ -146,7 +149,7 @@ def lines_lost() -> int:
 
 
 def end_of_lines() -> None:
-    """End the line that is being updated, before other output to the terminal."""
+    """End the line that is being updated, so that other output to the terminal starts on a new line."""
     for handler in our_handlers():
         if isinstance(handler.formatter, Terminal):
             handler.stream.write(handler.formatter.end())

@@ -1,15 +1,15 @@
 """Settings of the garbage collector for a large state.
 
 Python frees most objects by reference counting. Its collector finds cycles among the rest, by walking all objects. The state is large,
-permanent and without cycles, so walking it finds nothing, and pauses the node meanwhile.
+permanent and without cycles, so walking it finds nothing and only pauses the node.
 """
 
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-# Thresholds of the three generations: new objects, then collections of the younger generation. With Python's defaults (700, 10, 10) a
-# node with half a million accounts pauses for 0.3 to 1 s whenever the oldest generation is walked. Loading the program makes some 110,000
+# Thresholds of the three generations: new objects, then collections of the younger generation. With Python's defaults (700, 10, 10), a node
+# with half a million accounts pauses for 0.3 to 1 s whenever the oldest generation is walked. Loading the program creates some 110,000
 # permanent objects; walking them took a tenth of the time until the first reply.
 THRESHOLDS = (250_000, 20, 100)
 # While clients are served, garbage is collected in small portions: 100,000 new objects in cycles, for example ended tasks and errors,
@@ -18,12 +18,12 @@ SERVING_THRESHOLDS = (10_000, 5, 2000)
 
 
 def tune_collector() -> None:
-    """Make collections rare. Call it before anything is loaded."""
+    """Make collections rare. Call this before anything is loaded."""
     gc.set_threshold(*THRESHOLDS)
 
 
 def collect_in_portions() -> None:
-    """Make each collection short. Call it before clients are served."""
+    """Make each collection short. Call this before clients are served."""
     gc.set_threshold(*SERVING_THRESHOLDS)
 
 
@@ -34,7 +34,7 @@ def freeze_loaded_objects() -> None:
 
 @contextmanager
 def collector_off() -> Iterator[None]:
-    """Disable the collector in the block. Loading a state creates millions of objects and no garbage."""
+    """Disable the collector during the block. Loading a state creates millions of objects and no garbage."""
     was_on = gc.isenabled()
     gc.disable()
     try:

@@ -56,7 +56,7 @@ def histogram(name: str, text: str, values: Iterable[tuple[tuple[str, ...], Dura
 
 
 def filled(family: Any, value: float | None, values: Iterable[Value]) -> "Metric":
-    """Return a family after adding its value or its labelled values."""
+    """Add a value or labelled values to a family, and return the family."""
     for labels, number in [((), value), *values] if value is not None else values:
         family.add_metric(labels, number)
     made: Metric = family

@@ -21,7 +21,7 @@ def write_json(value: Any) -> None:
 
 
 def write_pairs(pairs: Iterable[tuple[str, object]], title: str = "") -> None:
-    """Print names and values, one pair per line. The further lines of a multi-line value are indented."""
+    """Print names and values, one pair per line. All lines of a multi-line value after the first are indented."""
     shown = [(name, clean_lines(str(value))) for name, value in pairs]
     if not sys.stdout.isatty():
         width = max((len(name) for name, _ in shown), default=0)
@@ -44,8 +44,8 @@ def write_pairs(pairs: Iterable[tuple[str, object]], title: str = "") -> None:
 def write_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str = "", empty: str = "none") -> None:
     """Print a table, or `empty` if there are no rows.
 
-    A column whose name begins with > is aligned right, for numbers. One that begins with = is never wrapped, so that its values can be
-    copied.
+    A column whose name begins with > is aligned right, for numbers. A column whose name begins with = is never wrapped, so that its values
+    can be copied.
     """
     names = [column.removeprefix(RIGHT).removeprefix(WHOLE) for column in columns]
     shown = [[on_one_line(str(cell)) for cell in row] for row in rows]
@@ -76,7 +76,7 @@ def clean_lines(text: str) -> list[str]:
 
 
 def say_line(line: str) -> None:
-    """Print a clean line. Characters that stdout's encoding lacks are escaped."""
+    """Print a line without control characters. Characters that stdout's encoding lacks are escaped."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     sys.stdout.write(line.rstrip().encode(encoding, "backslashreplace").decode(encoding) + "\n")
 

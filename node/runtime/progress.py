@@ -1,4 +1,4 @@
-"""Shows the progress of a replay: a bar on a terminal, else a line every LINE_SECONDS."""
+"""Displays the progress of a replay: a bar on a terminal, else a line every LINE_SECONDS."""
 
 import sys
 import time
@@ -14,10 +14,10 @@ Seconds = Callable[[], float]
 
 
 class Progress:
-    """Counts blocks and transactions, and periodically shows the progress within a file of `size` bytes (0: unknown).
+    """Counts blocks and transactions, and periodically displays the progress within a file of `size` bytes (0: unknown).
 
     `last` is the number of the last block (0: unknown). If `until` ends the replay before it, the remaining time is estimated by blocks
-    instead of bytes. If `report` is given, it is called with the block number instead of showing the progress.
+    instead of bytes. If `report` is given, it is called with the block number and nothing is displayed.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Progress:
         return max(self._seconds() - self._start, 1e-9)
 
     def rate(self) -> str:
-        """Return transactions and blocks per second as text."""
+        """Return the transactions and blocks per second as text."""
         return f"{self.transactions / self.seconds:,.0f} transactions/s, {self.blocks / self.seconds:,.0f} blocks/s"
 
     def share(self) -> float:
@@ -76,7 +76,7 @@ class Progress:
         return (self.position - self._skipped) / (self.size - self._skipped) if self.size > self._skipped else 0.0
 
     def line(self) -> str:
-        """Return the progress in one line."""
+        """Return the progress as one line of text."""
         of = f" of {self.last:,}" if self.last else ""
         share = self.share()
         left = f", {self.seconds * (1 - share) / share:,.0f} s left" if 0 < share <= 1 else ""
@@ -97,7 +97,7 @@ class Progress:
 
 
 def new_bar(out: TextIO, has_end: bool) -> Any:
-    """Return a rich progress bar; without an end it only pulses. Rich is imported here, because only terminals need it."""
+    """Return a rich progress bar. If the end is unknown, it only pulses. Rich is imported here, because only terminals need it."""
     from rich.console import Console
     from rich.progress import BarColumn, TaskProgressColumn, TextColumn
     from rich.progress import Progress as Bar

@@ -16,7 +16,7 @@ _log = Log("node")
 
 
 def run_to_end(main: Callable[[], Awaitable[int]]) -> int:
-    """Run an async function in trio. If it fails with a group of NodeErrors only, raise the first of them alone."""
+    """Run an async function in trio. If it fails with a group that contains only NodeErrors, raise the first of them alone."""
     try:
         return trio.run(main)
     except BaseExceptionGroup as group:

@@ -6,7 +6,7 @@ NAME_LETTERS_MAX, NEAR_MAX, LISTED_MAX = 100, 3, 12
 
 
 def closest(name: str, known: Iterable[str], cutoff: float = 0.6) -> list[str]:
-    """Return the known names with the most similar spelling, at most three, the nearest first."""
+    """Return up to three known names with the most similar spelling, most similar first."""
     # Imported here, because only errors need it.
     from difflib import get_close_matches
 
@@ -14,7 +14,9 @@ def closest(name: str, known: Iterable[str], cutoff: float = 0.6) -> list[str]:
 
 
 def alternatives(name: str, known: Iterable[str], where: str = "") -> str:
-    """Return a clause for an error about an unknown name: the nearest names, else all of them, else (if many) `where` they are listed."""
+    """Return a clause for an error about an unknown name: the nearest names, or all known names, or `where` they are listed if there are
+    many.
+    """
     names = list(known)
     if near := closest(name, names):
         return f"did you mean {either(near)}?"

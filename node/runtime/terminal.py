@@ -1,4 +1,4 @@
-"""Log format for a terminal: a line for each block with transactions and each refusal, and one updated line for a run of empty blocks.
+"""Log format for a terminal: a line for each block with transactions and each refusal, and one updated line for consecutive empty blocks.
 Control characters are escaped, because values come from clients.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 
 from node.runtime.errors import on_one_line
 
-# Minimum time between updates of a line, because a time jump can make a million empty blocks.
+# Minimum time between updates of a line, because a time jump can create a million empty blocks.
 UPDATE_SECONDS_MIN = 0.05
 PLACE_WIDTH = 16
 KIND_WIDTH = 18
@@ -47,7 +47,7 @@ class Terminal(logging.Formatter):
         self._shown = ""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the text of a record, after the end of the updated line, if there is one."""
+        """Format a record, after the text that ends the updated line if there is one."""
         values = self._values_of(record)
         if record.msg == "block" and not values.get("transactions") and not self._is_verbose:
             return self._count(record, values)
@@ -103,7 +103,7 @@ class Terminal(logging.Formatter):
         what = on_one_line(values.get("operation") or ("block" if event == "block refused" else "transaction"))
         reason = on_one_line(str(values.get("message") or values.get("why") or values.get("reason", "")))
         label = f"{'refused':<{KIND_WIDTH}}"
-        # A refusal is cut to one line, except with --verbose.
+        # A refusal is truncated to one line, except with --verbose.
         room = shutil.get_terminal_size().columns - len(f"00:00:00  {label}{what:<{KIND_WIDTH}}")
         if not self._is_verbose and len(reason) > room:
             reason = reason[: max(0, room - 1)] + "…"
@@ -125,7 +125,7 @@ class Terminal(logging.Formatter):
 
 
 def is_in_front() -> bool:
-    """Return whether the program is in the terminal's foreground. In the background it would overwrite the user's input."""
+    """Return whether the program is in the terminal's foreground. Output from the background would overwrite the user's input."""
     try:
         return os.tcgetpgrp(sys.stderr.fileno()) == os.getpgrp()
     except OSError:

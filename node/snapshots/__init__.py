@@ -1,1 +1,1 @@
-"""Snapshot files: writing, checking, loading at a start, and saving while the node runs. state/snapshot encodes their content."""
+"""Snapshot files: writing, checking, loading on startup, and saving while the node runs. state/snapshot encodes their content."""

@@ -39,7 +39,7 @@ def _row(key: str, left: dict[str, str] | None, right: dict[str, str] | None) ->
 
 
 def _readable(text: str) -> str:
-    """Return the text of a value; bytes are shown in hex, like ids elsewhere."""
+    """Format a value's text for reading. Bytes become hex, like ids elsewhere."""
     if not text.startswith(("b'", 'b"')):
         return text
     try:

@@ -27,9 +27,9 @@ Extra = TypeVar("Extra")
 
 
 def dump(chain: Chain, path: Path, disk: Disk, extra: bytes = b"") -> int:
-    """Write a chain and the node's data (`extra`) into a file. Return the file's size in bytes. Raises SnapshotError.
+    """Write a chain and the node's data (`extra`) to a file. Return the file's size in bytes. Raises SnapshotError.
 
-    An existing dump is replaced atomically; any other file is refused. The chain doesn't change.
+    An existing dump is replaced atomically; any other existing file is refused. The chain doesn't change.
     """
     assert len(extra) <= EXTRA_SIZE_MAX, "the node's data is small"
     require_replaceable(path, disk)
@@ -47,7 +47,9 @@ def dump(chain: Chain, path: Path, disk: Disk, extra: bytes = b"") -> int:
 
 
 def require_replaceable(path: Path, disk: Disk) -> None:
-    """Refuse to overwrite anything but a dump, so that a mistyped path costs no file, link or device. Raises SnapshotError."""
+    """Refuse to overwrite a file that isn't a dump, so that a mistyped path doesn't destroy another file, link or device. Raises
+    SnapshotError.
+    """
     try:
         for each in (path, path.with_name(path.name + NEW)):
             try:
@@ -65,9 +67,9 @@ def require_replaceable(path: Path, disk: Disk) -> None:
 
 
 def load(chain: Chain, path: Path, disk: Disk, read_extra: Callable[[bytes], Extra]) -> Extra:
-    """Replace a chain by the one in a dump. Return the node's data, parsed by `read_extra`, which can raise ValueError.
+    """Replace a chain with the one in a dump. Return the node's data, parsed by `read_extra`, which can raise ValueError.
 
-    Raises NodeError, and then nothing has changed.
+    Raises NodeError, in which case nothing has changed.
     """
     dumped = Snapshot(path, disk)
     try:

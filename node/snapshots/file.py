@@ -41,7 +41,7 @@ READ_SIZE = 1 << 20
 
 
 class SnapshotError(FileError):
-    """Error for a snapshot that can't be used. The text names the file and the reason."""
+    """Error for an unusable snapshot. The text has the file and the reason."""
 
 
 class CorruptSnapshot(SnapshotError):
@@ -49,7 +49,7 @@ class CorruptSnapshot(SnapshotError):
 
 
 class IncompatibleSnapshot(SnapshotError):
-    """Error for a whole file that doesn't fit: another format, rules, chain or plugins. Also for a missing file."""
+    """Error for a whole file that doesn't match: another format, rules, chain or plugins. Also raised for a missing file."""
 
     STATUS = Status.REFUSED
 
@@ -61,7 +61,7 @@ class Unwritable(SnapshotError):
 
 
 class OffChainSnapshot(IncompatibleSnapshot):
-    """Error for a whole file that was taken at a block which the block log doesn't have."""
+    """Error for a whole file that was taken at a block that is not in the block log."""
 
 
 class Section(Struct, frozen=True):
@@ -119,7 +119,7 @@ class SnapshotWriter:
 
 
 class Snapshot:
-    """A snapshot file open for reading. The index is read and checked at once, a section on request.
+    """A snapshot file open for reading. The index is read and checked immediately, a section on request.
 
     Raises CorruptSnapshot, and IncompatibleSnapshot for another version of the format.
     """
@@ -152,11 +152,11 @@ class Snapshot:
         self._file.close()
 
     def has(self, name: str) -> bool:
-        """Whether there is a section of this name."""
+        """Whether the snapshot has a section with this name."""
         return name in self._by_name
 
     def check_schema(self, name: str, schema: str) -> None:
-        """Raise IncompatibleSnapshot unless there is a section of this name with this schema."""
+        """Raise IncompatibleSnapshot unless the snapshot has a section with this name and schema."""
         section = self._by_name.get(name)
         if section is None:
             raise IncompatibleSnapshot(f"{self.path}: has no {name}")
@@ -223,7 +223,7 @@ class Snapshot:
         is_sound = START.size <= begin <= self.size - tail and self.size - tail - begin <= INDEX_SIZE_MAX
         end = self._read(self.size - begin, begin) if is_sound else b""
         is_whole = is_sound and digest_of(start + end[:-DIGEST_SIZE]).digest() == end[-DIGEST_SIZE:]
-        # A later version of the format can have another end. A flipped bit in the version must not look like such a version.
+        # A later version of the format can have another end. A flipped bit in the version must not be mistaken for such a version.
         if version != VERSION and (is_whole or not is_sound):
             raise IncompatibleSnapshot(f"{self.path}: has version {version} of the format, this program reads {VERSION}; save it again")
         if not is_whole or zeros:
@@ -249,7 +249,7 @@ class Snapshot:
 
 
 def digest_of(data: bytes = b"") -> blake2b:
-    """Return the format's digest, updated with `data`."""
+    """Return the hash object of the format's digest, updated with `data`."""
     return blake2b(data, digest_size=DIGEST_SIZE)
 
 

@@ -1,6 +1,6 @@
-"""The folder `snapshots` of a data folder: saving, loading and tidying snapshots, renaming corrupt ones.
+"""The folder `snapshots` of a data folder: saves, loads and removes snapshots, and renames corrupt ones.
 
-A file has a temporary name until it is complete and synced, so the remains of a kill or a power loss are never taken for a snapshot.
+A file has a temporary name until it is complete and synced, so the remains of a kill or a power loss are never mistaken for a snapshot.
 """
 
 import re
@@ -66,7 +66,7 @@ def block_of(path: Path) -> int:
 def save(chain: Chain, folder: Path, disk: Disk, *, with_blocks: bool = False) -> Path:
     """Write a snapshot at the last irreversible block into a folder, and return its path. Raises SnapshotError.
 
-    Rewinds the chain to that block, after which it is unusable. Call it in a forked child, or at the end of the process.
+    This rewinds the chain to that block, after which the chain is unusable. Call it in a forked child, or at the end of the process.
     """
     if not chain.rewind():
         raise SnapshotError("there is no irreversible block yet, so there is nothing to save")
@@ -98,7 +98,7 @@ def write_sections(writer: SnapshotWriter, chain: Chain, head: SnapshotHeader, *
 
 
 def packed_blocks(chain: Chain, last: int) -> Iterator[bytes]:
-    """Yield the blocks up to a number, BLOCKS_PER_CHUNK in a chunk."""
+    """Yield the packed blocks up to number `last`, BLOCKS_PER_CHUNK per chunk."""
     pack = chain.state.wire.pack_block
     for begin in range(1, last + 1, BLOCKS_PER_CHUNK):
         blocks = [chain.block_by_number(number) for number in range(begin, min(begin + BLOCKS_PER_CHUNK, last + 1))]
@@ -133,7 +133,7 @@ def tidy(folder: Path, disk: Disk) -> None:
 
 
 def remove_after(folder: Path, disk: Disk, number: int) -> None:
-    """Remove the snapshots of blocks after a number."""
+    """Remove the snapshots taken after block `number`."""
     try:
         for path in paths(folder, disk):
             if block_of(path) > number:
@@ -146,7 +146,7 @@ def remove_after(folder: Path, disk: Disk, number: int) -> None:
 
 
 class LoadedSnapshot(Struct, frozen=True):
-    """The snapshot that a chain has started from, with its tables that still load (see `state.snapshot.image.restore`)."""
+    """The snapshot that a chain has started from, including its tables that are still loading (see `state.snapshot.image.restore`)."""
 
     path: Path
     head: SnapshotHeader
@@ -163,17 +163,17 @@ class LoadedSnapshot(Struct, frozen=True):
                 yield
 
     def finish(self) -> SnapshotHeader:
-        """Load all remaining tables, and return the head. Raises CorruptSnapshot."""
+        """Load all remaining tables, and return the snapshot's header. Raises CorruptSnapshot."""
         for _ in self.steps():
             pass
         return self.head
 
 
 def load(chain: Chain, path: Path, disk: Disk, older: Older | None = None, *, is_ours: bool = False) -> LoadedSnapshot:
-    """Load a snapshot into a chain at genesis. Raises CorruptSnapshot or IncompatibleSnapshot, and then nothing has changed.
+    """Load a snapshot into a chain at genesis. Raises CorruptSnapshot or IncompatibleSnapshot, in which case nothing has changed.
 
     `older` finds the blocks before the snapshot; by default there are none. With `is_ours` the file must have the name that `name_of`
-    gives, else OffChainSnapshot is raised.
+    returns, else OffChainSnapshot is raised.
     """
     snapshot = Snapshot(path, disk)
     try:
@@ -211,7 +211,7 @@ def require_fit(snapshot: Snapshot, chain: Chain) -> None:
 
 
 def require_in_log(path: Path, number: int, block_id: str, chain: Chain, older: Older) -> None:
-    """Raise OffChainSnapshot unless `older`, which reads a block log, finds the block that a snapshot was taken at."""
+    """Raise OffChainSnapshot unless `older`, which reads a block log, finds the block at which a snapshot was taken."""
     packed = older(number)
     if packed is None:
         raise OffChainSnapshot(f"{path}: was taken at block {number}, which the block log doesn't have")
@@ -220,7 +220,7 @@ def require_in_log(path: Path, number: int, block_id: str, chain: Chain, older: 
 
 
 def set_aside(path: Path, disk: Disk) -> str:
-    """Rename a corrupt snapshot. Return its new path, or the old one if that fails."""
+    """Rename a corrupt snapshot. Return its new path, or the old path if that fails."""
     aside = path.with_name(path.name + ASIDE)
     try:
         disk.replace(path, aside)

@@ -17,7 +17,7 @@ from state.protocol.transaction import ZERO_ID, SignedBlock, Wire
 
 
 def install(file: Path, data: Path, spec: ChainSpec, disk: Disk) -> Path:
-    """Copy a snapshot into a data folder, and return its path there. Raises NodeError, and then the folder is unchanged."""
+    """Copy a snapshot into a data folder, and return its path there. Raises NodeError, in which case the folder is unchanged."""
     chain = Chain(new_state(spec))
     folder = DataFolder(data, spec, chain.state.wire)
     snapshot = Snapshot(file, disk)
@@ -45,9 +45,9 @@ def install(file: Path, data: Path, spec: ChainSpec, disk: Disk) -> Path:
 
 
 def fill(folder: DataFolder, snapshot: Snapshot, wire: Wire) -> None:
-    """Write the blocks of a snapshot into an empty block log. They must follow each other, and end with the snapshot's block.
+    """Write the blocks of a snapshot to an empty block log. They must follow each other, and end with the snapshot's block.
 
-    Reads them twice, so that all are checked before the first is written.
+    The blocks are read twice, so that all are checked before the first is written.
     """
     for is_writing in (False, True):
         last = None

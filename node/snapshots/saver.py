@@ -25,11 +25,11 @@ _log = Log("snapshots")
 
 
 class SnapshotSaver:
-    """Saves a snapshot into a folder each time `every` more blocks have become irreversible (0: never), one at a time.
+    """Saves a snapshot to a folder each time `every` more blocks have become irreversible (0: never), one at a time.
 
-    Saves begin at least `seconds` apart. `saved` is the block of a snapshot that is already in the folder; the one that the chain started
-    from also counts. Only the newest snapshots are retained, unless `keeps_all`. A failure is logged, and the save retried later, because
-    a start can do without snapshots; with `is_required` it raises DiskError.
+    Saves begin at least `seconds` apart. `saved` is the block of a snapshot that is already in the folder, including the one that the chain
+    started from. Only the newest snapshots are retained, unless `keeps_all`. A failure is logged and the save retried later, because a
+    start doesn't need snapshots; with `is_required` it raises DiskError.
     """
 
     def __init__(
@@ -57,9 +57,9 @@ class SnapshotSaver:
     # -------------------------------------------------------------- while the node runs
 
     def save_if_due(self) -> Awaitable[None] | None:
-        """Return an awaitable that begins a due snapshot or finishes a written one, or None.
+        """Return an awaitable that starts a due snapshot or finishes a written one, or None.
 
-        It blocks only if a snapshot is due before the previous one is written.
+        The awaitable waits only if a snapshot is due before the previous one is written.
         """
         if not self._every:
             return None
@@ -93,7 +93,7 @@ class SnapshotSaver:
             self._child = None
 
     async def run(self) -> None:
-        """Save when due, until cancelled. Does nothing on a simulated disk, which a forked child can't write to."""
+        """Save when a snapshot is due, until cancelled. Does nothing on a simulated disk, because a forked child can't write to it."""
         while self._every and isinstance(self._disk, SystemDisk):
             await trio.sleep(POLL_SECONDS)
             await self._gate.wait_open()
@@ -109,7 +109,7 @@ class SnapshotSaver:
     # -------------------------------------------------------------- at shutdown
 
     def save_at_stop(self) -> None:
-        """Save in this process, at shutdown. The chain is unusable afterwards."""
+        """Save a snapshot in this process, at shutdown. The chain is unusable afterwards."""
         number = self._chain.irreversible
         if not self._every or number <= self._last():
             return
@@ -125,7 +125,7 @@ class SnapshotSaver:
     # -------------------------------------------------------------- private
 
     def _last(self) -> int:
-        """Return the block of the newest snapshot known to be good, or 0."""
+        """Return the block number of the newest snapshot known to be valid, or 0."""
         return max(self._saved, self._chain.started_at)
 
     def _is_due(self) -> bool:

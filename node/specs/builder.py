@@ -1,7 +1,7 @@
-"""Reads chain specs from TOML files: those of `genesis/` by name, a user's own by path.
+"""Reads chain specs from TOML files: those of `genesis/` by name, others by path.
 
-A file can extend another one by `base = "dev"` (a name, or a path relative to the file). Tables are merged key by key; other values
-replace the base's. An error names the file, the dotted key and the expected value.
+A file can extend another one with `base = "dev"` (a name, or a path relative to the file). Tables are merged key by key; other values
+replace the base's. An error contains the file, the dotted key and the expected value.
 """
 
 import re
@@ -41,7 +41,7 @@ Layers = list[tuple[Path, Table]]
 
 
 class SpecError(NodeError):
-    """Error for an unusable chain spec: its `file`, the dotted `key` (empty for the whole file) and the value `expected` there."""
+    """Error for an unusable chain spec: its `file`, the dotted `key` (empty for the whole file) and the `expected` value."""
 
     def __init__(self, file: Path | str, key: str, expected: str) -> None:
         super().__init__(f"{file}: {key[:KEY_SHOWN_MAX]}: {expected}" if key else f"{file}: {expected}")
@@ -63,7 +63,9 @@ def spec_names() -> list[str]:
 
 
 def with_witnesses(spec: ChainSpec, count: int) -> ChainSpec:
-    """Return a spec whose genesis has `count` witnesses: the first, and others with its name and a number. Raises NodeError."""
+    """Return a spec whose genesis has `count` witnesses: the first one of the spec, and others with its name and a number. Raises
+    NodeError.
+    """
     if count == 1:
         return spec
     if not 1 <= count <= constants.COIN_MAX_WITNESSES:
@@ -78,9 +80,10 @@ def with_witnesses(spec: ChainSpec, count: int) -> ChainSpec:
 
 
 def with_accounts(spec: ChainSpec, count: int | None) -> ChainSpec:
-    """Return a spec whose genesis has `count` accounts with known keys: its own, then `user11` etc. with the balances of its first one.
+    """Return a spec whose genesis has `count` accounts with known keys: those of the spec, then `user11` etc. with the balances of the
+    first.
 
-    Accounts with explicit keys in the spec stay. If `count` is None, the spec is unchanged. Raises NodeError.
+    Accounts with explicit keys in the spec remain. If `count` is None, the spec is unchanged. Raises NodeError.
     """
     if count is None:
         return spec
@@ -104,7 +107,7 @@ def with_accounts(spec: ChainSpec, count: int | None) -> ChainSpec:
 
 
 def like(model: GenesisAccount, name: str) -> GenesisAccount:
-    """Return an account with the balances of another one, and keys derived from its name."""
+    """Return an account with the balances of `model`, and keys derived from its name."""
     made = {role: keys.public_key(keys.derive_secret(name, role, model.password)) for role in keys.ROLES}
     return replace(model, name=name, **made)
 
@@ -134,7 +137,7 @@ def spec_path(name_or_path: str, folder: Path | None = None) -> Path:
 
 
 def read_layers(path: Path) -> Layers:
-    """Read a file and the chain of its bases, the topmost first."""
+    """Read a file, its base, the base of that and so on. Return them topmost first."""
     layers: Layers = []
     while True:
         table = read_table(path)
@@ -198,7 +201,7 @@ def merged(layers: Layers) -> Table:
 
 
 def origin(layers: Layers, key: str) -> Path:
-    """Return the file that a key's value comes from, or the topmost if no file has the key."""
+    """Return the file that sets a key, or the topmost file if none does."""
     parts = re.split(r"[.\[]", key)
     for count in range(len(parts), 0, -1):
         for path, table in layers:
@@ -257,7 +260,7 @@ class PriceTable(Struct, forbid_unknown_fields=True):
 
 
 class AccountsTable(Struct, forbid_unknown_fields=True):
-    """Accounts with the same balances. Their keys are derived from a password, or given."""
+    """Accounts with the same balances. Their keys are derived from a password, or given explicitly."""
 
     names: Annotated[list[str], Meta(description="The names of the accounts.")]
     coin: Annotated[Amount, Meta(description="COIN of each account.")] = "0.000"
@@ -283,7 +286,7 @@ class GenesisTable(Struct, forbid_unknown_fields=True):
 
 
 class SpecTable(Struct, forbid_unknown_fields=True):
-    """A whole spec with its bases merged. `constants` are those that differ from the build's."""
+    """A whole spec with its bases merged. `constants` are those that differ from the build's constants."""
 
     name: Annotated[str, Meta(description="The name of the chain; by default the name of the file.")]
     brand: Annotated[str, Meta(pattern=BRAND, description="The word in names such as `total_vesting_fund_coin` and `coin.dao`.")]
@@ -343,7 +346,7 @@ def fault(message: str, table_key: str) -> NoReturn:
 
 
 def meant(table: str, key: str) -> str:
-    """Return a suggestion for an unknown key of a table: the table that has this key, or similar keys."""
+    """Return a suggestion for an unknown key of a table: another table that has this key, or similar keys."""
     others = [table_key for table_key, kind in KNOWN_KEYS.items() if key in kind.__struct_fields__]
     elsewhere = [f"in [{table_key}]" if table_key else "at the top of the file" for table_key in others]
     if elsewhere:
@@ -399,7 +402,7 @@ def build_constants(table: SpecTable) -> BuildConstants:
 
 
 def constant(key: str, value: Any) -> Any:
-    """Return the value of a constant. In files, times are TOML dates and the version is text."""
+    """Convert the value of a constant. In files, times are TOML dates and the version is text."""
     if isinstance(value, datetime):
         return int((value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp())
     if key == "COIN_BLOCKCHAIN_VERSION" and isinstance(value, str):
@@ -486,7 +489,7 @@ def public_key(text: str, table: SpecTable, key: str) -> bytes:
 
 
 def check_names(spec: ChainSpec, given: list[AccountsTable]) -> None:
-    """Raise Fault for account names that are invalid, taken, or among the accounts that hardforks 9 and 23 replace or empty."""
+    """Raise Fault for account names that are invalid, duplicate, or belong to the accounts that hardforks 9 and 23 replace or empty."""
     if not is_valid_account_name(spec.genesis.witness):
         raise Fault("genesis.witness", "expected a valid account name")
     reserved = {constants.COIN_MINER_ACCOUNT, constants.COIN_NULL_ACCOUNT, constants.COIN_TEMP_ACCOUNT, spec.genesis.witness, spec.treasury}
@@ -510,7 +513,7 @@ def check_names(spec: ChainSpec, given: list[AccountsTable]) -> None:
 
 
 def some_of(names: list[str]) -> str:
-    """Join names, at most NAMES_SHOWN_MAX."""
+    """Join names, at most NAMES_SHOWN_MAX of them."""
     return ", ".join(names[:NAMES_SHOWN_MAX]) + (f" and {len(names) - NAMES_SHOWN_MAX:,} more" if len(names) > NAMES_SHOWN_MAX else "")
 
 

@@ -1,11 +1,12 @@
-"""Ids and symbols of chains that a client can have signed for by mistake, for explanations of refusals."""
+"""Ids and symbols of well-known chains. A client can have signed for one of them by mistake, which explanations of refusals then mention.
+"""
 
 from functools import cache
 
 from node.specs.builder import merged, read_layers, spec_names, spec_path
 from rpc.explain.case import KnownChain
 
-# Public chains of the family without a file in `genesis/`. Libraries have these ids built in.
+# Public chains of the family without a file in `genesis/`. Client libraries have these ids built in.
 PUBLIC = (
     ("Hive", "beeab0de" + 56 * "0", "HIVE", "HBD", "VESTS"),
     ("Hive with the chain id of Steem", 64 * "0", "HIVE", "HBD", "VESTS"),

@@ -1,7 +1,7 @@
 """Reads the blocks of a file one by one: a binary block log or JSON lines; plain, gzip or zstd.
 
-The format is detected by the first bytes, not by the name. JSON lines hold blocks as `block_api.get_block` returns them.
-Source: wire-format.md §7.
+The format is detected by the first bytes, not by the name. JSON lines contain blocks as returned by `block_api.get_block`. Source:
+wire-format.md §7.
 """
 
 import io
@@ -24,7 +24,7 @@ ZSTD_CHUNK_SIZE = 1 << 10
 UNPACKED_PER_BYTE, UNPACKED_FREE = 64, 1 << 24
 LINE_SIZE_MAX = 1 << 29
 SYSTEM = SystemDisk()
-# Sorted. The first byte of a number is below all of them for the first 167 million blocks, which take 16 years.
+# Sorted. The first byte of a block number is below all of them for the first 167 million blocks, which take 16 years.
 LINE_STARTS = (b"\n", b" ", b"{")
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
@@ -83,7 +83,7 @@ class BlockFile:
             raise FileError(f"{self.path}: can't be read after block {self._number}: {error}") from None
 
     def _peek(self) -> bool:
-        """Return whether this is a block log. A block begins with the number of the previous one, a line with a brace."""
+        """Return whether this is a block log. A block begins with the number of the previous one, a JSON line with a brace."""
         try:
             start = self._stream.peek(1)[:1]
         except (OSError, EOFError, zlib.error, zstd_error()) as error:
@@ -97,9 +97,9 @@ class BlockFile:
 
     def _from_log(self) -> Iterator[SignedBlock]:
         base = self._seek_first() if self._first > 1 and self._is_plain else 0
-        # `data` is a piece of the file that begins at byte `base`, `at` the position of the next block in it. Blocks have no length
-        # prefix. Only unpacking shows whether one is complete, so a failure can mean that more bytes are needed. Then the piece at
-        # least doubles, which keeps the repeated attempts cheap.
+        # `data` is a chunk of the file that begins at byte `base`, `at` is the position of the next block in it. Blocks have no length
+        # prefix. Only unpacking reveals whether a block is complete, so a failure can mean that more bytes are needed. Then the chunk is at
+        # least doubled, which bounds the cost of the repeated attempts.
         data, at = b"", 0
         while True:
             found = whole_frame(self._wire, data, at)
@@ -123,7 +123,7 @@ class BlockFile:
             at = end + OFFSET.size
 
     def _seek_first(self) -> int:
-        """Seek to the block `first` if it is found by the offsets, else to the start. Return the position."""
+        """Seek to the block `first` if the offsets lead to it, else to the start. Return the position."""
         start = frame_start(self._file, self.size, self._first) or 0
         if start:
             self._stream.seek(start)
@@ -147,7 +147,7 @@ class BlockFile:
 
 
 def unpacked(raw: io.RawIOBase, magic: bytes) -> io.BufferedReader:
-    """Return a stream of a file's content, decompressed if its first bytes show gzip or zstd."""
+    """Return a stream of a file's content, decompressed if its first bytes are those of gzip or zstd."""
     if magic.startswith(GZIP):
         import gzip
 
@@ -169,7 +169,7 @@ class ZstdStream(io.RawIOBase):
         self._packed = self._ready = b""
 
     def readable(self) -> bool:
-        """Return True, as io.BufferedReader needs it."""
+        """Return True, as required by io.BufferedReader."""
         return True
 
     def readinto(self, buffer: Any) -> int:
@@ -190,14 +190,14 @@ class ZstdStream(io.RawIOBase):
 
 
 def zstd_error() -> type[Exception]:
-    """Return zstandard's exception for bad bytes. A function, so that the library is only imported after an error."""
+    """Return zstandard's exception for invalid data. This is a function so that the library is only imported after an error."""
     import zstandard
 
     return zstandard.ZstdError
 
 
 def block_from_line(wire: Wire, line: bytes) -> SignedBlock:
-    """Parse the block in a line, in either JSON form, bare or in a member `block`."""
+    """Parse a block from a line, in either JSON form, bare or as the member `block` of an object."""
     value = msgspec.json.decode(line)
     if isinstance(value, dict) and isinstance(value.get("block"), dict):
         value = value["block"]
@@ -215,7 +215,7 @@ def is_legacy(block: dict[str, Any]) -> bool:
 
 
 def listed(value: Any, key: str) -> list[Any]:
-    """Return the list in a member, or an empty list if the member is something else."""
+    """Return the list in a member, or an empty list if the member is not a list."""
     found = value.get(key) if isinstance(value, dict) else None
     return found if isinstance(found, list) else []
 
@@ -227,11 +227,11 @@ class FileStream(io.RawIOBase):
         self._file, self._at = file, 0
 
     def readable(self) -> bool:
-        """Return True, as io.BufferedReader needs it."""
+        """Return True, as required by io.BufferedReader."""
         return True
 
     def seekable(self) -> bool:
-        """Return True, as io.BufferedReader needs it."""
+        """Return True, as required by io.BufferedReader."""
         return True
 
     def tell(self) -> int:

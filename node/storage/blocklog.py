@@ -1,9 +1,9 @@
 """A block log on disk, in the reference's format, that holds the chain's main branch up to its head.
 
-The reference only writes irreversible blocks. This log has the reversible ones too, so that a restart returns to the same head; a fork
+The reference only writes irreversible blocks. This log also has the reversible blocks, so that a restart returns to the same head; a fork
 switch truncates them. When `append` returns, the operating system has the block, so it survives the end of the process. `sync` makes it
-survive a power loss. Side files hold an index, a checksum of each frame, and the mark of the last sync, so that a start detects missing
-and changed blocks. Source: wire-format.md §7.
+survive a power loss. Side files hold an index, a checksum of each frame, and the mark of the last sync, so that missing and changed blocks
+are detected on startup. Source: wire-format.md §7.
 """
 
 from array import array
@@ -30,7 +30,7 @@ SUM_SIZE = 4
 
 
 class LogTip(Struct, frozen=True):
-    """The last block of a log: number, id, end of its frame in bytes, and digest of all checksums including its own."""
+    """The last block of a log: number, id, end of its frame in bytes, and digest of the checksums of all frames including its own."""
 
     number: int = 0
     id: bytes = ZERO_ID
@@ -41,9 +41,9 @@ class LogTip(Struct, frozen=True):
 class BlockLog:
     """The block log of a folder with its side files, locked against other processes until `close`.
 
-    `notes` has the repairs made on opening, as sentences for the node's log; `torn` is the number of bytes cut off.
-    A log from another program or an older version has no mark; `adopt` writes one once its blocks have been checked. With `is_marked`
-    it must have one. Raises FileError if blocks are missing or changed, NodeError if another process has the lock, and OSError.
+    `notes` describes the repairs made on opening, as sentences for the node's log; `torn` is the number of bytes cut off. A log from
+    another program or an older version has no mark; `adopt` writes one once its blocks have been checked. With `is_marked` the folder must
+    have a mark. Raises FileError if blocks are missing or changed, NodeError if another process has the lock, and OSError.
     """
 
     def __init__(self, folder: Path, wire: Wire, disk: Disk = SYSTEM, *, is_marked: bool = False) -> None:
@@ -56,11 +56,11 @@ class BlockLog:
         self._mark: SyncMark | None = None
         self._sums_file: File | None = None
         self._mark_file: File | None = None
-        # Held while a mark is written, which can happen in a thread while blocks are appended.
+        # Held while a mark is written, possibly in a thread while blocks are appended.
         self._marking = Lock()
-        # True during a sync or a fork switch. It stays true if that fails, because the disk's content is then unknown.
+        # True during a sync or a fork switch. It stays true if that fails, because the content of the disk is then unknown.
         self._may_differ_from_disk = False
-        # Where the blocks were written again after the log's file was removed or replaced.
+        # The path to which the blocks were written again after the log's file was removed or replaced.
         self._rescued: Path | None = None
         self._files: list[File] = []
         try:
@@ -69,7 +69,7 @@ class BlockLog:
             if not self._log.lock():
                 raise NodeError(f"{self.path} is in use by another node; stop that one, or use another folder")
             if self._log.read(len(ZERO_ID), 0).strip(b"\0"):
-                # Block 1 begins with the id of no block.
+                # The `previous` of block 1 is the id of no block.
                 raise FileError(f"{self.path} is not a block log; put a good copy in its place, or use another folder")
             self._index = self._opened(INDEX_NAME)
             self._open(is_marked=is_marked)
@@ -158,7 +158,7 @@ class BlockLog:
     def sync(self) -> int:
         """Sync the log and write a mark. Return the number of the last synced block. Raises OSError.
 
-        It can run in a thread while blocks are appended; those are not included. After a failure every further call fails, because
+        It can run in a thread while blocks are appended; those blocks are not included. After a failure every further call fails, because
         the system may have dropped the unwritten data, and would report the next sync as successful.
         """
         with self._marking:
@@ -171,7 +171,7 @@ class BlockLog:
             return head.number
 
     def adopt(self) -> None:
-        """Write checksums and a mark from now on. The caller has checked the blocks."""
+        """Start to write checksums and a mark. The caller must have checked the blocks."""
         with self._marking:
             if self._mark is None:
                 self._create_sync_marks(serial=1)
@@ -185,7 +185,7 @@ class BlockLog:
             self._close_files()
 
     def require_in_place(self) -> None:
-        """Raise OSError if the log's path no longer leads to the open file. Before that, write the blocks to the folder again."""
+        """Raise OSError if the log's path no longer leads to the open file, after writing the blocks to the folder again."""
         if self._rescued is None and not self._log.is_at(self.path):
             self._rescued = self._restore_unlinked_files()
         if self._rescued is not None:
@@ -196,9 +196,9 @@ class BlockLog:
 
     def reopen(self) -> None:
         """Open the log again, read-only, in a forked copy of the process. The inherited files hold the lock, which must not outlive the
-        process.
+        original process.
 
-        Raises FileError if it is another file now, and OSError.
+        Raises FileError if the path now leads to another file, and OSError.
         """
         self._log = self._disk.open_to_read(self.path)
         last = self.packed(len(self))
@@ -214,7 +214,7 @@ class BlockLog:
         end = (self._starts[number] if number < head.number else head.end) - OFFSET.size
         packed = self._log.read(end - start, start)
         if len(packed) < end - start:
-            # Without this check a parse error of the rest would be reported to a client as one in its own block.
+            # Without this check, a client would get the parse error of the truncated block as an error in its own block.
             raise FileError(f"{self.path}: block {number}, at byte {start}, is gone: another program has cut the file")
         return packed
 
@@ -235,7 +235,7 @@ class BlockLog:
         return file
 
     def _require_log(self) -> None:
-        """Raise FileError if the log is missing although the mark names blocks, before an empty log is created."""
+        """Raise FileError if the log is missing although the mark names blocks. Called before an empty log is created."""
         if self._disk.exists(self.path):
             return
         mark = newest_mark(read_whole(self._disk, self._folder / MARK_NAME))
@@ -243,7 +243,7 @@ class BlockLog:
             raise FileError(f"{self.path} is missing: the folder's mark names {mark.number} blocks; put it back, or use another folder")
 
     def _open(self, *, is_marked: bool) -> None:
-        """Find the good blocks, cut off the remains of an interrupted write, and make the side files agree."""
+        """Find the valid blocks, cut off the remains of an interrupted write, and make the side files consistent with the log."""
         disk, folder = self._disk, self._folder
         if disk.exists(folder / MARK_NAME):
             self._mark_file = self._opened(MARK_NAME)
@@ -277,7 +277,8 @@ class BlockLog:
         self._head = LogTip(len(layout), last, layout.end, SumsDigest(layout.sums))
 
     def _cut_off(self, layout: Layout, size: int, *, is_copied: bool) -> None:
-        """Cut off the bytes after the good blocks. With `is_copied` (a power loss can leave more than one block) copy them first."""
+        """Cut off the bytes after the valid blocks. `is_copied` copies them first, since a power loss can leave more than one block there.
+        """
         self.torn = size - layout.end
         what = f"{self.path}: {self.torn} bytes after block {len(layout)} were not whole, and are cut off"
         if is_copied:
@@ -287,23 +288,23 @@ class BlockLog:
         self._log.truncate(layout.end)
 
     def _write_index(self) -> None:
-        """Rewrite the index if it doesn't agree with the log."""
+        """Rewrite the index if it is inconsistent with the log."""
         data = packed_entries(self._starts)
         found = self._index.read(self._index.size(), 0)
         if found != data:
-            # An interruption leaves it shorter or longer, which needs no note.
+            # An interruption leaves it shorter or longer, which is not reported.
             if not (data.startswith(found) or found.startswith(data)):
                 self.notes.append(f"{self._folder / INDEX_NAME} didn't agree with the log, and was rebuilt")
             self._index.truncate(0)
             self._index.write(data, 0)
 
     def _create_sync_marks(self, serial: int) -> None:
-        """Write the log's checksums, if they differ, and a mark, and sync all files and the folder."""
+        """Write the log's checksums if they differ, then a mark, and sync all files and the folder."""
         self._sums_file = self._sums_file or self._opened(SUMS_NAME)
         self._mark_file = self._mark_file or self._opened(MARK_NAME)
         data = packed_entries(self._sums)
         if self._sums_file.size() != len(data) or self._sums_file.read(len(data), 0) != data:
-            # Overwritten without truncating first: if the process ends in between, the start needs the entries that were right.
+            # Overwritten without truncating first: if the process ends in between, the next start needs the entries that were correct.
             self._sums_file.write(data, 0)
             self._sums_file.truncate(len(data))
         for file in (self._log, self._index, self._sums_file):
@@ -333,7 +334,8 @@ class BlockLog:
         if not self._disk.exists(path):
             return False
         found = read_switch(self._disk, path)
-        # If the file is incomplete, the switch had not begun. If it is older than the mark, only its removal was missing.
+        # If the file is incomplete, the switch had not started. If it is older than the mark, the switch was complete and only the file's
+        # removal was missing.
         if found is None or mark is None or mark.serial > found.switch.serial:
             # After a kill the mark may not be synced. If it got lost, the switch would be needed again, so sync it first.
             for file in (self._log, self._mark_file):
@@ -382,10 +384,10 @@ class BlockLog:
 
     @contextmanager
     def _failing_permanently(self) -> Iterator[None]:
-        """Mark the log as possibly different from the disk unless the block succeeds. No mark is written after a failure.
+        """Mark the log as possibly different from the disk unless the block succeeds. No sync mark is written after a failure.
 
-        The next start finishes an interrupted switch only if it finds no later mark. A failed sync must not be repeated, because the
-        system may have dropped the unwritten data, and would report success.
+        The next start finishes an interrupted switch only if it finds no later mark. A failed sync must not be repeated, because the system
+        may have dropped the unwritten data, and would report success.
         """
         if self._may_differ_from_disk:
             raise OSError(EIO, "an earlier sync or fork switch has failed", str(self.path))
@@ -410,7 +412,7 @@ class BlockLog:
         self._log.truncate(head.end)
 
     def _restore_unlinked_files(self) -> Path:
-        """Write removed files to the folder again; the log under a free name if another file has its name. Return the log's path."""
+        """Write removed files to the folder again. The log gets a free name if another file has its name. Return the log's path."""
         disk, folder = self._disk, self._folder
         disk.make_folder(folder)
         where = self.path

@@ -1,6 +1,6 @@
-"""Finds the good blocks of a block log, by the folder's mark and checksums if it has them, else by the log alone. Read-only.
+"""Finds the valid blocks of a block log, using the folder's mark and checksums if it has them, else the log alone. Read-only.
 
-With a mark (`SyncMark`) and checksums, every bit up to the mark must agree. Blocks after the mark were not synced. How many of them can be
+With a mark (`SyncMark`) and checksums, every bit up to the mark must match. Blocks after the mark were not synced. How many of them can be
 missing depends on whether the machine can have lost power since.
 """
 
@@ -20,7 +20,7 @@ from state.protocol.transaction import OFFSET, ZERO_ID, Wire, merkle_root
 
 
 class Layout(Struct):
-    """The good blocks of a log: the offset of each, the CRC-32 of each frame, and the end of the last one in bytes."""
+    """The valid blocks of a log: the offset of each, the CRC-32 of each frame, and the end of the last one in bytes."""
 
     starts: "array[int]"
     sums: "array[int]"
@@ -39,18 +39,18 @@ class Damaged(FileError):
 
 
 def way_out(folder: Path, good: int) -> str:
-    """Return advice for a damaged log whose first `good` blocks are whole."""
+    """Return advice on how to repair a damaged log whose first `good` blocks are whole."""
     good_blocks = f"blocks 1 to {good}" if good else "no block"
     repair = f"`bin/coind blocks repair {folder} --accept-loss` goes on with {good_blocks} after copying the log"
     return f"put a good copy in its place, or look at it by `bin/coind blocks check {folder}`; {repair}"
 
 
 def lay_out_known(log: File, wire: Wire, path: Path, mark: SyncMark, stored_sums: "array[int]", *, is_strict: bool) -> Layout:
-    """Return the blocks of a log whose folder has a mark, and `stored_sums`, the checksums in its file.
+    """Return the layout of a log whose folder has a mark. `stored_sums` are the checksums in its file.
 
-    Blocks after the mark are good as far as the checksums agree. Bytes after them that one interrupted append can have left are cut off,
-    since no client got a reply for that block. More bytes, or fewer blocks than checksums, can only come from a power loss, and are damage
-    if `is_strict`. A whole block is good even if only its checksum is missing.
+    Blocks after the mark are valid as far as the checksums match. Bytes after them that one interrupted append can have left are cut off,
+    since no client got a reply for that block. More bytes, or fewer blocks than checksums, can only result from a power loss, and are
+    damage if `is_strict`. A whole block is valid even if only its checksum is missing.
     """
     size = log.size()
     starts = walk_back(log, mark.end) if size >= mark.end else None
@@ -78,7 +78,7 @@ def lay_out_known(log: File, wire: Wire, path: Path, mark: SyncMark, stored_sums
 
 
 def is_next(log: File, wire: Wire, layout: Layout, size: int) -> bool:
-    """Return whether the rest of a log is one whole block that follows the others and holds its transactions."""
+    """Return whether the rest of a log is one whole block that follows the others and matches its Merkle root."""
     number = len(layout)
     previous = block_id(log, wire, layout, number) if number else ZERO_ID
     for block, start, length in frames_from(log, wire, layout.end, number + 1):
@@ -87,10 +87,10 @@ def is_next(log: File, wire: Wire, layout: Layout, size: int) -> bool:
 
 
 def after(log: File, wire: Wire, mark: SyncMark, expected: "array[int]") -> "tuple[array[int], array[int], int]":
-    """Return the offsets of the blocks after a mark, their checksums, and the end of the last whole one.
+    """Return the offsets of the blocks after a mark, their checksums, and the end of the last whole block.
 
-    A walk back by the offsets counts only if it leads to frames with the expected checksums, and at most one more, because the last bytes
-    of a torn frame can look like an offset. Otherwise the blocks are read one after another.
+    A walk back by the offsets is accepted only if it leads to frames with the expected checksums, and at most one more, because the last
+    bytes of a torn frame can look like an offset. Otherwise the blocks are read one after another.
     """
     size = log.size()
     starts_after = walk_back(log, size, mark.end)
@@ -106,7 +106,7 @@ def after(log: File, wire: Wire, mark: SyncMark, expected: "array[int]") -> "tup
 
 
 def lay_out_unknown(log: File, wire: Wire, path: Path) -> Layout:
-    """Return the blocks of a log without a mark. Only its last frame can be torn.
+    """Return the layout of a log without a mark. Only its last frame can be torn.
 
     If the log is whole, this only follows the offsets, which is fast. The blocks are checked when they are applied.
     """
@@ -130,9 +130,10 @@ def is_last(log: File, wire: Wire, starts: "array[int]", size: int) -> bool:
 
 
 def good_part(log: File, wire: Wire, stored_sums: "array[int] | None") -> Layout:
-    """Return the leading blocks that are whole, follow each other, match their Merkle roots, and match the checksums `stored_sums`.
+    """Return the layout of the leading blocks that are whole, follow each other, match their Merkle roots, and match the checksums
+    `stored_sums`.
 
-    Reads every block, which takes some ten seconds for a million.
+    It reads every block, which takes some ten seconds for a million.
     """
     layout = Layout(array("Q"), array("I"), 0)
     previous = ZERO_ID
@@ -150,13 +151,13 @@ def good_part(log: File, wire: Wire, stored_sums: "array[int] | None") -> Layout
 
 
 def damage(log: File, wire: Wire, path: Path, stored_sums: "array[int] | None", mark: SyncMark) -> Damaged:
-    """Return the error for a log that doesn't agree with its mark, with the position of the first damage."""
+    """Return the error for a log that is inconsistent with its mark, with the position of the first damage."""
     found = good_part(log, wire, stored_sums)
     good, end, size = len(found), found.end, log.size()
     known = f"the folder's mark names {mark.number} blocks, the last with the id {mark.id}"
     if good >= mark.number:
-        # Each block is valid by itself. Either the log is of another chain or branch, or a bit differs that no later block confirms,
-        # for example in the signature of the last block. The id shows both.
+        # Each block is valid by itself. Either the log belongs to another chain or branch, or a bit differs that no later block confirms,
+        # for example in the signature of the last block. The id reveals both.
         last = block_id(log, wire, found, mark.number).hex()
         start = found.starts[mark.number - 1]
         return Damaged(path, f"holds another block {mark.number} ({last}): {known}", mark.number - 1, start)

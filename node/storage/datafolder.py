@@ -1,4 +1,4 @@
-"""The data folder of a node: its lock, the mark of the chain it belongs to, the block log and the edit log."""
+"""The data folder of a node: its lock, its chain mark, the block log and the edit log."""
 
 import hashlib
 import os
@@ -29,17 +29,17 @@ VERSION = 2
 
 
 class ChainMark(Struct, frozen=True):
-    """The chain that a folder belongs to, as written in `chain.json`. `check` covers the other fields, to detect damage."""
+    """Identity of the chain that a folder belongs to, stored in `chain.json`. `check` covers the other fields, to detect damage."""
 
     name: str
     chain_id: str
-    genesis: str  # the SHA-256 of all fields of the spec that decide what blocks do to the state
+    genesis: str  # the SHA-256 of all fields of the spec that affect the result of blocks
     version: int = 1
     check: str = ""
 
 
 class FolderMark(ChainMark, frozen=True):
-    """The mark of a folder's chain. `edits` is the tag of its edit log, empty until the first state edit."""
+    """The chain mark of a data folder. `edits` is the tag of its edit log, empty until the first state edit."""
 
     edits: str = ""
 
@@ -47,8 +47,8 @@ class FolderMark(ChainMark, frozen=True):
 class DataFolder:
     """A data folder, locked against other nodes until `close`. Raises NodeError.
 
-    `is_verified`: a node has checked its blocks, so a restart can trust them. It is false for a block log that a user has put into an
-    empty folder; the first start then checks all blocks, and marks the folder (`adopt`).
+    `is_verified` means that a node has checked the blocks, so a restart can trust them. It is false for a block log that a user has copied
+    to an empty folder; the first start then checks all blocks, and marks the folder (`adopt`).
     """
 
     def __init__(self, path: Path, spec: ChainSpec, wire: Wire, disk: Disk = SYSTEM) -> None:
@@ -82,7 +82,7 @@ class DataFolder:
     def adopt(self) -> None:
         """Mark the blocks in the folder as checked blocks of this chain.
 
-        `chain.json` is replaced atomically, after the log is synced: with a half-written mark the node could not open its own folder.
+        `chain.json` is replaced atomically, after the log is synced. With a half-written mark the node could not open its own folder.
         """
         if not self._is_adopted:
             self.log.adopt()
@@ -147,7 +147,8 @@ def read_chain(disk: Disk, folder: Path) -> FolderMark | None:
 
 
 def require_chain(folder: Path, found: ChainMark, spec: ChainSpec, disk: Disk = SYSTEM) -> None:
-    """Raise NodeError if a folder belongs to another chain, or has another genesis or other constants; the message names them."""
+    """Raise NodeError if a folder belongs to another chain, or has another genesis or other constants. The message lists the differences.
+    """
     ours = mark_of(spec)
     if found.chain_id != ours.chain_id:
         theirs, own = f"{found.name} ({found.chain_id})", f"{ours.name} ({ours.chain_id})"
@@ -164,7 +165,7 @@ def mark_of(spec: ChainSpec) -> ChainMark:
 
 
 def checked(mark: MarkT) -> MarkT:
-    """Return a mark with its check. An empty tag is omitted, so that folders without edits are as in versions without edits."""
+    """Set the checksum of a mark. An empty tag is omitted, so that folders without edits are as in versions without edits."""
     content = {key: value for key, value in asdict(replace(mark, check="")).items() if key != "edits" or value}
     return replace(mark, check=hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:16])
 

@@ -1,8 +1,8 @@
 """Interface to the disk. `node/storage` and `node/snapshots` do all their file access through a `Disk`.
 
 Tests use a simulated disk, which loses, tears and reorders unsynced writes (docs/testing.md). Both give the guarantees of POSIX: a write is
-visible to every reader at once, and survives a power loss only after `File.sync`; creating, renaming or removing a file survives one only
-after `Disk.sync_folder` of its folder. Every method can raise OSError.
+visible to every reader at once, and survives a power loss only after `File.sync`; creating, renaming or removing a file survives a power
+loss only after `Disk.sync_folder` of its folder. Every method can raise OSError.
 """
 
 import errno
@@ -23,13 +23,13 @@ class Readable(Protocol):
     """A file open for unbuffered reads at byte offsets."""
 
     def size(self) -> int:
-        """Return its size in bytes."""
+        """Return the size of the file in bytes."""
 
     def read(self, size: int, start: int) -> bytes:
         """Return `size` bytes from offset `start` on, fewer at the end of the file."""
 
     def close(self) -> None:
-        """Close it without a sync."""
+        """Close the file without a sync."""
 
 
 class File(Readable, Protocol):
@@ -39,20 +39,20 @@ class File(Readable, Protocol):
         """Write all data at offset `start`."""
 
     def truncate(self, size: int) -> None:
-        """Truncate it, or extend it with zeros, to `size` bytes."""
+        """Truncate the file, or extend it with zeros, to `size` bytes."""
 
     def sync(self) -> None:
-        """Wait until its content and size survive a power loss."""
+        """Wait until the file's content and size survive a power loss."""
 
     def lock(self) -> bool:
-        """Lock it against other processes until it is closed. Return False if another process has the lock."""
+        """Lock the file against other processes until it is closed. Return False if another process has the lock."""
 
     def is_at(self, path: Path) -> bool:
-        """Return whether a path still leads to this file, which was not removed or replaced."""
+        """Return whether a path still leads to this file, so that it wasn't removed or replaced."""
 
 
 class Disk(Protocol):
-    """Operations on paths."""
+    """Interface for operations on paths."""
 
     def open(self, path: Path, *, create: bool = False) -> File:
         """Open a regular file for reading and writing. With `create`, create a missing one. Raises OSError for other kinds of files."""
@@ -89,7 +89,7 @@ class Disk(Protocol):
 
 
 class SystemFile(File):
-    """A file of the operating system."""
+    """A file opened through the operating system."""
 
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
@@ -196,10 +196,10 @@ def read_whole(disk: Disk, path: Path, size_max: int | None = None) -> bytes:
 
 @contextmanager
 def written_whole(disk: Disk, path: Path) -> Iterator[File]:
-    """Open an empty temporary file for writing. At the end of the block it is synced and renamed to `path` atomically.
+    """Open an empty temporary file for writing. At the end of the `with` block it is synced and renamed to `path` atomically.
 
-    A reader therefore finds the old file or the whole new one, even after an interruption. If the block raises, the temporary file is
-    removed.
+    A reader therefore finds either the old file or the whole new one, even after an interruption. If the block raises, the temporary file
+    is removed.
     """
     temporary = path.with_name(path.name + NEW)
     file = disk.open(temporary, create=True)
@@ -227,7 +227,7 @@ def copy_part(disk: Disk, file: Readable, start: int, path: Path) -> None:
 
 
 def write_part(file: Readable, start: int, new: File) -> None:
-    """Write an open file, from byte `start` on, into an empty one."""
+    """Copy an open file, from byte `start` on, into an empty one."""
     for position in range(start, file.size(), READ_SIZE):
         new.write(file.read(READ_SIZE, position), position - start)
 

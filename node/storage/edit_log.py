@@ -1,7 +1,7 @@
 """Edit log: the file `edits` of a data folder, with the state edits of a dev chain, which are not in its blocks.
 
-Each line is JSON: a state edit with the id of its block, or a mark that the edits of a block are dropped. It is synced before the edit is
-answered, so that no block on the disk lacks the edits it depends on. An incomplete last line is cut off. A line's check covers all lines
+Each line is JSON: a state edit with the id of its block, or a record that the edits of a block are dropped. It is synced before the edit is
+answered, so that no block on the disk lacks the edits it depends on. An incomplete last line is cut off. A line's checksum covers all lines
 before it and the folder's `tag`, which detects changed lines and lines of other folders.
 """
 
@@ -31,7 +31,7 @@ class EditLine(Struct, frozen=True):
 
 
 class EditRecord(Struct, frozen=True):
-    """A parsed line: block, edit (None: edits dropped), its end in the file in bytes, and the CRC-32 up to there."""
+    """A parsed line: the block, the edit (None: edits dropped), the end of the line in the file in bytes, and the CRC-32 up to there."""
 
     block_id: bytes
     edit: StateEdit | None
@@ -43,7 +43,7 @@ class EditLog:
     """The edit log of a folder. The file is created with the first edit. Every method can raise OSError.
 
     `tag` identifies the edit log in the folder's mark: the block id of the first edit, or empty if there was none. `on_first` is called
-    with it after the file is created, before the first line is written.
+    with the tag after the file is created, before the first line is written.
     """
 
     def __init__(self, folder: Path, disk: Disk, tag: str = "", on_first: Callable[[str], None] = lambda tag: None) -> None:
@@ -56,7 +56,7 @@ class EditLog:
         self._failed: Callable[[OSError], None] | None = None
 
     def follow(self, is_over: Callable[[], bool], failed: Callable[[OSError], None]) -> None:
-        """Stop writing once `is_over()`: after a failed write of blocks, the edits must stay as the blocks on the disk need them.
+        """Stop writing once `is_over()` returns True: after a failed write of blocks, the edits must still match the blocks on the disk.
 
         From now on `failed` is called with an OSError instead of raising it.
         """
@@ -68,7 +68,7 @@ class EditLog:
         return self._lines[-1].end if self._lines else 0
 
     def read(self) -> dict[bytes, list[StateEdit]]:
-        """Read the file, and return the edits by block id. An incomplete last line is cut off. Raises FileError."""
+        """Read the file, and return the edits by block id. Cut off an incomplete last line. Raises FileError."""
         self._lines = lines_in(self._folder, self._tag, self._disk)
         if self._disk.exists(self._path):
             file = self._opened()
@@ -87,21 +87,21 @@ class EditLog:
         return found
 
     def append(self, block_id: bytes, edit: StateEdit) -> None:
-        """Write an edit, and sync it."""
+        """Write and sync an edit."""
         self._append([(block_id, edit)])
 
     def drop(self, block_ids: Iterable[bytes]) -> None:
-        """Write and sync that the edits of blocks are dropped."""
+        """Write and sync a record that the edits of these blocks are dropped."""
         found = self.edits()
         self._append([(block_id, None) for block_id in block_ids if block_id in found])
 
     def restore(self, edits: Mapping[bytes, Iterable[StateEdit]]) -> None:
-        """Write and sync the edits of blocks that were dropped before."""
+        """Write and sync again the edits of blocks that were dropped before."""
         found = self.edits()
         self._append([(block_id, edit) for block_id, some in edits.items() if block_id not in found for edit in some])
 
     def cut(self, size: int) -> None:
-        """Truncate the file to a size, and sync it."""
+        """Truncate the file to `size` bytes, and sync it."""
         if size < self.size:
             self._do(lambda: self._cut(size))
 
@@ -163,7 +163,7 @@ class EditLog:
 
 
 class DamagedEdits(FileError):
-    """Error for an edit log that is missing, or good only up to byte `end`."""
+    """Error for an edit log that is missing, or valid only up to byte `end`."""
 
     def __init__(self, path: Path, reason: str, end: int) -> None:
         repair = f"`bin/coind blocks repair {path.parent} --accept-loss` drops the damaged edits, if the blocks are valid without them"
@@ -228,10 +228,10 @@ def cut_damage(folder: Path, tag: str, disk: Disk) -> str:
 
 
 def start_of(tag: str) -> int:
-    """Return the initial check, before the first line."""
+    """Return the initial checksum, before the first line."""
     return crc32(tag.encode())
 
 
 def check_of(before: int, block: str, edit: bytes) -> int:
-    """Return the check of a line, which covers the lines before it."""
+    """Return the checksum of a line, which also covers the lines before it."""
     return crc32(edit, crc32(block.encode(), before))

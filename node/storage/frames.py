@@ -27,7 +27,7 @@ assert array("I").itemsize == 4
 
 
 def whole_frame(wire: Wire, data: bytes, at: int) -> tuple[SignedBlock, int] | ChainError:
-    """Return the block at `at` and the position of the offset after it, or the error if it isn't whole (yet)."""
+    """Return the block at `at` and the position of the offset after it, or the error if the block isn't whole (yet)."""
     try:
         block, end = wire.unpack_block(data, at)
     except ChainError as error:
@@ -36,7 +36,7 @@ def whole_frame(wire: Wire, data: bytes, at: int) -> tuple[SignedBlock, int] | C
 
 
 def offset_before(file: Readable, end: int) -> int:
-    """Return the offset that ends at `end`, which is the start of the block before it. Raises FileError if it can't be one."""
+    """Return the offset stored before `end`, which is the start of the preceding block. Raises FileError if it can't be valid."""
     if end > OFFSET.size:
         start: int = OFFSET.unpack(file.read(OFFSET.size, end - OFFSET.size))[0]
         if start < end - OFFSET.size:
@@ -50,7 +50,7 @@ def number_at(file: Readable, start: int) -> int:
 
 
 def last_number(file: Readable, size: int) -> int:
-    """Return the number of the last block of a block log; 0 if its end is torn."""
+    """Return the number of the last block of a block log, 0 if its end is torn."""
     try:
         return number_at(file, offset_before(file, size)) if size else 0
     except FileError:
@@ -114,9 +114,9 @@ def frame_sums(file: File, starts: "array[int]", end: int) -> "array[int]":
 
 
 def frames_from(file: File, wire: Wire, at: int, number: int) -> Iterator[tuple[SignedBlock, int, int]]:
-    """Yield each whole block from `at` on with its position and the size of its frame. Stops at the first bad one.
+    """Yield each whole block from `at` on with its position and the size of its frame. Stop at the first invalid one.
 
-    The first must have the number `number`, the others must follow, and each offset must be right.
+    The first must have the number `number`, the others must follow, and each offset must be correct.
     """
     base, data = at, b""
     while True:
@@ -136,10 +136,10 @@ def frames_from(file: File, wire: Wire, at: int, number: int) -> Iterator[tuple[
 
 
 def is_one_append(file: File, wire: Wire, start: int, size: int) -> bool:
-    """Return whether the bytes from `start` on in a log of `size` bytes can come from one interrupted write of a frame.
+    """Return whether the bytes from `start` on in a log of `size` bytes can result from one interrupted write of a frame.
 
-    They can't if they are longer than any frame, or if another frame ends in them. Each frame ends with its own start, so
-    frames are found even after a damaged one.
+    They can't if they are longer than any frame, or if another frame ends in them. Each frame ends with its own start, so frames are found
+    even after a damaged one.
     """
     if size - start > FRAME_SIZE_MAX:
         return False
@@ -163,7 +163,7 @@ def is_one_append(file: File, wire: Wire, start: int, size: int) -> bool:
 
 
 def entries(data: bytes, kind: str) -> "array[int]":
-    """Decode the little-endian entries of an index (`Q`) or of checksums (`I`). A torn last one is dropped."""
+    """Decode the little-endian entries of an index (`Q`) or of checksums (`I`). A torn last entry is dropped."""
     found = array(kind)
     found.frombytes(data[: len(data) - len(data) % found.itemsize])
     if sys.byteorder == "big":
@@ -172,7 +172,7 @@ def entries(data: bytes, kind: str) -> "array[int]":
 
 
 class SumsDigest:
-    """Running digest (BLAKE2b) of the checksums of all frames up to one.
+    """Running digest (BLAKE2b) of the checksums of all frames up to a block.
 
     A CRC-32 of the CRC-32 checksums would be too weak: both are linear, so equal changes of two bytes at some distances cancel out.
     """

@@ -1,6 +1,6 @@
-"""Checks all blocks of a data folder, and truncates a damaged block log to its good blocks, after a copy.
+"""Checks all blocks of a data folder, and truncates a damaged block log to its valid blocks, after copying it.
 
-It doesn't apply the blocks. The next start does.
+Blocks are not applied here, but at the next start.
 """
 
 from contextlib import closing
@@ -22,11 +22,11 @@ from state.protocol.transaction import Wire
 class Findings(Struct):
     """Result of a check of a folder's block log.
 
-    `good` is the number of leading good blocks, which end at byte `end` of `size`; `head_id` is the id of the last of them.
-    `known` is the number of blocks in the folder's mark, or None without a mark.
+    `good` is the number of leading valid blocks, which end at byte `end` of `size`; `head_id` is the id of the last of them. `known` is the
+    number of blocks in the folder's mark, or None without a mark.
 
-    `damage` is the damage for which a start would refuse the folder, or empty. `is_loss`: a repair would lose blocks. `mended` lists
-    what a start repairs by itself.
+    `damage` describes the damage for which a start would refuse the folder, or is empty. `is_loss`: a repair would lose blocks. `mended`
+    lists the repairs that a start makes by itself.
     """
 
     good: int
@@ -48,7 +48,7 @@ def check(folder: Path, wire: Wire, disk: Disk = SYSTEM) -> Findings:
 def repair(folder: Path, wire: Wire, disk: Disk = SYSTEM, *, accept_loss: bool = False) -> list[str]:
     """Repair a folder so that a node can start from it. Return the repairs as sentences. Raises NodeError.
 
-    Drops blocks only with `accept_loss`, after copying the log.
+    Blocks are dropped only with `accept_loss`, after copying the log.
     """
     with closing(locked(folder, disk)) as log:
         found = findings(log, folder, wire, disk)
@@ -60,7 +60,7 @@ def repair(folder: Path, wire: Wire, disk: Disk = SYSTEM, *, accept_loss: bool =
         done = [f"{found.damage}: kept {good_blocks}"]
         copy = copy_to_free_name(disk, log, 0, folder, f"{LOG_NAME}.damaged")
         done.append(f"the original log was copied to {copy}")
-        # The marks are moved first: then an interruption leaves a log that can be repaired again.
+        # The marks are changed first: then an interruption leaves a log that can be repaired again.
         for name in (MARK_NAME, SUMS_NAME, SWITCH_NAME, INDEX_NAME):
             if disk.exists(folder / name):
                 disk.replace(folder / name, copy.with_name(f"{name}.{copy.name.removeprefix(f'{LOG_NAME}.')}"))
@@ -73,7 +73,7 @@ def repair(folder: Path, wire: Wire, disk: Disk = SYSTEM, *, accept_loss: bool =
 
 
 def locked(folder: Path, disk: Disk, *, is_read: bool = False) -> File:
-    """Open and lock the log of a folder. With `is_read`, it can be on a read-only disk. Raises NodeError, also if a node uses it."""
+    """Open and lock the log of a folder. With `is_read`, the disk can be read-only. Raises NodeError, also if a node uses the log."""
     path = folder / LOG_NAME
     try:
         log = disk.open_to_read(path) if is_read else disk.open(path)
@@ -90,7 +90,7 @@ def locked(folder: Path, disk: Disk, *, is_read: bool = False) -> File:
 
 
 def findings(log: File, folder: Path, wire: Wire, disk: Disk) -> Findings:
-    """Examine a folder whose log is open and locked."""
+    """Check a folder whose log is open and locked."""
     path, size = folder / LOG_NAME, log.size()
     stored_sums = entries(read_whole(disk, folder / SUMS_NAME), "I")
     mark = newest_mark(read_whole(disk, folder / MARK_NAME))

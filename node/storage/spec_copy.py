@@ -1,6 +1,6 @@
-"""Copy of the chain spec in a data folder or snapshot. It only serves to name the differences when another spec is refused.
+"""Copy of the chain spec in a data folder or snapshot. It is only used to list the differences when another spec is refused.
 
-The copy has exactly the bytes whose digest is in the chain's mark, so that a copy of another spec is detected and ignored.
+The digest of its exact bytes is in the chain's mark, so that a copy of another spec is detected and ignored.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ SHOWN_MAX = 80
 FREE = ("name", "witness_keys", "required_participation", "plugins", "community_prefix")
 NONE = "none"
 ACCOUNTS = "genesis.accounts"
-# Fields with another name in TOML files.
+# Fields that have other names in TOML files.
 IN_FILES = {"coin_symbol": "symbols.coin", "debt_symbol": "symbols.debt", "vests_symbol": "symbols.vests"}
 AMOUNTS = ("coin", "sbd", "vesting")
 KEYS = (*ROLES, "witness_key")
@@ -38,13 +38,13 @@ def decisive(spec: ChainSpec) -> bytes:
     """Encode the fields of a spec that affect the result of blocks, as JSON with sorted keys."""
     fields = {key: value for key, value in asdict(spec).items() if key not in FREE}
     if not spec.genesis.witnesses:
-        # Omitted as in versions without this field, so that their folders and snapshots still fit.
+        # Omitted as in versions without this field, so that their folders and snapshots still match.
         fields["genesis"] = {key: value for key, value in asdict(spec.genesis).items() if key != "witnesses"}
     return msgspec.json.encode(fields, order="sorted")
 
 
 def digest_of(content: bytes) -> str:
-    """Return the digest of a result of `decisive`, as written in marks."""
+    """Return the digest of encoded fields (see `decisive`), as stored in marks."""
     return hashlib.sha256(content).hexdigest()
 
 
@@ -72,7 +72,7 @@ def difference(copy: bytes, genesis: str, spec: ChainSpec) -> str:
     try:
         return compared(copy, decisive(spec))
     except PARSE_ERRORS:
-        # The digest doesn't prove that the copy is well-formed: the author of a foreign folder made both.
+        # The digest doesn't prove that the copy is well-formed, because the author of a foreign folder created both.
         return ""
 
 
@@ -80,7 +80,7 @@ def compared(copy: bytes, ours: bytes) -> str:
     """Return the differences between two specs. Raises one of STRANGE if the copy is malformed."""
     there, here = (dict(flat(msgspec.json.decode(content))) for content in (copy, ours))
     differing = {name for name in {*there, *here} if there.get(name, NONE) != here.get(name, NONE)}
-    # For an account that is on one side only, its name is enough.
+    # For an account that only one of the specs has, its name is enough.
     whole = differing - {ACCOUNTS}
     names = sorted((name for name in differing if name.rpartition(".")[0] not in whole), key=order)
     texts = [
@@ -92,7 +92,7 @@ def compared(copy: bytes, ours: bytes) -> str:
 
 
 def order(name: str) -> tuple[bool, str]:
-    """Return the sort key of a differing name. Accounts come last, because only the first few differences are shown."""
+    """Return the sort key of a differing name. Accounts come last, because only the first few differences are listed."""
     return name.startswith(f"{ACCOUNTS}."), name
 
 
@@ -113,7 +113,7 @@ def flat(value: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def shown(name: str, value: Any, among: dict[str, Any]) -> str:
-    """Return a value as in a TOML file, shortened."""
+    """Format a value as in a TOML file, shortened."""
     last = name.rpartition(".")[2]
     if type(value) is int and last.endswith("_TIME"):
         return datetime.fromtimestamp(value, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -125,5 +125,5 @@ def shown(name: str, value: Any, among: dict[str, Any]) -> str:
 
 
 def shortened(text: str) -> str:
-    """Return a text, cut to SHOWN_MAX characters."""
+    """Truncate a text to SHOWN_MAX characters."""
     return text if len(text) <= SHOWN_MAX else text[: SHOWN_MAX - 1] + "…"

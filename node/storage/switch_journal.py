@@ -1,7 +1,7 @@
 """Write-ahead journal of a fork switch in the block log: the file `block_log.switch`, from which an interrupted switch is finished.
 
-While the log is truncated and the other branch is written, the log has neither branch in full. This file, synced before, holds the position
-to truncate at and the bytes to write. If it is incomplete, the log has not been changed yet.
+While the log is truncated and the other branch is written, the log has neither branch in full. This file, which is synced first, holds the
+position to truncate at and the bytes to write. If it is incomplete, the log has not been changed yet.
 """
 
 from contextlib import closing

@@ -1,4 +1,4 @@
-"""Sync marks: the file `block_log.head` names the last block at the last sync, and the digest of the log up to it.
+"""Sync marks: the file `block_log.head` contains the last block at the last sync, and the digest of the log up to it.
 
 A mark is written after the log is synced, so a log that is shorter or different was damaged, truncated or replaced. The file has two slots,
 written alternately, so that the previous mark survives an interrupted write.
@@ -51,7 +51,7 @@ def encode_sealed(record: Struct) -> bytes:
 
 
 def decode_sealed(data: bytes, kind: type[Record]) -> Record | None:
-    """Parse a line made by `encode_sealed`. None if any bit is wrong."""
+    """Parse a line made by `encode_sealed`. Return None if any bit is wrong."""
     text = data.rstrip().rpartition(b" ")[0]
     if len(text) >= PLACE_SIZE - 10 or _sealed(text) != data:
         return None

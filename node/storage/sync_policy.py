@@ -1,4 +1,4 @@
-"""Syncing of the block log: the policy for when written blocks must survive a power loss, and the task that carries it out."""
+"""Syncing of the block log: the policy that determines when written blocks must survive a power loss, and the task that syncs them."""
 
 import math
 from collections.abc import Awaitable, Callable
@@ -16,7 +16,7 @@ InThread = Callable[[Callable[[], object]], Awaitable[object]]
 
 
 class SyncPolicy(Struct, frozen=True):
-    """Maximum `seconds` that a block stays unsynced. 0: its sender is answered after the sync; None: the system decides."""
+    """Maximum `seconds` that a block stays unsynced. 0: its sender is answered after the sync; None: the operating system decides."""
 
     seconds: float | None = 0
 
@@ -57,17 +57,17 @@ class Syncer:
             self._wanted.set()
 
     async def synced(self) -> None:
-        """Wait for the sync of the written blocks if the policy is 0 seconds. Also returns if syncing failed."""
+        """Wait for the sync of the written blocks if the policy is 0 seconds. Also return if syncing failed."""
         if self._policy.seconds == 0 and not self._log.is_synced and not self._has_failed:
             self._wanted.set()
             await self._next.wait()
 
     async def run(self) -> None:
-        """Sync until cancelled, or until it fails."""
+        """Sync the log until cancelled, or until a sync fails."""
         while not self._has_failed:
             with trio.move_on_after(self._policy.seconds or WATCH_SECONDS):
                 await self._wanted.wait()
-            # Callers that arrive from here on wait for the next sync, because this one can begin before their block is written.
+            # Callers that arrive from here on wait for the next sync, because this sync can begin before their block is written.
             self._wanted, served, self._next = trio.Event(), self._next, trio.Event()
             try:
                 self._log.require_in_place()

@@ -1,6 +1,6 @@
 """Verifies ranges as tasks of a Ray cluster. Ray retries a task whose worker died, on another machine if necessary.
 
-Workers need coind with its libraries, and the blocks and snapshots at the same paths as here (a shared folder).
+Workers need coind with its libraries, and the same paths to the blocks and snapshots as this process (a shared folder).
 """
 
 from typing import Any
@@ -65,7 +65,7 @@ def run(ray: Any, ranges: list[Range], progress: RangeProgress) -> None:
 
 
 class ProgressActor:
-    """Ray actor with the current block of each range."""
+    """Ray actor that stores the current block of each range."""
 
     def __init__(self) -> None:
         self._at: dict[int, int] = {}

@@ -20,7 +20,7 @@ _LOCAL, _RAY = re.compile("[0-9]{1,3}", re.ASCII), re.compile(r"ray://[^/\s]+:[0
 
 
 def verify_in_parallel(source: Path, chain: str, snapshots: Path, where: str, *, is_trusted: bool) -> int:
-    """Verify the ranges of blocks between the snapshots of a folder. `where` is a number of processes, or a Ray cluster.
+    """Verify the ranges of blocks between the snapshots of a folder. `where` is a number of local processes, or a Ray cluster.
 
     Raises StateError if a range leads to another state than that of the next snapshot, FileError if a block can't be applied.
     """
@@ -45,7 +45,7 @@ def verify_in_parallel(source: Path, chain: str, snapshots: Path, where: str, *,
 
 
 async def _verify_locally(processes: int, progress: RangeProgress) -> int:
-    """Verify ranges until all are done. A signal ends their processes."""
+    """Verify ranges in local processes until all are done. A signal ends the processes."""
     stop = trio.Event()
     async with stopped_by_signals(stop), cancelled_by(stop):
         await verify_locally(progress.ranges, processes, progress)
@@ -53,7 +53,7 @@ async def _verify_locally(processes: int, progress: RangeProgress) -> int:
 
 
 def show(progress: RangeProgress, seconds: float) -> int:
-    """Print the result of each range, and the total as a replay does. Raises NodeError if a range failed."""
+    """Print the result of each range, and the totals in the format of a replay. Raises NodeError if a range failed."""
     outcomes = [progress.outcomes[index] for index in range(len(progress.ranges))]
     for index, (part, outcome) in enumerate(zip(progress.ranges, outcomes, strict=True), 1):
         say(f"range {index}: {part}: {outcome.failure or f'{outcome.digest}, {outcome.blocks:,} blocks in {outcome.seconds:.1f} s'}")
@@ -69,7 +69,7 @@ def show(progress: RangeProgress, seconds: float) -> int:
 
 
 def failure(wrong: list[tuple[int, RangeResult]]) -> NodeError:
-    """Return the error of the first failed range that leads to another state, else of the first failed range."""
+    """Return the error of the first range that leads to a wrong state, or else of the first failed range."""
     index, outcome = next(((index, each) for index, each in wrong if each.is_state), wrong[0])
     more = f". {len(wrong) - 1} more ranges failed." if len(wrong) > 1 else ""
     kind = StateError if outcome.is_state else FileError

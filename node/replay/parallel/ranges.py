@@ -48,7 +48,7 @@ class Range(Struct, frozen=True, kw_only=True):
     is_trusted: bool = False  # skip signatures and authorities
 
     def __str__(self) -> str:
-        """Return the range of blocks as text."""
+        """Return the block numbers of the range as text."""
         first = 1 if self.begin is None else self.begin.number + 1
         return f"blocks {first:,} to {f'{self.end.number:,}' if self.end else 'the end'}"
 
@@ -56,7 +56,7 @@ class Range(Struct, frozen=True, kw_only=True):
 class RangeResult(Struct, frozen=True, kw_only=True):
     """Result of a range: its last block and the digest there. `failure` is the reason of a failure, "" for success.
 
-    `is_state` means that the blocks were applied, but led to another state than the snapshot's.
+    `is_state` means that the blocks were applied, but led to a state that differs from the snapshot.
     """
 
     number: int = 0
@@ -90,7 +90,7 @@ def boundary_of(path: Path) -> RangeBoundary:
 
 
 def verify_range(part: Range, report: Report) -> RangeResult:
-    """Replay the blocks of a range and compare the state. Failures are returned in the result."""
+    """Replay the blocks of a range and compare the resulting state. A failure is returned in the result."""
     chain = Chain(new_state(load_spec(part.chain)))
     begun = time.monotonic()
     try:
@@ -137,7 +137,7 @@ async def apply_blocks(chain: Chain, part: Range, report: Report) -> Progress:
 
 
 def difference(end: RangeBoundary, number: int, block_id: str, digest: str) -> str:
-    """Return the difference between a snapshot and the state after a replay, or ""."""
+    """Describe the difference between a snapshot and the state after a replay; "" if they are equal."""
     if number < end.number:
         return f"the blocks end with block {number}, before that of {end.path}"
     if block_id != end.block_id:

@@ -1,4 +1,5 @@
-"""Process that verifies one range. It reads the range as JSON from stdin, and writes lines of JSON: block numbers, then the result."""
+"""Process that verifies one range. It reads the range as JSON from stdin, and writes JSON lines to stdout: block numbers, then the result.
+"""
 
 import sys
 
@@ -8,7 +9,7 @@ from node.replay.parallel.ranges import Range, RangeResult, verify_range
 
 
 def main() -> None:
-    """Verify the range from stdin."""
+    """Verify the range given on stdin."""
     part = msgspec.json.decode(sys.stdin.buffer.read(), type=Range)
     write(verify_range(part, write))
 

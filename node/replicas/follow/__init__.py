@@ -1,1 +1,1 @@
-"""Replicas: events of another node's chain, applied to the own chain."""
+"""Replicas: they apply the events of another node's chain to their own chain."""

@@ -1,4 +1,4 @@
-"""Blocks from a broker, read by a child process, since the broker's library needs asyncio."""
+"""Blocks from a broker. A child process reads them, since the broker's library needs asyncio."""
 
 import subprocess
 import sys
@@ -24,7 +24,7 @@ COMMAND = (sys.executable, "-P", "-m", "node.replicas.relay.broker_reader")
 
 
 class BrokerSource:
-    """A broker with the blocks of a relay."""
+    """Source that reads a chain's blocks from a broker, to which a relay writes them."""
 
     def __init__(self, url: str, spec: ChainSpec) -> None:
         if find_spec("nats") is None:
@@ -52,7 +52,7 @@ class BrokerSource:
         return bytes.fromhex((await self._answer("id", str(number)))["id"]) or None
 
     def _begin(self, line: bytes) -> Heartbeat:
-        """Check the header, and return its head as a heartbeat."""
+        """Check the stream's header, and return the head in it as a heartbeat."""
         header = read_header(line)
         require_same_chain(self._url, self._spec, header)
         return Heartbeat(header.head, is_stale=True)
@@ -67,7 +67,7 @@ class BrokerSource:
         """Yield the lines that a child process writes, until it exits."""
         command = [*COMMAND, what, self._url, self._spec.name, *rest]
         environment = own_environment()
-        # In a new session, so that only this process, not a signal of the terminal, ends the child.
+        # In a new session, so that a signal of the terminal doesn't end the child. Only this process ends it.
         process = await trio.lowlevel.open_process(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, start_new_session=True
         )
@@ -91,7 +91,7 @@ class BrokerSource:
 
 
 def decoded(line: bytes) -> dict[str, Any]:
-    """Return a line of the child process as an object. Raises NodeError, also for a line with an error."""
+    """Decode a line of the child process. Raises NodeError, also if the line reports an error."""
     try:
         given = msgspec.json.decode(line, type=dict[str, Any])
     except msgspec.MsgspecError as error:

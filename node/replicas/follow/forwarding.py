@@ -34,7 +34,8 @@ _log = Log("following")
 
 
 class ForwardingProcessor:
-    """The processor for the methods of a replica. `url` is the target of broadcasts ("": none), `followed` the followed node or broker.
+    """The processor that the methods of a replica use. `url` is the target of broadcasts ("": none), `followed` the followed node or
+    broker.
 
     `reached` waits until this node has a block, so that a client that waited for its block reads its own writes here.
     """
@@ -45,17 +46,17 @@ class ForwardingProcessor:
         self._scheduler = ReplyScheduler()
 
     async def push_transaction(self, trx: SignedTransaction, caller: Caller = LOCAL) -> None:
-        """Forward a transaction."""
+        """Forward a transaction to the followed node."""
         async with self._limiter.place(caller.queue):
             await self._forward(PUSH, {"trx": self._wire.transaction_to_json(trx), "max_block_age": -1}, trx, caller)
 
     async def push_block(self, block: SignedBlock, caller: Caller = LOCAL) -> None:
-        """Forward a block."""
+        """Forward a block to the followed node."""
         async with self._limiter.place(caller.queue):
             await self._call(PUSH_BLOCK, {"block": self._wire.block_to_json(block)})
 
     async def wait_for(self, trx: SignedTransaction, caller: Caller = LOCAL) -> Inclusion:
-        """Forward a transaction, and wait until the followed node and then this one have its block."""
+        """Forward a transaction, and wait until the followed node and then this node have its block."""
         try:
             self._waiting_slots.acquire_on_behalf_of_nowait(place := object())
         except trio.WouldBlock:
@@ -74,15 +75,15 @@ class ForwardingProcessor:
         return found
 
     async def push_blocks_from(self, path: str, count: int, skip_flags: int) -> int:
-        """Refuse, since the chain only follows another one."""
+        """Refuse the call, since a replica only applies the followed node's blocks."""
         self._refuse()
 
     async def run_steps(self, steps: Iterator[object]) -> int:
-        """Refuse."""
+        """Refuse the call, since it would change the chain."""
         self._refuse()
 
     async def in_turn(self, work: Callable[[], Result]) -> Result:
-        """Refuse."""
+        """Refuse the call, since it can change the chain."""
         self._refuse()
 
     async def in_steps(self, work: Callable[[], Generator[None, None, Result]]) -> Result:
@@ -96,11 +97,13 @@ class ForwardingProcessor:
     async def _forward(
         self, method: str, params: Any, trx: SignedTransaction, caller: Caller, seconds_max: float = REPLY_SECONDS_MAX
     ) -> Any:
-        """Forward a transaction. Its sender is also charged for a refusal here, since a remote node sees all clients as this replica."""
+        """Forward a call with a transaction or block. Charge its sender for a refusal here too, since a remote node attributes all calls to
+        this replica.
+        """
         allowances = self._own.allowances
         allowances.units_max(caller)
         try:
-            # The address tells a node on this machine that the call isn't the replica's own.
+            # A node on the same machine uses the address to distinguish forwarded calls from the replica's own.
             return await self._call(method, params, seconds_max, "" if caller.is_local else caller.address)
         except UpstreamError as error:
             data = error.error.get("data")

@@ -1,6 +1,6 @@
-"""Applies the events of another node's chain to the own chain, so that both reach the same state.
+"""Applies the events of another node's chain to this node's chain, so that both reach the same state.
 
-It is synchronous. Its steps are jobs of the processor (`Processor.run_steps`).
+It is synchronous. Its steps run as jobs of the processor (`Processor.run_steps`).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -35,7 +35,7 @@ class Gap(NodeError):
 
 
 class ForkDetected(NodeError):
-    """The received block doesn't follow the head, without a removal before it. The last common block has to be found."""
+    """The received block doesn't follow the head, and no removal preceded it. The last common block has to be found."""
 
     def __init__(self, number: int) -> None:
         super().__init__(f"block {number} is on another branch than this node's chain")
@@ -56,7 +56,7 @@ class ForkTooDeep(NodeError):
 class ReplicaApplier:
     """Keeps a chain in sync with another node's chain.
 
-    `reset` resets the chain to its genesis. Test chains need it, since their nodes can revert beyond irreversible blocks; without it
+    `reset` resets the chain to its genesis. Replicas of test chains need it, since those can revert beyond irreversible blocks; without it
     such a revert raises ForkTooDeep. `is_trusting` skips checks of signatures and other properties of blocks. A refused block raises
     BlockRefused and leaves the chain unchanged. `keeps_pending` retains pending transactions, and makes those of undone blocks pending
     again. `workers` processes recover keys in advance during a long catch-up; `close` ends them.
@@ -80,7 +80,7 @@ class ReplicaApplier:
 
     @property
     def next(self) -> int:
-        """The number of the next block."""
+        """The number of the next block to apply."""
         return self.chain.state.props.head_block_number + 1
 
     def steps(self, events: Iterable[Event]) -> Iterator[None]:
@@ -110,7 +110,7 @@ class ReplicaApplier:
     # -------------------------------------------------------------- blocks
 
     def _read(self, events: Iterable[Event]) -> Iterator[tuple[Event, SignedBlock | None]]:
-        """Yield each event, with its block if it has one. The keys of blocks are recovered in advance."""
+        """Yield each event, with its block if it has one. Keys of the blocks are recovered in advance."""
         for is_removal, some in groupby(events, lambda event: isinstance(event, BlocksRemoved)):
             if is_removal:
                 yield from ((event, None) for event in some)
@@ -156,7 +156,7 @@ class ReplicaApplier:
         self._extend(block, event.edits, event.accepted, self._skip)
 
     def _extend(self, block: SignedBlock, edits: Sequence[StateEdit], accepted: Sequence[int], skip_flags: int) -> None:
-        """Apply the block that follows the head, and its edits."""
+        """Apply the block that follows the head, with its state edits."""
         chain = self.chain
         chain.sidecars.drop([block.id])  # Otherwise they would be applied with the block.
         for index in accepted:
@@ -177,7 +177,7 @@ class ReplicaApplier:
             raise BlockRefused(block.number, f"a state edit is refused: {error.message(self.chain.state.spec.spell)}") from error
 
     def _clear(self) -> None:
-        """Drop the transactions of undone blocks. The other node decides about them."""
+        """Drop the transactions of undone blocks. The other node decides whether they become pending again."""
         if not self._keeps_pending and (self.chain.pending or self.chain.pool.popped):
             self.chain.clear_pending()
 
@@ -196,7 +196,7 @@ class ReplicaApplier:
             yield from self._rebuild(number)
 
     def _rebuild(self, number: int) -> Iterator[None]:
-        """Reset to genesis, and apply the own blocks up to `number` again, which were checked before."""
+        """Reset to genesis, and apply this chain's blocks up to `number` again without checks, since they were checked before."""
         chain = self.chain
         if self._reset is None or not chain.state.spec.is_test:
             raise ForkTooDeep(number, chain.irreversible)

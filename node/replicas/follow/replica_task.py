@@ -36,7 +36,7 @@ _log = Log("following")
 class ReplicaTask:
     """Follows a source while `run` runs. `head` is the last known head of the other node.
 
-    `problem` is the reason why no events arrive, "" while they do. `failed` is called with an error that a retry can't fix.
+    `problem` is the reason why no events arrive, "" while they arrive. `failed` is called with an error that a retry can't fix.
     """
 
     def __init__(
@@ -58,12 +58,12 @@ class ReplicaTask:
 
     @property
     def seconds_silent(self) -> float:
-        """The time since the last message of the other node."""
+        """The time in seconds since the last message of the other node."""
         return trio.current_time() - self._received
 
     @property
     def seconds_unconfirmed(self) -> float:
-        """The time since the other node itself last confirmed its head, infinite if it never did."""
+        """The time in seconds since the other node itself last confirmed its head, infinite if it never did."""
         return trio.current_time() - self._confirmed
 
     def trouble(self) -> str:
@@ -123,7 +123,7 @@ class ReplicaTask:
             pause = min(PAUSE_SECONDS_MAX, pause * 2)
 
     async def _follow(self) -> None:
-        """Apply events from the source until it ends, always with an error."""
+        """Apply events from the source until it fails. It always ends with an error."""
         batches_in, batches_out = trio.open_memory_channel[list[Event | Heartbeat]](BATCHES_MAX)
         failure: NodeError | None = None
 
@@ -180,7 +180,7 @@ class ReplicaTask:
             raise NodeError(str(error)) from None
 
     async def _compare(self, error: NodeError) -> str:
-        """Revert to the last common block. Return the reason if that isn't possible, else ""."""
+        """Revert to the last block that both chains have. Return the reason if that isn't possible, else ""."""
         applier = self._applier
         await self._processor.gate.wait_open()
         try:
@@ -199,7 +199,7 @@ class ReplicaTask:
         return ""
 
     async def _last_common(self, last: int) -> int:
-        """Return the number of the last common block up to `last`. Equal ids imply that all blocks before are equal."""
+        """Return the number of the last common block up to `last`. If two blocks have equal ids, so have all blocks before them."""
         same, differs, step = 0, last + 1, 1
         # Forks are usually near the head, so the search begins there.
         while differs - same > 1:

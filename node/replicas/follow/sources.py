@@ -1,6 +1,6 @@
-"""Sources of a replica's blocks over HTTP: a node's packed stream, or polling its blocks.
+"""Sources of a replica's blocks over HTTP: the packed stream of a node, or polling for its blocks.
 
-A source yields batches of events. `SyncPosition` describes the replica's chain for the comparison with the node's.
+A source yields batches of events. `SyncPosition` describes the replica's chain, for comparison with the node's chain.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -37,7 +37,7 @@ class SourceBehind(NodeError):
 
 
 class SyncPosition(Struct, frozen=True):
-    """Position of the own chain: the number of its head, the first block to request, and the fingerprint of the edits before it."""
+    """Position of the replica's chain: the number of its head, the first block to request, and the fingerprint of the edits before it."""
 
     head: int
     first: int
@@ -45,7 +45,7 @@ class SyncPosition(Struct, frozen=True):
 
 
 class Source(Protocol):
-    """A node, or a store of its blocks."""
+    """Interface of a source of blocks: a node, or a broker that stores its blocks."""
 
     def batches(self, position: SyncPosition) -> AsyncGenerator[list[Event | Heartbeat]]:
         """Yield events and heartbeats, from block `place.first` on. Raises NodeError when the source ends."""
@@ -58,7 +58,7 @@ class Source(Protocol):
 
 
 class NodeSource:
-    """Another node, over HTTP."""
+    """Source that reads the blocks of another node over HTTP."""
 
     def __init__(self, url: str, spec: ChainSpec, wire: Wire) -> None:
         self.url, self._spec, self._wire = url, spec, wire
@@ -149,7 +149,9 @@ class NodeSource:
         return NewBlock(block.number, block.id, self._wire.pack_block(block))
 
     async def _require_chain_id(self) -> None:
-        """Raise WrongChain for another chain id. A node that doesn't report its chain id is accepted until a block is refused."""
+        """Raise WrongChain if the node has another chain id. A node that doesn't report its chain id is accepted until this node refuses
+        one of its blocks.
+        """
         async with connected(self.url, self._scheduler) as connection:
             try:
                 config = await either(connection, "database_api.get_config", {}, "condenser_api.get_config", [])
@@ -161,7 +163,7 @@ class NodeSource:
 
 
 def require_same_state(url: str, header: StreamHeader, position: SyncPosition) -> None:
-    """Raise WrongChain if the edits of the other chain are unknown, and SourceBehind if they differ or its head is behind."""
+    """Raise WrongChain if the state edits of the other chain are unknown, and SourceBehind if they differ or its head is behind."""
     if position.first <= header.unknown_until:
         raise WrongChain(
             f"the chain of {url} came from a dump, with unknown state edits before block {header.unknown_until}. Start with the same dump"
@@ -179,7 +181,7 @@ def require_same_chain(url: str, spec: ChainSpec, header: StreamHeader) -> None:
         raise another_chain(url, f"the chain {header.name} (chain id {header.chain_id})", spec)
     if header.genesis != genesis_fingerprint(spec):
         own = f"{1 + len(spec.genesis.witnesses)} witnesses and {len(spec.genesis.accounts)} accounts"
-        # A broker doesn't report the numbers.
+        # A broker doesn't report the chain's constants.
         theirs = f": {header.witnesses} witnesses and {header.accounts} accounts, here {own}" if header.witnesses else ""
         raise WrongChain(
             f"{url} has the chain {header.name} from another genesis than this node's {spec.name}{theirs}. Start both with the same"
@@ -193,7 +195,7 @@ def another_chain(url: str, theirs: str, spec: ChainSpec) -> WrongChain:
 
 
 async def head_of(connection: Connection) -> tuple[int, bytes]:
-    """Return number and id of a node's head."""
+    """Return the number and the id of a node's head block."""
     props = "get_dynamic_global_properties"
     given = await either(connection, f"database_api.{props}", {}, f"condenser_api.{props}", [])
     try:
@@ -203,13 +205,13 @@ async def head_of(connection: Connection) -> tuple[int, bytes]:
 
 
 async def block_of(connection: Connection, number: int) -> Any:
-    """Return a block as the node's JSON, or None."""
+    """Return a block as JSON from the node, or None."""
     found = await either(connection, "block_api.get_block", {"block_num": number}, "condenser_api.get_block", [number], BLOCK_SIZE_MAX)
     return found.get("block") if isinstance(found, dict) and "previous" not in found else found
 
 
 async def blocks_of(connection: Connection, first: int, count: int) -> list[Any]:
-    """Return blocks as the node's JSON: at least one, with one request for all if the node supports it."""
+    """Return blocks as JSON from the node: at least one, and all of them with one request if the node supports that."""
     if count > 1:
         try:
             asked = {"starting_block_num": first, "count": count}
@@ -229,7 +231,7 @@ async def blocks_of(connection: Connection, first: int, count: int) -> list[Any]
 
 
 async def either(connection: Connection, method: str, params: Any, other: str, other_params: Any, size_max: int = REPLY_BYTES_MAX) -> Any:
-    """Return the result of a call, or of the other call if the node doesn't have the first method."""
+    """Return the result of a call, or of the second call if the node doesn't have the method of the first."""
     try:
         return await connection.call(method, params, size_max=size_max)
     except RefusedCall as error:

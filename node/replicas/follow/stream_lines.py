@@ -1,4 +1,4 @@
-"""Parses lines of a packed stream of blocks (`rpc.push.events`), with errors for users."""
+"""Parses the lines of a packed stream of blocks (`rpc.push.events`). Its errors have texts for users."""
 
 import msgspec
 
@@ -31,7 +31,7 @@ def read_header(line: bytes) -> StreamHeader:
 
 
 def read_packed(line: bytes) -> Event | Heartbeat:
-    """Parse a later line of a packed stream. Raises BadLine and StreamEnded."""
+    """Parse a line after the header of a packed stream. Raises BadLine and StreamEnded."""
     item = _read(line)
     if isinstance(item, StreamHeader):
         raise BadLine(line, "only the first line can be a header")

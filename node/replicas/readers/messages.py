@@ -1,4 +1,4 @@
-"""Messages between the owner of a chain and its readers. They are ordered, so the changes that a reply depends on precede it."""
+"""Messages between the owner of a chain and its readers. They are ordered, so changes arrive before the replies that depend on them."""
 
 from msgspec import Struct
 
@@ -28,7 +28,7 @@ class Start(Struct, frozen=True, array_like=True, tag=10):
 
 
 class Sync(Struct, frozen=True, array_like=True, tag=11):
-    """The current chain: the path of a dump, which the reader removes, and the result of `BlockSidecars.encode`."""
+    """Replaces the reader's chain: the path of a dump, which the reader removes, and the result of `BlockSidecars.encode`."""
 
     number: int
     path: str
@@ -51,44 +51,44 @@ class Changes(Struct, frozen=True, array_like=True, tag=12):
 
 
 class Stop(Struct, frozen=True, array_like=True, tag=14):
-    """The node is stopping. Open requests get GOODBYE_SECONDS_MAX to finish."""
+    """Shuts the reader down. Open requests get GOODBYE_SECONDS_MAX to finish."""
 
 
 # ------------------------------------------------------------------ from a reader
 
 
 class Ready(Struct, frozen=True, array_like=True, tag=20):
-    """The program is loaded and waits for the chain."""
+    """Reports that the reader has loaded the program and waits for the chain."""
 
 
 class Loaded(Struct, frozen=True, array_like=True, tag=21):
-    """The reader has loaded the chain of a `Sync`."""
+    """Reports that the reader has loaded the chain of a `Sync`."""
 
     number: int
 
 
 class OutOfSync(Struct, frozen=True, array_like=True, tag=22):
-    """A change could not be applied, for this reason. The reader needs a `Sync`."""
+    """Reports that a change could not be applied, with the reason. The reader needs a `Sync`."""
 
     reason: str
 
 
 class PageRequest(Struct, frozen=True, array_like=True, tag=24):
-    """Request for a page of the owner."""
+    """Requests a page that only the owner serves."""
 
     call: int
     path: str
 
 
 class Cancel(Struct, frozen=True, array_like=True, tag=25):
-    """Cancels a call whose client no longer waits."""
+    """Cancels a call whose client has disconnected."""
 
     call: int
 
 
 class Report(Struct, frozen=True, array_like=True, tag=26):
-    """State of a reader: the last applied number, memory in bytes, open connections, calls since its start and their time in seconds,
-    units of work for refused calls, and the number of client addresses limited for them.
+    """State of a reader: the number of the last applied message, memory in bytes, open connections, calls since its start and their time in
+    seconds, units of work for refused calls, and the number of client addresses limited for them.
     """
 
     number: int = 0

@@ -27,9 +27,9 @@ from state.protocol.errors import ChainError
 
 COMMAND = (sys.executable, "-P", "-m", "node.app.reader")
 PAUSE_SECONDS_MIN, PAUSE_SECONDS_MAX = 0.5, 30.0
-# After running for this long, a process is restarted with the shortest pause again.
+# A process that ran for this long is restarted with the shortest pause again.
 STEADY_SECONDS = 60
-# The node announces its start when its readers are ready, or after this time.
+# The node reports that it has started when its readers are ready, or after this time.
 READY_SECONDS_MAX = 30
 END_SECONDS_MAX = 4
 # A reader that is silent for this long is considered hung. It is silent while it loads a chain.
@@ -44,7 +44,7 @@ Pages = dict[str, Callable[[], PageReply]]
 
 
 class ReaderProcess:
-    """A slot of the pool with its current process. `problem` is the reason why it doesn't serve, "" while it does."""
+    """A slot of the pool with its current process. `problem` is the reason why the process doesn't serve, "" while it does."""
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -80,11 +80,11 @@ class ReaderPool:
         return self._publisher.number
 
     def serve(self, service: Service, pages: Pages) -> None:
-        """Set the service for forwarded calls, and the pages."""
+        """Set the service that answers forwarded calls, and the pages."""
         self._service, self._pages = service, {path: CachedPage(page) for path, page in pages.items()}
 
     def refuse(self, notice: bytes) -> None:
-        """Send a refusal to the subscribers of all readers."""
+        """Send the notice of a refusal to all readers, for their subscribers."""
         self._publisher.refuse(notice)
 
     def hand_off(self, sock: socket.socket, peer: Any) -> bool:
@@ -242,8 +242,8 @@ class ReaderPool:
             try:
                 with self._service.memory.reserve(call.caller) as reserved:
                     reply = await self._reply(call, reserved)
-                    # Send the changes of the call before its reply, so that the client reads its own writes. While a job is interrupted,
-                    # all earlier changes have been sent already.
+                    # Send the changes that a call made before its reply, so that the client reads its own writes. While a job is
+                    # interrupted, all earlier changes have already been sent.
                     if not self._processor.gate.is_closed:
                         self._publisher.flush()
                     channel.send(Reply(call.call, reply))
@@ -253,7 +253,9 @@ class ReaderPool:
                 del reader.calls[call.call]
 
     async def _reply(self, call: Call, reserved: MemoryReservation) -> bytes:
-        """Return the reply to a call. Its body, and then the reply, are reserved here as well as in the reader."""
+        """Return the reply to a forwarded call. Its body and then its reply are counted against the memory limit here as well as in the
+        reader.
+        """
         try:
             reserved.add(len(call.body))
             reply: bytes | Awaitable[bytes] = await self._service.answer_in_turn(call.body, call.caller)

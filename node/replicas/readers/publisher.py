@@ -26,7 +26,7 @@ _log = Log("readers")
 
 
 class Publisher:
-    """Sends changes of a chain to the added channels. `number` counts the messages.
+    """Sends changes of a chain to the readers' channels. `number` counts the messages.
 
     `_loading` maps each channel to the folders of the dumps that its reader has not loaded yet.
     """
@@ -48,7 +48,9 @@ class Publisher:
         devchain.before_restore.append(self._before_restore)
 
     def add(self, channel: Channel) -> None:
-        """Send a reader the current chain and all later changes. Call this in a job of the processor. Raises OSError and NodeError."""
+        """Send a reader the current chain and all later changes. The caller must be in a job of the processor. Raises OSError and
+        NodeError.
+        """
         self.flush()
         self._channels[channel] = None
         self._sync([channel])
@@ -70,7 +72,7 @@ class Publisher:
         return channel is not None and bool(self._loading.get(channel))
 
     def refuse(self, notice: bytes) -> None:
-        """Queue the notice of a refusal."""
+        """Queue the notice of a refusal for the readers."""
         if self._channels:
             self._refused.append(notice)
 
@@ -118,7 +120,7 @@ class Publisher:
         self._needs_sync = True
 
     def _pending_changes(self) -> tuple[tuple[PendingTransaction, ...] | None, tuple[bytes, ...]]:
-        """Return all pending transactions if their list was replaced, else None, and the transactions added to the list."""
+        """Return all pending transactions if their list was replaced, or None, and the transactions that were added to the list."""
         pending, pack = self._chain.pending, self._chain.state.wire.pack_transaction
         replaced: tuple[PendingTransaction, ...] | None = None
         added: tuple[bytes, ...] = ()
@@ -146,7 +148,7 @@ class Publisher:
         try:
             dumped = folder / "dump"
             self._devchain.dump(str(dumped))
-            # Loading a dump applies all pending transactions. This list says which of them aren't applied.
+            # Loading a dump applies all pending transactions. This list marks the ones that must not be applied.
             pending = self._describe_pending(self._chain.pending, set())
             sidecars = self._chain.sidecars.encode()
             for index, channel in enumerate(channels):
@@ -164,7 +166,7 @@ class Publisher:
                 self.remove(channel)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
-        # Writing a dump has rewound the chain and replaced its list of pending transactions.
+        # Writing a dump rewinds the chain and replaces its list of pending transactions.
         self._needs_sync = False
         self._pending, self._count = self._chain.pending, len(self._chain.pending)
         self._known = {trx.id for trx in self._chain.pending}

@@ -41,7 +41,7 @@ class ReaderChain:
         self.number, self.is_out_of_sync = sync.number, False
 
     def apply(self, changes: Changes) -> str:
-        """Apply changes. Return the reason of a failure, else "". While out of sync, ignore them."""
+        """Apply changes. Return the reason of a failure, or "". While out of sync, the changes are ignored."""
         if self.is_out_of_sync:
             return ""
         self._time_limit.renew()
@@ -65,7 +65,7 @@ class ReaderChain:
         return reason
 
     def _set_pending(self, pending: tuple[PendingTransaction, ...]) -> None:
-        """Replace the pending transactions by these, in this order."""
+        """Replace the pending transactions with `pending`, in this order."""
         chain, applied = self._chain, self._chain.state.transactions.by_trx_id
         now = [(trx.id, applied.get(trx.id) is not None) for trx in chain.pending]
         if now == [(wanted.id, wanted.is_applied) for wanted in pending]:

@@ -50,7 +50,7 @@ class Reader:
         if what == "head":
             self.write(encode_line(Heartbeat(self._height)))
             return
-        # After dropping all its messages, a stream's first sequence is after its last one. A new stream has none.
+        # If all messages of a stream were dropped, its first sequence is greater than its last one. A new stream has neither.
         first = await first_whole(max(1, state.first_seq), state.last_seq, self._read)
         found = await find_block(number, first, state.last_seq, self._read)
         if what == "id":
@@ -100,7 +100,7 @@ class Reader:
             if not messages:
                 info = await subscription.consumer_info()  # raises if the broker has lost the consumer
                 if not info.num_pending:
-                    # Stale, since only the node knows whether this is its head.
+                    # Sent as stale, since only the node itself can confirm that this is its head.
                     self.write(encode_line(Heartbeat(self._height, is_stale=True)))
                 continue
             lines = [joiner.add(message.data, message.headers) for message in messages]
@@ -108,13 +108,13 @@ class Reader:
             self._height = read_message(messages[-1].data, messages[-1].headers).height
 
     def write(self, *lines: bytes) -> None:
-        """Write lines."""
+        """Write lines to the output and flush it."""
         self._file.write(b"".join([line + b"\n" for line in lines]))
         self._file.flush()
 
 
 async def run_until_closed(reader: Reader, what: str, number: int) -> None:
-    """Run a reader until it is done, or until stdin is closed because the node has exited."""
+    """Run a reader until its command is done, or until stdin is closed because the node has exited."""
     work = asyncio.create_task(reader.run(what, number))
     loop = asyncio.get_running_loop()
     stream = asyncio.StreamReader()

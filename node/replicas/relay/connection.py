@@ -1,6 +1,6 @@
-"""Runs work with a connection to a broker, and cancels it when the connection ends.
+"""Runs work with a connection to a broker, and cancels the work when the connection ends.
 
-The library itself lets pending requests wait for their timeouts.
+Without this, the library's pending requests would wait for their timeouts.
 """
 
 import asyncio

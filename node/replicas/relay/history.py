@@ -1,11 +1,12 @@
 """Storage format of blocks in a broker: names, message ids, and the search for a block in the sequence of messages.
 
 The messages of the block stream are the lines of a node's packed stream: its whole history, including undone blocks. The height of the
-stream after a message is the number of its block, or of the last block before the undone ones. It rises by one and falls by any number.
+stream after a message is the number of its block, or of the last block before the undone ones. The height increases by one and decreases by
+any number.
 
-A line that is too large for a message is split into consecutive messages, whose header identifies the whole. The block counts once its
-last part is stored. A relay that finds an incomplete block at the end appends the missing parts, also those of another relay's block. If
-it has to append something else, the incomplete parts are ignored.
+A line that is too large for a message is split into consecutive messages, whose header identifies the whole. The block is complete once its
+last part is stored. A relay that finds an incomplete block at the end of the stream appends the missing parts, even if another relay wrote
+the first ones. If it has to append another message, the incomplete parts are ignored.
 """
 
 import re
@@ -33,7 +34,7 @@ class StreamNames:
     """Names of a chain's streams and subjects.
 
     The subject `blocks` carries blocks and their removals, `operations` all kinds of operations, `undone` the removals for readers of
-    operations. The subject `head` carries the node's heartbeats and belongs to no stream.
+    operations. The subject `head` carries the node's heartbeats, which no stream stores.
     """
 
     def __init__(self, chain: str) -> None:
@@ -43,7 +44,7 @@ class StreamNames:
         self.operations = f"coind.{token}.operations.*"
 
     def kind(self, operation: str) -> str:
-        """Return the subject of a kind of operations, by the name in its JSON."""
+        """Return the subject of an operation type, given its name in JSON."""
         return self.operations.replace("*", operation.removesuffix("_operation"))
 
 
@@ -53,7 +54,7 @@ Size = Annotated[int, Meta(ge=0, le=WHOLE_SIZE_MAX)]
 class MessagePart(Struct, frozen=True, omit_defaults=True):
     """Header of a part: id, size and SHA-256 of the whole message, and the part's offset in bytes.
 
-    Parts of a block also have the fields of `Message`, and the stream's height before the block in `before`.
+    Parts of a block also have the fields of `Message`, and in `before` the stream's height before the block.
     """
 
     of: str
@@ -169,13 +170,14 @@ class Joiner:
 
 
 def block_message_id(block_id: str, edits: int, last: int = 0) -> str:
-    """Return the id of a block's message: the block id, the number of its edits, and for a repeated block the sequence before it."""
+    """Return the id of a block's message: the block id, the number of its edits, and for a repeated block the preceding message's sequence.
+    """
     edited = f"+{edits}" if edits else ""
     return f"{block_id}{edited}" + (f".{last}" if last else "")
 
 
 def operation_message_id(block_id: str, place: int) -> str:
-    """Return the id of an operation's message, from its position in the block."""
+    """Return the id of an operation's message: the block id and the operation's position in the block."""
     return f"{block_id}-{place}"
 
 
@@ -185,8 +187,8 @@ Read = Callable[[int], Awaitable[Message]]
 async def find_block(number: int, first: int, last: int, read: Read) -> int | None:
     """Return the sequence of a block with this number among the messages `first` to `last`, or None.
 
-    The block can be undone later in the stream, so read on from there. Heights rise by one only, so a binary search finds every number
-    between a lower and a higher one.
+    A later message can undo the block, so the caller must continue reading from there. Heights increase by one only, so a binary search
+    finds every number between a lower and a higher one.
     """
     if last < first:
         return None
@@ -206,7 +208,7 @@ async def find_block(number: int, first: int, last: int, read: Read) -> int | No
 
 
 async def first_whole(first: int, last: int, read: Read) -> int:
-    """Return the sequence of the first complete message, after the parts of a message whose beginning was dropped."""
+    """Return the sequence of the first complete message, skipping the remaining parts of a message whose first parts were dropped."""
     part = (await read(first)).part if first <= last else None
     if part is None or not part.offset:
         return first
@@ -216,7 +218,7 @@ async def first_whole(first: int, last: int, read: Read) -> int:
 
 
 async def first_part(place: int, first: int, read: Read) -> int:
-    """Return the sequence of the first part of the message that ends at `place`."""
+    """Return the sequence of the first part of the message whose last part has sequence `place`."""
     part = (await read(place)).part
     while part is not None and place > first and part.is_like((await read(place - 1)).part):
         place -= 1
@@ -224,7 +226,7 @@ async def first_part(place: int, first: int, read: Read) -> int:
 
 
 async def branch_of(first: int, last: int, read: Read, numbers: int) -> list[tuple[int, str]]:
-    """Return number and id of the last blocks, at most `numbers`, of the branch at the end of the messages, newest first."""
+    """Return the numbers and ids of up to `numbers` last blocks on the branch at the end of the messages, newest first."""
     found: list[tuple[int, str]] = []
     lowest: int | None = None
     place = last
@@ -239,12 +241,12 @@ async def branch_of(first: int, last: int, read: Read, numbers: int) -> list[tup
 
 
 def is_in_block(shown: Any) -> bool:
-    """Whether an operation that a node returns for a block is in it. For the head, nodes also return pending operations."""
+    """Whether an operation that a node returned for a block is in that block. For the head block, nodes also return pending operations."""
     return bool(shown["trx_in_block"] != NO_TRANSACTION or shown["trx_id"] == NO_ID)
 
 
 def operation_of(shown: Any, block_id: str, place: int) -> tuple[str, bytes]:
-    """Return the name of an operation in a node's history, and its message."""
+    """Return the name of an operation from a node's operation history, and its message for the broker."""
     try:
         return str(shown["op"]["type"]), msgspec.json.encode({**shown, "block_id": block_id, "place": place})
     except (KeyError, TypeError):

@@ -1,4 +1,4 @@
-"""Counters of a relay, and their page for Prometheus, which a separate thread serves."""
+"""Counters of a relay, and a page with them for Prometheus, which a separate thread serves."""
 
 import time
 from collections import Counter
@@ -20,7 +20,7 @@ _log = Log("relay")
 class RelayCounters:
     """Counters of a relay. `head` and `head_time` belong to the last block in the broker, `node_head` is the last head that the node sent.
 
-    `succeeded` is the last monotonic time at which a block was written or the broker was up to date.
+    `succeeded` is the monotonic time when a block was last written or the broker was last up to date.
     """
 
     def __init__(self, clock: Callable[[], float] = time.time, monotonic: Callable[[], float] = time.monotonic) -> None:
@@ -32,16 +32,16 @@ class RelayCounters:
         self._tried = ""
 
     def begin(self, block_id: str) -> None:
-        """Count an attempt to write a block. The same block as the last one is a repetition."""
+        """Count an attempt to write a block. An attempt with the same block as the last one is counted as a repetition."""
         self.repeats += block_id == self._tried
         self._tried = block_id
 
     def succeed(self) -> None:
-        """Set the time of the last success."""
+        """Record the current time as that of the last success."""
         self.succeeded = self._monotonic()
 
     def collect(self) -> "Iterator[Metric]":
-        """Yield all families for the registry."""
+        """Yield all metric families for the registry."""
         yield counter("coind_relay_blocks", "Blocks written into the broker", self.blocks)
         yield counter("coind_relay_parts", "Parts of blocks and operations too large for one message", self.parts)
         yield counter("coind_relay_operations", "Operations written into the broker", self.operations)

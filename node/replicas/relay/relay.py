@@ -1,4 +1,4 @@
-"""The relay: writes the packed stream of a node to JetStream, and resumes where it stopped.
+"""The relay: writes the packed stream of a node to JetStream, and resumes after the last message in the broker.
 
 The broker compares the sequence of the last message, so a block is only ever written after its predecessor, even with several relays or
 after a kill.
@@ -54,7 +54,7 @@ _log = Log("relay")
 
 
 class Relay:
-    """Relays from the node at `url` to `broker`. Each stream holds at most `bytes_max` bytes and drops the oldest messages first."""
+    """Relay from the node at `url` to `broker`. Each stream holds at most `bytes_max` bytes and drops the oldest messages first."""
 
     def __init__(self, url: str, broker: str, *, bytes_max: int, has_operations: bool, counters: RelayCounters | None = None) -> None:
         self.counters = counters or RelayCounters()
@@ -88,7 +88,7 @@ class Relay:
             await asyncio.sleep(pause)
 
     async def _relay(self, connection: Any) -> None:
-        """Relay over a connection to the broker until an error."""
+        """Relay over a connection to the broker until an error occurs."""
         self._connection, self._js = connection, connection.jetstream(timeout=ACK_SECONDS_MAX)
         self._message_size = min(MESSAGE_SIZE_MAX, connection.max_payload - HEADERS_SIZE_MAX)
         if self._message_size < MESSAGE_SIZE_MIN:
@@ -180,17 +180,18 @@ class Relay:
         self.counters.succeed()
 
     async def _write(self, line: bytes, message_id: str, part: MessagePart | None = None) -> None:
-        """Write a message after the last one. Raises an error of the library if another message was written since."""
+        """Write a message after the last one. Raises an error of the library if another client has written a message since."""
         headers = {"Nats-Msg-Id": message_id, "Nats-Expected-Last-Subject-Sequence": str(self._sequence)} | self._header_of(part)
         ack = await self._js.publish(self._names.blocks, line, headers=headers)
         if ack.duplicate:
-            # The same block is already stored and was undone or edited since, or parts of it are, with other messages after them.
+            # The same block is already stored and was undone or edited since, or some of its parts are stored with other messages after
+            # them.
             headers["Nats-Msg-Id"] = f"{message_id}.{self._sequence}"
             ack = await self._js.publish(self._names.blocks, line, headers=headers)
         self._sequence = ack.seq
 
     def _header_of(self, part: MessagePart | None) -> dict[str, str]:
-        """Count a part and return its header, empty for a whole message."""
+        """Return the header of a part, and count the part. The header of a whole message is empty."""
         if part is None:
             return {}
         self.counters.parts += 1
@@ -206,7 +207,7 @@ class Relay:
     # -------------------------------------------------------------- lines of the node
 
     async def _take(self, line: bytes) -> None:
-        """Relay a line of the node's stream."""
+        """Process a line of the node's stream: write it to the broker, or publish its heartbeat."""
         item = read_packed(line)
         if isinstance(item, BlocksRemoved):
             await self._undo(item.first, item.last)
@@ -229,7 +230,7 @@ class Relay:
         await self._write_block(block, line)
 
     async def _write_operations(self, block: Message) -> None:
-        """Write the operations of a block, including virtual ones, except those stored before a kill."""
+        """Write the operations of a block, including virtual ones, except those that are already in the broker."""
         if self._last_operation == self._finished_operation and self._last_operation[0] == block.id:
             return  # Asking again would cost the node work.
         shown = await asyncio.to_thread(operations_in, self._client, block.height)
@@ -270,11 +271,11 @@ class Relay:
         await self._find_end()
 
     async def _is_theirs(self, number: int, block_id: str) -> bool:
-        """Whether the node has a block on its main branch. True for number 0, before the first block."""
+        """Whether the node has the block on its main branch. True for number 0, the state before the first block."""
         return not number or await asyncio.to_thread(id_of, self._client, number) == block_id
 
     async def _compare(self) -> None:
-        """Undo the blocks that are not on the node's branch: it switched, reverted or was reset while no relay ran."""
+        """Undo the blocks that are not on the node's branch, because it switched, reverted or was reset while no relay ran."""
         state = (await self._js.stream_info(self._names.blocks_stream)).state
         branch = await branch_of(state.first_seq, state.last_seq, self._read, COMPARED_MAX)
         step, index, common = 1, 0, 0

@@ -1,6 +1,7 @@
 """Collects operations and blocks as they are applied, and converts them to columns.
 
-Operations of transactions are read from each applied block. Virtual operations come from a listener that is called before each one.
+Operations of transactions are read from each applied block. Virtual operations come from a listener that the chain calls before it applies
+each one.
 """
 
 from collections.abc import Iterator
@@ -38,7 +39,7 @@ class Dataset(Struct, frozen=True):
 
 
 class ColumnBuffer:
-    """Buffer of operations and blocks that become columns. `wanted` has kinds of operations and `blocks`, or None for everything."""
+    """Buffer of operations and blocks that become columns. `wanted` has names of operations and `blocks`, or None for everything."""
 
     def __init__(self, state: State, schemas: ArrowSchemas, wanted: set[str] | None) -> None:
         classes = operations_of_chain(state.spec)
@@ -65,7 +66,7 @@ class ColumnBuffer:
             yield Dataset(BLOCKS, BLOCKS, self._block_columns.schema, 1)
 
     def watch(self) -> None:
-        """Start to collect virtual operations of applied blocks."""
+        """Register the listeners that collect the virtual operations of applied blocks."""
         self._listeners.before_block.append(self._begin)
         self._listeners.watch_operations(self._on_operation)
 
@@ -98,7 +99,7 @@ class ColumnBuffer:
         self._size += block.size
 
     def filled(self, *, whole: bool = False) -> Iterator[Filled]:
-        """Yield and remove the columns of kinds with enough rows, or with `whole` of all kinds."""
+        """Yield the columns of each kind that has enough rows, or of all kinds with `whole`, and remove them from the buffer."""
         if not whole and self._waiting < WAITING_ROWS and self._size < WAITING_BYTES:
             return
         least = 1 if whole or self._size >= WAITING_BYTES else RARE_ROWS

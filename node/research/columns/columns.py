@@ -136,7 +136,7 @@ class ArrowSchemas:
         return found
 
     def member(self, kind: Any) -> tuple[Any, str]:
-        """Return type and expression of a member of a list or a map. An asset is a struct of amount and symbol."""
+        """Return the type and the expression of a member of a list or a map. An asset is a struct of amount and symbol."""
         parts = self.parts(kind)
         if len(parts) == 1:
             return parts[0].type, parts[0].value
@@ -153,7 +153,7 @@ class ArrowSchemas:
         return ColumnPart("", pa.struct(fields), f"({', '.join(values)},)", is_nested=True)
 
     def bound(self, value: Any) -> str:
-        """Return the name of an object in the generated code."""
+        """Bind an object to a name in the generated code, and return the name."""
         name = f"o{len(self._names)}"
         self._names[name] = value
         return name
@@ -227,7 +227,7 @@ def beneficiaries(extensions: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def members(cls: type) -> list[tuple[str, str, Any]]:
-    """Return the fields of a declared type by JSON name, attribute path and kind."""
+    """Return the fields of a declared type, each as its JSON name, attribute path and kind."""
     found = []
     for field in wire_fields(cls):
         attribute, kind = field.name, field.kind
@@ -239,7 +239,7 @@ def members(cls: type) -> list[tuple[str, str, Any]]:
 
 
 def inner(part: ColumnPart, attribute: str) -> str:
-    """Return the expression of a column of an attribute, or without one of the object itself."""
+    """Return the expression of a column of an attribute, or of the object itself if `attribute` is empty."""
     return part.value.format(f"{{0}}.{attribute}" if attribute else AS_IT_IS)
 
 
@@ -250,7 +250,7 @@ def optional(part: ColumnPart) -> ColumnPart:
 
 
 def int_type(bits: int, signed: bool) -> Any:
-    """Return the smallest type for an integer among those that all readers support."""
+    """Return the smallest Arrow integer type for `bits`, among the types that all readers support."""
     if bits == 64:
         return INT64 if signed else UINT64
     return INT64 if bits == 32 and not signed else INT32
@@ -268,5 +268,5 @@ def array_of(values: Sequence[Any], field: Any) -> Any:
 
 
 def operations_of_chain(spec: ChainSpec) -> dict[str, type[Operation]]:
-    """Return the classes of all operations of a chain by their names, virtual ones last."""
+    """Return the classes of all operations of a chain by name, virtual operations last."""
     return {spec.spell(cls.NAME): cls for cls in by_wire_tag(spec.smt).values()}

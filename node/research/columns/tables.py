@@ -1,6 +1,7 @@
 """Rows of a state's tables, including those of plugins, as Arrow batches.
 
-The kinds of the fields come from the API's records, or from the annotation for fields that no record has. A row's id is the first column.
+The kinds of the fields come from the API's records, or from the row's annotation if no record has the field. The row's id is the first
+column.
 """
 
 import types
@@ -33,7 +34,7 @@ BATCH_ROWS = 4096
 ID = "id"
 INTEGER, KEY, UNSIGNED, WIDE = Int(64, signed=True), Key(), Int(64), Wide()
 
-# Fields wider than a signed integer of 64 bits, and amounts that the API returns as plain numbers.
+# Fields wider than a signed 64-bit integer, and amounts that the API returns as plain numbers.
 KINDS: dict[type, dict[str, Kind]] = {
     globals.GlobalProperties: {"total_pow": UNSIGNED, "max_virtual_bandwidth": WIDE},
     witnesses.Witness: {"virtual_last_update": WIDE, "virtual_position": WIDE, "virtual_scheduled_time": WIDE},
@@ -57,7 +58,7 @@ def plugins_for(spec: ChainSpec, wanted: set[str]) -> tuple[str, ...]:
             if name not in owned:
                 raise NodeError(f"there is no table {name}; {alternatives(name, [*bare, *owned])}")
             needed.add(owned[name])
-    # A plugin also reads the tables of the plugins that it uses.
+    # A plugin also reads the tables of the plugins that it depends on.
     for name in reversed(PLUGINS):
         if name in needed:
             needed |= {used.name for used in PLUGINS[name].uses}
@@ -100,7 +101,7 @@ def rows_of(state: State, name: str, *, is_flat: bool = False) -> TableRows:
 
 
 def row_columns(state: State, table: type[Table[Any]], schemas: ArrowSchemas) -> Columns:
-    """Return the columns of the rows of a class of tables."""
+    """Return the columns for the rows of a table class."""
     cls = row_class(table)
     hints, known = get_type_hints(cls), {**kinds_of(cls), **KINDS.get(cls, {})}
     fields = []
@@ -113,19 +114,19 @@ def row_columns(state: State, table: type[Table[Any]], schemas: ArrowSchemas) ->
 
 
 def row_class(table: type[Table[Any]]) -> type[Row]:
-    """Return the class of the rows of a class of tables."""
+    """Return the row class of a table class."""
     bases = [base for cls in table.__mro__ for base in vars(cls).get("__orig_bases__", ()) if get_origin(base) is Table]
     found: type[Row] = get_args(bases[0])[0]
     return found
 
 
 def is_fitting(kind: Any, hint: Any) -> bool:
-    """Whether a kind fits a field. Not if a record has a name where the row has an id."""
+    """Whether the kind in the API's record fits the row's field. It doesn't if the record has a name and the row has an id."""
     return not (isinstance(kind, String) and hint is not str)
 
 
 def kind_of_annotation(state: State, name: str, hint: Any) -> Any:
-    """Return the kind of an internal field from its annotation."""
+    """Return the kind of a row's field from its annotation."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType) and len(arguments) == 2 and type(None) in arguments:
         return Maybe(kind_of_annotation(state, name, next(each for each in arguments if each is not type(None))))

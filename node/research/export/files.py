@@ -22,7 +22,7 @@ GROUP_ROWS, GROUP_BYTES = 1 << 16, 8 << 20
 
 
 class ChunkFile:
-    """A file being written: `add` columns, then `close`. `rows` is its number of rows."""
+    """A file being written: call `add` with columns, then `close`. `rows` is its number of rows."""
 
     def __init__(self, path: Path, schema: Any, form: Format, order: int) -> None:
         """Open a new file. Its rows are sorted by the first `order` columns."""
@@ -56,7 +56,7 @@ class ChunkFile:
             return os.fstat(file.fileno()).st_size, digest
 
     def abandon(self) -> None:
-        """Close an unneeded file without writing the remaining rows."""
+        """Close a file that is not needed, without writing the remaining rows."""
         self._close()
 
 
@@ -65,7 +65,7 @@ Close = Callable[[], None]
 
 
 def parquet(path: Path, schema: Any, order: int) -> tuple[Write, Close]:
-    """Write Parquet, each table as a row group."""
+    """Return the functions that write tables to a Parquet file, each as a row group, and that close the file."""
     writer = pq.ParquetWriter(
         path,
         schema,
@@ -77,13 +77,15 @@ def parquet(path: Path, schema: Any, order: int) -> tuple[Write, Close]:
 
 
 def csv(path: Path, schema: Any, order: int) -> tuple[Write, Close]:
-    """Write CSV (RFC 4180) with a header line. Nulls are empty without quotes. Texts have quotes if necessary."""
+    """Return the functions that write a CSV file (RFC 4180) with a header line. A null is an empty field; text is quoted if necessary."""
     writer = pyarrow.csv.CSVWriter(path, schema)
     return writer.write_table, writer.close
 
 
 def jsonl(path: Path, schema: Any, order: int) -> tuple[Write, Close]:
-    """Write a JSON object per line, without nulls. Times are 2020-12-01T00:00:00Z, decimals are texts, maps are objects."""
+    """Return the functions that write a JSON object per line, without nulls. Times are 2020-12-01T00:00:00Z, decimals are texts, maps are
+    objects.
+    """
     file: BinaryIO = path.open("wb")
     encode = msgspec.json.Encoder(decimal_format="string").encode_lines
 

@@ -38,7 +38,7 @@ class Program(Struct):
 
 
 class ChainOf(Struct):
-    """Chain of an export. `symbols` are its names of COIN, SBD and VESTS."""
+    """The exported chain. `symbols` are its names of COIN, SBD and VESTS."""
 
     name: str
     chain_id: str
@@ -46,7 +46,9 @@ class ChainOf(Struct):
 
 
 class Options(Struct):
-    """Options that determine the chunks. `only` is None for everything. `tables` has intervals in blocks, 0 for only at the end."""
+    """Options that determine the chunks. `only` is None for everything. `tables` has the export interval of each table in blocks (0: only
+    at the end).
+    """
 
     format: str
     chunk_blocks: int
@@ -72,7 +74,7 @@ class Chunk(Struct):
 class Range(Struct):
     """Chunks of a range of blocks. `blocks` is the nominal start of the range, `first` and `last` are its exported blocks.
 
-    `is_end` means that an export ended with it, so it has the rows of all tables after its last block.
+    With `is_end`, an export ended with this range, so the range has the rows of all tables after its last block.
     """
 
     blocks: Number
@@ -95,7 +97,7 @@ class Manifest(Struct):
 
 
 def load(folder: Path, disk: Disk) -> Manifest | None:
-    """Return the manifest of a folder, or None. Raises NodeError for an unreadable or invalid one."""
+    """Return the manifest of a folder, or None if there is none. Raises NodeError if it is unreadable or invalid."""
     path = folder / NAME
     try:
         data = read_whole(disk, path)
@@ -127,12 +129,12 @@ def save(folder: Path, manifest: Manifest, disk: Disk) -> None:
 
 
 def disk_failed(folder: Path, error: OSError) -> DiskError:
-    """Return the error of an export after a failure of the disk."""
+    """Return the DiskError for a failed disk operation in an export's folder."""
     return DiskError(f"{folder}: {error.strerror or error}. Free some space or repair the disk, and export again to resume.")
 
 
 def require_same(folder: Path, found: Manifest, wanted: Manifest) -> None:
-    """Raise NodeError for an existing export of another chain, with other options, or with other columns."""
+    """Raise NodeError if the existing export has another chain, other options or other columns."""
     if found.format != FORMAT:
         raise NodeError(f"{folder} was exported in format {found.format}, but this version writes {FORMAT}. Give another folder by --to.")
     if found.chain != wanted.chain:

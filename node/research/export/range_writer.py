@@ -1,6 +1,6 @@
-"""Writes the chunks of one range of blocks to a temporary folder, then renames all of them. The manifest lists them last.
+"""Writes the chunks of one range of blocks to a temporary folder, then renames all of them. The manifest is updated last.
 
-After a kill, the export restarts at the beginning of the range. A thread writes the files, since writing releases the interpreter's lock.
+An interrupted export restarts at the beginning of the range. A thread writes the files, since writing releases the interpreter's lock.
 """
 
 import shutil
@@ -36,7 +36,7 @@ class RangeWriter:
         self._files: dict[str, ChunkFile] = {}
 
     def add(self, name: str, dataset: Dataset, arrays: list[Any]) -> None:
-        """Add columns to the chunk at this path in the folder. Blocks while more than WRITES_WAITING_MAX writes are queued."""
+        """Append columns to the chunk with this path in the folder. Blocks while more than WRITES_WAITING_MAX writes are queued."""
         self._written.append(self._thread.submit(self._add, name, dataset, arrays))
         while len(self._written) > WRITES_WAITING_MAX:
             self._wait_written(self._written.pop(0))

@@ -1,4 +1,6 @@
-"""Exports a chain: applies its blocks, collects their effects, and writes them range by range. It resumes an earlier run."""
+"""Exports a chain: applies its blocks, collects their operations, blocks and rows, and writes them range by range. Resumes an earlier
+export.
+"""
 
 import fcntl
 import os
@@ -62,7 +64,7 @@ class ExportOptions(Struct, frozen=True, kw_only=True):
 
 
 class Export:
-    """One run of an export. Setting `stop` ends it gracefully, with the ranges that are complete by then."""
+    """One run of an export. Setting `stop` ends it gracefully; ranges that are complete by then remain."""
 
     def __init__(self, wanted: ExportOptions) -> None:
         self.wanted = wanted
@@ -81,7 +83,7 @@ class Export:
         self.manifest = self._found() or self._new_manifest()
 
     def _found(self) -> Manifest | None:
-        """Return the manifest of the existing export without incomplete ranges, or None."""
+        """Return the manifest of the existing export without its incomplete ranges, or None if there is no export."""
         found = manifests.load(self.wanted.to, self.wanted.disk)
         if found is None:
             self._require_ours()
@@ -91,7 +93,7 @@ class Export:
         return found
 
     def _require_ours(self) -> None:
-        """Raise NodeError for a folder without a manifest but with folders of an export, whose files would be removed."""
+        """Raise NodeError if the folder has subfolders of an export but no manifest, because their files would be removed."""
         for name in FOLDERS:
             if (self.wanted.to / name).exists():
                 raise NodeError(
@@ -125,11 +127,11 @@ class Export:
 
     @property
     def needs_state(self) -> bool:
-        """Whether blocks must be applied. Otherwise they are only read, if no check is requested."""
+        """Whether blocks must be applied. Otherwise they are only read, unless a check is requested."""
         return self.collector.needs_state or bool(self.wanted.tables) or self.wanted.skip != TRUSTED
 
     def end_of_range(self, number: int) -> int:
-        """Return the last requested block of a block's range."""
+        """Return the last requested block in the range of block `number`."""
         size = self.wanted.chunk_blocks
         end = number // size * size + size - 1
         return end if self.wanted.last is None else min(end, self.wanted.last)
@@ -220,7 +222,7 @@ class Export:
             raise NodeError(f"{self.wanted.source} has no block {self.wanted.first:,}, its last one is {last:,}. Change --blocks.")
 
     def _start(self, begin: int) -> int:
-        """Load the snapshot for resuming an export. Return its block number, 0 at genesis."""
+        """Load the snapshot for resuming an export. Return its block number (0: genesis, without a snapshot)."""
         if not self.manifest.ranges:
             return 0
         found = resume(self.chain, self.wanted.to / SNAPSHOTS, self.wanted.disk, None, latest=begin - 1)
@@ -291,11 +293,11 @@ class Export:
                 writer.add(path, dataset, arrays)
 
     def _start_of(self, number: int) -> int:
-        """Return the nominal start of a block's range."""
+        """Return the nominal start of the range of block `number`."""
         return number // self.wanted.chunk_blocks * self.wanted.chunk_blocks
 
     async def _commit(self, writer: RangeWriter, first: int, block: SignedBlock, saver: SnapshotSaver, *, is_end: bool = False) -> None:
-        """Commit the chunks of a range up to its last block to the export, at the end with all tables."""
+        """Add the finished chunks of a range, whose last block is `block`, to the export. With `is_end`, include the rows of all tables."""
         disk, to = self.wanted.disk, self.wanted.to
         self._add(writer, first, is_whole=True)
         if is_end:
@@ -325,7 +327,7 @@ def has_size(path: Path, size: int) -> bool:
 
 
 def require_kinds(spec: ChainSpec, only: tuple[str, ...] | None) -> None:
-    """Raise NodeError for a name that is not a kind of operation of the chain."""
+    """Raise NodeError for a name that is not an operation of the chain."""
     known = [*operations_of_chain(spec), BLOCKS]
     for name in only or ():
         if name not in known:

@@ -46,7 +46,7 @@ class Operation:
 
     @property
     def kind(self) -> str:
-        """The name of the kind, without `_operation`."""
+        """The name of the operation, without `_operation`."""
         return self._wire.spec.spell(self.value.NAME)
 
     @property
@@ -56,7 +56,8 @@ class Operation:
 
     @property
     def place(self) -> tuple[int, int, int, int]:
-        """The position: block, transaction in it, operation in that, number of the virtual operation."""
+        """The position: number of the block, of the transaction in it, of the operation in the transaction, and of the virtual operation.
+        """
         return self.block, self.trx, self.op, self.virtual_op
 
     def __getitem__(self, name: str) -> Any:
@@ -67,7 +68,7 @@ class Operation:
         raise KeyError(name)
 
     def json(self, *, legacy: bool = False) -> Json:
-        """Return the operation as JSON in the form of database_api, with `legacy` of condenser_api."""
+        """Return the operation as JSON, in the form of database_api or, with `legacy`, of condenser_api."""
         dump = self._wire.codecs.dumper(OPERATION, legacy)
         assert dump is not None
         return dump(self.value)
@@ -89,7 +90,7 @@ class Transaction:
 
     @property
     def id(self) -> str:
-        """The id, in hex."""
+        """The transaction id, in hex."""
         return self.value.id.hex()
 
     @property
@@ -107,7 +108,7 @@ class Transaction:
         )
 
     def json(self, *, legacy: bool = False) -> Json:
-        """Return the transaction as JSON in the form of database_api, with `legacy` of condenser_api."""
+        """Return the transaction as JSON, in the form of database_api or, with `legacy`, of condenser_api."""
         return self._wire.transaction_to_json(self.value, legacy)
 
     def __repr__(self) -> str:
@@ -122,12 +123,12 @@ class Block:
 
     @property
     def number(self) -> int:
-        """The number. The first block has number 1."""
+        """The block number. The first block has number 1."""
         return self.value.number
 
     @property
     def id(self) -> str:
-        """The id, in hex."""
+        """The block id, in hex."""
         return self.value.id.hex()
 
     @property
@@ -137,17 +138,17 @@ class Block:
 
     @property
     def time(self) -> datetime:
-        """The time, in UTC."""
+        """The time of the block, in UTC."""
         return utc_time(self.value.timestamp)
 
     @property
     def witness(self) -> str:
-        """The account of the witness."""
+        """The account name of the witness that made the block."""
         return self.value.witness
 
     @property
     def size(self) -> int:
-        """The size in bytes."""
+        """The size of the block in bytes."""
         return self.value.size
 
     @property
@@ -161,7 +162,8 @@ class Block:
         return (operation for trx in self.transactions for operation in trx.operations)
 
     def json(self, *, legacy: bool = False) -> Json:
-        """Return the block as JSON in the form of database_api, without members added by the API, with `legacy` of condenser_api."""
+        """Return the block as JSON, in the form of database_api or, with `legacy`, of condenser_api, without the members that the API adds.
+        """
         return self._wire.block_to_json(self.value, legacy)
 
     def __repr__(self) -> str:
@@ -179,7 +181,7 @@ class Blocks:
 
     @property
     def last(self) -> int:
-        """The number of the last block of the source."""
+        """The number of the last block of the source, 0 if finding it would need reading the whole source."""
         return self._source.last
 
     @property
@@ -217,9 +219,9 @@ def open_blocks(path: str | Path, chain: str | Path | ChainSpec | None = None, *
 
 
 def chosen_chain(path: Path, chain: str | Path | ChainSpec | None) -> ChainSpec:
-    """Return the spec with the name or path `chain`, or without one the spec of the blocks at `path`.
+    """Return the chain spec with the name or path `chain`, or by default the spec that the blocks at `path` determine.
 
-    Raises UnknownChain, also if the blocks belong to another chain, and UnreadableBlocks if they are needed and can't be read.
+    Raises UnknownChain, also if the blocks belong to another chain, and UnreadableBlocks if the blocks are needed and can't be read.
     """
     with as_data_errors():
         return detect_chain(path, chain if chain is None or isinstance(chain, ChainSpec) else load_spec(str(chain)))

@@ -27,8 +27,8 @@ ASKED = frozenset({"state", "chain", "wire", "spec", "show", "service"})
 class ChainState:
     """Read-only chain at one position: `number`, `id` and `time` of its head, `tables`, `call`.
 
-    Inside a block (`transactions` isn't None) the head is the block before, and `transactions` transactions of the block are applied.
-    `with` closes the files of blocks. Tables remain usable.
+    Inside a block (`transactions` isn't None), the head is the previous block, and the first `transactions` transactions of the block are
+    applied. `with` closes the files of blocks. Tables remain usable.
     """
 
     def __init__(self, cursor: DataCursor) -> None:
@@ -63,7 +63,7 @@ class ChainState:
 
     @property
     def digest(self) -> str:
-        """The digest of the state, as in `coind replay`. Equal states have equal digests."""
+        """The digest of the state, as printed by `coind replay`. Equal states have equal digests."""
         return state_digest(self._chain.state)
 
     def block(self, number: int) -> Block:

@@ -1,4 +1,4 @@
-"""Cursor that applies the blocks of a source to a chain, from genesis or a snapshot on, with the errors of the library."""
+"""Cursor that applies the blocks of a source to a chain, starting at genesis or a snapshot. Raises the library's errors."""
 
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -32,7 +32,7 @@ class DataCursor:
         self, path: Path, spec: ChainSpec, plugins: Iterable[str] | None, *, latest: int | None, is_checked: bool, has_all: bool
     ) -> None:
         with as_data_errors():
-            # Given plugins replace those of the spec.
+            # The caller's plugins replace those of the spec.
             self.plugins = chosen_plugins(spec) if plugins is None else chosen_plugins(spec, plugins, set(spec.plugins) - set(plugins))
         self.chain = chain = Chain(new_state(spec, partial(enable, names=self.plugins)))
         require_unedited(path)
@@ -63,7 +63,7 @@ class DataCursor:
             raise RefusedBlock(error.number, error.reason) from error
 
     def lead_to(self, number: int) -> None:
-        """Apply blocks up to a number. Raises BeyondEnd, RefusedBlock, UnreadableBlocks."""
+        """Apply blocks up to block `number`. Raises BeyondEnd, RefusedBlock, UnreadableBlocks."""
         props, last = self.chain.state.props, self._cursor.source.last
         if last and number > last:
             raise BeyondEnd(number, last)

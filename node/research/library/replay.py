@@ -1,4 +1,4 @@
-"""Replays a chain for a script, block by block, with the operations (including virtual ones) and the row changes of each block."""
+"""Replays a chain for a script, block by block, and yields the operations (including virtual ones) and row changes of each block."""
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
@@ -42,7 +42,7 @@ class Change(Struct, frozen=True):
 
 
 class BlockStep(Struct, frozen=True):
-    """A block with its effects: all operations in the order of application, and the changed rows."""
+    """A block with its effects: all operations in the order in which they were applied, and the changed rows."""
 
     block: Block
     operations: tuple[Operation, ...]
@@ -55,7 +55,7 @@ class BlockStep(Struct, frozen=True):
 
 
 class Replayed(ChainState):
-    """Iterable of block steps, from `replayed`. Between two steps, `tables` and `call` show the state after the block.
+    """Iterable of block steps, returned by `replayed`. Between two steps, `tables` and `call` read the state after the block.
 
     It can be iterated once. `with` or the end of the iteration closes the file.
     """
@@ -108,7 +108,8 @@ class Replayed(ChainState):
 
 
 class BlockRecorder:
-    """Records the operations of a block as they are applied, and its row changes from the journal before the journal is truncated."""
+    """Records the operations of a block while they are applied, and its row changes from the undo journal before the journal is truncated.
+    """
 
     def __init__(self, chain: Chain, has_changes: bool) -> None:
         self._chain, self._has_changes = chain, has_changes
@@ -118,7 +119,7 @@ class BlockRecorder:
         self._block = SignedBlock()
 
     def begin(self) -> None:
-        """Register the listeners: as the first before a block, and as the last after it."""
+        """Register the listeners, as the first ones before a block and the last ones after it."""
         listeners = self._chain.state.listeners
         listeners.before_block.insert(0, self._before)
         listeners.watch_operations(self._on_operation)
@@ -144,7 +145,7 @@ class BlockRecorder:
 
 
 def change_of(spec: ChainSpec, change: journal.RowChange) -> Change:
-    """Convert a row change for scripts."""
+    """Convert a row change of the journal to a Change."""
     before, after = change.before, change.after
     if change.kind == journal.CREATED:
         before, after = {}, whole(change.row, after)
@@ -177,9 +178,9 @@ def replayed(
 ) -> Replayed:
     """Replay the blocks `first` to `last` of a source. Each BlockStep has the block, its operations with virtual ones, and changed rows.
 
-    `path` and `chain` are as in `open_blocks`. Blocks before `first` are applied without a step, from a snapshot on if there is one.
-    `plugins`, by name, add their tables. Without `has_changes`, rows are not compared, which is faster. Memory doesn't grow with the
-    number of blocks, except for the state. Raises the errors of `chain_at`, most of them during the iteration.
+    `path` and `chain` are as in `open_blocks`. Blocks before `first` are applied without yielding a step, starting at a snapshot if there
+    is one. `plugins`, by name, add their tables. Without `has_changes`, rows are not compared, which is faster. Memory grows only with the
+    state, not with the number of blocks. Raises the errors of `chain_at`, most of them during the iteration.
     """
     spec = chosen_chain(Path(path), chain)
     cursor = DataCursor(Path(path), spec, plugins, latest=first - 1, is_checked=is_checked, has_all=False)

@@ -1,4 +1,4 @@
-"""Read-only tables of a state for scripts: by name, by index, row by row, as Arrow and as DataFrames.
+"""Read-only tables of a state for scripts: access by name, by index and row by row, as Arrow and as DataFrames.
 
 A row is a frozen copy, made when it is read, without references into the state.
 """
@@ -73,7 +73,7 @@ class UniqueView:
 
 
 class OrderedView(UniqueView):
-    """An ordered index. `fields` are the fields of its key. Only a unique one finds rows by whole keys.
+    """An ordered index. `fields` are the fields of its key. Only a unique index finds a row by its whole key.
 
     A prefix has the values of the first parts of the key, also for descending parts.
     """
@@ -81,7 +81,7 @@ class OrderedView(UniqueView):
     _index: OrderedIndex[Any]
 
     def get(self, *key: Any) -> RowView | None:
-        """Return the row with a key, given as separate parts, or None. Only for a unique index."""
+        """Return the row with a key, given as separate parts, or None. Only unique indices support it."""
         if self._index.keys is None:
             raise NotThere(f"{self.name} isn't unique. Use .equal(...), .starting(...) or .before(...).")
         return super().get(*key)
@@ -258,7 +258,7 @@ class Tables(Mapping[str, TableView]):
 
 
 def extra(module: str, what: str) -> Any:
-    """Import an optional library. Raises MissingLibrary."""
+    """Import and return an optional library. Raises MissingLibrary."""
     try:
         return load_extra(module, "data", what=what)
     except NodeError as error:

@@ -8,7 +8,7 @@ Kind = Literal["line", "area", "steps-line", "steps", "bars", "candles"]
 
 
 class Series(Struct, frozen=True):
-    """A series of a chart: its label, its column (four for candles), its kind and its axis."""
+    """A series of a chart: its label, its column (the first of four for candles), its kind and its axis."""
 
     label: str
     columns: tuple[str, ...]

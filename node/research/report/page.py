@@ -1,4 +1,4 @@
-"""HTML page of a report: its numbers as tables, and a script that draws charts. The file is self-contained and loads nothing."""
+"""HTML page of a report, with tables and a script that draws the charts. The file is self-contained and loads nothing."""
 
 from base64 import b64encode
 from decimal import Decimal
@@ -16,8 +16,8 @@ from rpc.explorer.files import PREFIX, ROOT, SHEETS
 HERE = Path(__file__).parent / "web"
 MAIN = PREFIX + "report.js"
 TYPES = {".js": "text/javascript", ".css": "text/css"}
-SHOWN_MAX = 500  # rows of a table in the page
-FROM_ZERO = ("area", "bars")  # kinds of series that are only true with an axis from zero
+SHOWN_MAX = 500  # rows per table
+FROM_ZERO = ("area", "bars")  # kinds of series whose axis must start at zero
 
 # Allows only the page's own script and embedded modules, and loads nothing.
 POLICY = "default-src 'none'; script-src {script} data:; style-src 'unsafe-inline' data:; base-uri 'none'; form-action 'none'"
@@ -100,7 +100,7 @@ def table(part: ChartData) -> str:
 
 
 def css(value: Any) -> str:
-    """Return the class attribute of a cell."""
+    """Return the class attribute of a table cell with this value."""
     return "" if isinstance(value, str) else ' class="number"'
 
 
@@ -112,7 +112,7 @@ def text_of(value: Any) -> str:
 
 
 def drawing(part: ChartData, span: Span) -> dict[str, Any]:
-    """Return the properties of the explorer's Chart for a part, with all numbers."""
+    """Return the properties of the explorer's Chart component for a part, with all its numbers."""
     chart, places = part.chart, {title: i for i, title in enumerate(part.titles)}
     series = []
     for each in part.series:
@@ -147,7 +147,7 @@ def script_text() -> str:
 
 
 def style_text() -> str:
-    """Return the style sheets: the explorer's, and that of a standalone page."""
+    """Return the style sheets of the page: the explorer's, and the rules for a standalone page."""
     sheets = [ROOT / sheet.removeprefix(PREFIX) for sheet in SHEETS]
     return "".join(path.read_text() for path in (*sheets, HERE / "report.css"))
 
@@ -158,5 +158,5 @@ def data_url(path: Path) -> str:
 
 
 def hash_of(text: str) -> str:
-    """Return the hash of an inline script for the policy."""
+    """Return the hash of an inline script for the content security policy."""
     return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"

@@ -55,7 +55,7 @@ def span_of(connection: Any, at: int | None) -> Span:
 
 
 def facts_of(connection: Any, span: Span) -> list[tuple[str, str]]:
-    """Return the facts at the top of a report, as pairs of name and text."""
+    """Return the summary at the top of a report, as pairs of name and text."""
     blocks, transactions, operations = connection.execute(
         f"SELECT count(*), sum(transactions), sum(operations) FROM blocks WHERE block <= {span.last}"
     ).fetchone()
@@ -71,19 +71,19 @@ def facts_of(connection: Any, span: Span) -> list[tuple[str, str]]:
 
 
 def time_text(seconds: int) -> str:
-    """Return a time as text."""
+    """Format a time, given in seconds since 1970, as text."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
 def answers(connection: Any, manifest: Manifest, span: Span) -> list[ChartData]:
-    """Return all charts of a report with their numbers."""
+    """Run the queries of all charts of a report, and return the charts with their numbers."""
     views = {name for (name,) in connection.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall()}
     fund = next((name for name in manifest.schema.get("tables/table=global_properties", {}) if is_fund(name)), "")
     return [_answered(connection, each, views, span, fund) for each in CHARTS]
 
 
 def is_fund(name: str) -> bool:
-    """Whether a column is the vesting fund. Its name includes the chain's brand."""
+    """Whether a column is that of the vesting fund. Its name includes the chain's brand."""
     return name.startswith(FUND) and not name.endswith("_symbol")
 
 

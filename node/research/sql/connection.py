@@ -63,7 +63,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def require_inside(folder: Path, found: Iterable[Source]) -> None:
-    """Raise NodeError for files that are links to paths outside of the export's folder."""
+    """Raise NodeError if a file is a symbolic link to a path outside of the export's folder."""
     for path in {path for source in found for path in source.paths}:
         try:
             is_inside = (folder / path).resolve().is_relative_to(folder)
@@ -74,7 +74,7 @@ def require_inside(folder: Path, found: Iterable[Source]) -> None:
 
 
 def close_in(connection: Any, paths: list[str]) -> None:
-    """Allow a connection to read only these files, and lock this setting."""
+    """Allow a connection to read only these files, and prevent changes of this setting."""
     listed = ", ".join("'" + path.replace("'", "''") + "'" for path in paths)
     connection.execute(f"SET allowed_paths = [{listed}]")
     connection.execute("SET enable_external_access = false")

@@ -1,4 +1,4 @@
-"""SQL macros for queries, each declared once with its body for DuckDB, and for Spark if that differs.
+"""SQL macros for queries, each declared once with its body for DuckDB, and another for Spark if that differs.
 
 Amounts are exact: integers in the smallest unit, or decimals for display. Only reputations are floating-point.
 """

@@ -17,7 +17,7 @@ NUMBERS = ("int", "uint", "decimal", "double", "float")
 
 
 def write_answer(reader: Any, form: Form, rows_max: int = ROWS_MAX) -> None:
-    """Print the rows of an Arrow reader. A table shows at most `rows_max` of them (0: all), and a note if there are more."""
+    """Print the rows of an Arrow reader. A table has at most `rows_max` rows (0: all), and a final line if there are more."""
     names = list(reader.schema.names)
     rows = rows_of(reader)
     if form == "json":
@@ -59,7 +59,7 @@ def write_json_rows(names: list[str], rows: Iterator[Any]) -> None:
 
 
 def cell(value: Any) -> str:
-    """Return a value as text: empty for null, JSON for lists, maps and structs."""
+    """Format a value as text: empty for null, JSON for lists, maps and structs."""
     value = plain(value)
     if value is None:
         return ""
@@ -67,7 +67,7 @@ def cell(value: Any) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Return a value for JSON: decimals with a fraction and times become text."""
+    """Convert a value for JSON: decimals with a fraction and times become text."""
     match value:
         case Decimal():
             return int(value) if value.as_tuple().exponent == 0 else f"{value:f}"

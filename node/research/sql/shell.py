@@ -1,4 +1,4 @@
-"""Prompt for queries. Statements can have several lines. Errors and Ctrl-C end the query, not the prompt."""
+"""Prompt for queries. A statement can span several lines. An error or Ctrl-C ends the query, not the prompt."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -41,14 +41,14 @@ def answer(connection: Any, text: str, form: Form, rows_max: int = ROWS_MAX) -> 
 
 
 def answer_one(connection: Any, query: str, form: Form, rows_max: int) -> None:
-    """Run a statement and print its result, if it has one."""
+    """Run a statement and print its result, if there is one."""
     rows = connection.sql(query)
     if rows is not None:
         write_answer(rows.to_arrow_reader(BATCH_ROWS), form, rows_max)
 
 
 class Shell:
-    """The prompt. `read` reads a line. It raises EOFError at the end, KeyboardInterrupt at Ctrl-C."""
+    """The prompt. `read` returns the next line of input, and raises EOFError at the end and KeyboardInterrupt at Ctrl-C."""
 
     def __init__(self, connection: Any, form: Form = "table", rows_max: int = ROWS_MAX, read: Callable[[str], str] = input) -> None:
         self._connection, self._form, self._rows_max, self._read = connection, form, rows_max, read
@@ -123,7 +123,7 @@ def say_lines(text: str) -> None:
 
 
 def complete_names(connection: Any) -> None:
-    """Let readline complete the names of views, columns and macros, if readline is available."""
+    """Set up readline to complete the names of views, columns and macros, if readline is available."""
     try:
         import readline
     except ImportError:

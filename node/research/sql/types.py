@@ -12,7 +12,7 @@ MEMBER = re.compile("[a-z0-9_]+")
 
 
 class Dialect(Struct, frozen=True):
-    """Syntax of an engine's types. `between` joins name and type of a struct's member, `brackets` enclose structs and maps."""
+    """Syntax of an engine's types. `between` separates the name and the type of a struct's member, `brackets` enclose structs and maps."""
 
     plain: dict[str, str]
     many: str
@@ -35,7 +35,7 @@ SPARK = Dialect(
 
 
 def sql_type(text: str, dialect: Dialect) -> str:
-    """Return an Arrow type, given as text, in a dialect. Raises NodeError for a type that exports don't have."""
+    """Translate an Arrow type, given as text, to a dialect. Raises NodeError for a type that exports don't have."""
     if text in dialect.plain:
         return dialect.plain[text]
     head, _, rest = text.partition("<")
@@ -55,7 +55,7 @@ def sql_type(text: str, dialect: Dialect) -> str:
 
 
 def unknown(text: str) -> NodeError:
-    """Return the error for an unknown type."""
+    """Return the NodeError for an unknown type."""
     return NodeError(f"the export has a column of the unknown type {text}. Export it again with this version.")
 
 

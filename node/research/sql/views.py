@@ -67,19 +67,19 @@ def view(source: Source, folder: Path) -> str:
 
 
 def columns_of(source: Source) -> str:
-    """Return the columns of a view for a query of its files. The folder `at=...` becomes a column."""
+    """Return the select list of a view over its files. The folder `at=...` becomes a column."""
     return ", ".join([*([f"{quoted(FOLDER_AT)} AS {AT}"] if source.has_at else []), *map(quoted, source.columns)])
 
 
 def without_rows(source: Source, dialect: Dialect) -> str:
-    """Return a query with a source's columns and no rows."""
+    """Return a query that has a source's columns but no rows."""
     typed = {**({AT: "int64"} if source.has_at else {}), **source.columns}
     columns = ", ".join(f"CAST(NULL AS {sql_type(of, dialect)}) AS {quoted(name)}" for name, of in typed.items())
     return f"SELECT {columns} WHERE false"
 
 
 def derived(manifest: Manifest, found: list[Source]) -> Iterator[tuple[str, str]]:
-    """Yield names and queries of the views on other views, in portable SQL."""
+    """Yield the names and queries of the views that are built on other views, in portable SQL."""
     chain, ranges = manifest.chain, manifest.ranges
     first, last = (ranges[0].first, ranges[-1].last) if ranges else (0, 0)
     facts = {
@@ -99,7 +99,7 @@ def derived(manifest: Manifest, found: list[Source]) -> Iterator[tuple[str, str]
 
 
 def vesting_prices(by_name: dict[str, Source]) -> str:
-    """Return the query of the prices of VESTS: from exported global properties, else from payouts of power-downs."""
+    """Return the query for the prices of VESTS, from exported global properties or else from payouts of power-downs."""
     if properties := by_name.get(PRICE_TABLE):
         coin = next(name for name in properties.columns if name.startswith("total_vesting_fund_") and not name.endswith("_symbol"))
         return f"SELECT {AT}, {coin} AS coin, total_vesting_shares AS vests FROM {PRICE_TABLE}{ALL_ROWS} WHERE total_vesting_shares > 0"
