@@ -42,7 +42,7 @@ Answer = Callable[[bytes], Awaitable[bytes]]
 
 
 def bodies(context: NodeContext, count: int, memo: bool, serial: int) -> list[bytes]:
-    """Return `count` requests, each with a unique transfer."""
+    """Return `count` request bodies, each with a unique transfer."""
     state, wire = context.chain.state, context.chain.state.wire
     secret, head_id = derive_secret("alice", "active", "dev"), state.props.head_block_id
     made = []
@@ -56,7 +56,7 @@ def bodies(context: NodeContext, count: int, memo: bool, serial: int) -> list[by
 
 
 async def client(answer: Answer, waiting: list[bytes], expected: bytes) -> None:
-    """Send one body after another, each after the reply to the previous one."""
+    """Send the waiting bodies one after another, each after the reply to the previous one."""
     while waiting:
         reply = await answer(waiting.pop())
         assert reply == expected, reply[:500]
@@ -65,13 +65,13 @@ async def client(answer: Answer, waiting: list[bytes], expected: bytes) -> None:
 
 
 async def answered(service: Service, body: bytes) -> bytes:
-    """Answer a request as the transports do."""
+    """Return the reply to a request, computed as the transports do."""
     reply = await service.answer_in_turn(body, LOCAL)
     return reply if isinstance(reply, bytes) else await reply
 
 
 async def exchange(service: Service, sent: list[bytes], connections: int, expected: bytes) -> float:
-    """Send all bodies over some connections. Return the CPU seconds."""
+    """Send all bodies over `connections` connections. Return the CPU seconds."""
     start = time.process_time()
     async with trio.open_nursery() as nursery:
         for _ in range(connections):
@@ -80,7 +80,7 @@ async def exchange(service: Service, sent: list[bytes], connections: int, expect
 
 
 async def measure(connections: list[int], workers: int, is_profiled: bool) -> None:
-    """Print the time of each way of broadcasting."""
+    """Print the time of each form of broadcast."""
     spec = load_spec("dev")
     plugins = chosen_plugins(spec)
     context = NodeContext(Settings(spec=spec, plugins=plugins, is_producing=True))

@@ -53,7 +53,7 @@ class BenchChain(Chain):
             self.produce()
 
     def produce(self, when: int = 0) -> None:
-        """Make a block of the pending transactions, in the next slot or in that of a time."""
+        """Make a block of the pending transactions, in the next slot or in the slot of the time `when`."""
         when = when or slot_time(self.state, 1)
         self.generate_block(when, scheduled_witness(self.state, slot_at_time(self.state, when)), self.secret)
 
@@ -78,7 +78,7 @@ class BenchChain(Chain):
             self.apply(LimitOrderCreate(user(i), i, sell, receive, False, self.state.head_time + 86_400))
 
     def give_key(self, name: str) -> None:
-        """Let the key of the witness, `secret`, sign for an account."""
+        """Replace the keys of an account with the witness's key, so that `secret` signs for it."""
         self.state.account_authorities.modify(self.state.authority(name), active=key_authority(public_key(self.secret)))
 
     def signed(self, *operations: Operation) -> SignedTransaction:
@@ -97,7 +97,7 @@ class BenchChain(Chain):
 
 
 def make_irreversible(chain: Chain) -> None:
-    """Make the state irreversible, because no block has the inserted rows."""
+    """Make the state irreversible, because the inserted rows are in no block."""
     state, pack = chain.state, chain.state.wire.pack_block
     blocks = {number: chain.block_by_number(number) for number in range(1, state.props.head_block_number + 1)}
     packed = {number: pack(block) for number, block in blocks.items() if block is not None}

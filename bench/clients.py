@@ -13,7 +13,7 @@ SIZE_IN_2, SIZE_IN_8 = 126, 127
 
 
 class Client(ABC):
-    """A connection to a node."""
+    """Base of a connection to a node."""
 
     def __init__(self, port: int) -> None:
         self._socket = socket.create_connection(("127.0.0.1", port), SECONDS_MAX)

@@ -21,7 +21,7 @@ SAMPLE = 4000
 
 
 def bench_forms(report: Report, wire: Wire, label: str, chosen: list[SignedTransaction]) -> None:
-    """Measure each form in both directions. Unpacking and parsing JSON include the id and other hashes."""
+    """Measure reading and writing of each form. Unpacking and parsing JSON include the id and other hashes."""
     report.line(f"{label}: unpack", best(wire.unpack_transaction, [wire.pack_transaction(trx) for trx in chosen]))
     report.line(f"{label}: pack", best(wire.pack_body, chosen))
     for is_legacy, form in ((False, "NAI"), (True, "condenser")):

@@ -32,7 +32,7 @@ def letters(seed: int, length: int, of: str = LETTERS) -> str:
 
 
 def filled(hunks: Iterator[str]) -> str:
-    """Return as many hunks as fit in a body, joined."""
+    """Join as many hunks as fit in a body."""
     out, size = [], 0
     for hunk in hunks:
         size += len(hunk.encode())
@@ -50,13 +50,13 @@ def replacing(old: str, places: Iterable[int]) -> Iterator[str]:
 
 
 def ordinary() -> Edits:
-    """Three words of a post of 5 KB are replaced."""
+    """Three words of a 5 KB post are replaced."""
     old = words(1, 5000)
     return old, ["".join(replacing(old, (500, 1500, 2500)))]
 
 
 def moved() -> Edits:
-    """The same, but the post has changed in the meantime."""
+    """Three words are replaced in a post that has changed in the meantime."""
     old, edits = ordinary()
     return old[:300] + "Something new. " + old[300:505] + "x" + old[505:], edits
 
@@ -193,7 +193,7 @@ CASES: tuple[Callable[[], Edits], ...] = (
 
 
 def measure(old: str, edits: list[str]) -> tuple[float, int]:
-    """Return the milliseconds (the best of ROUNDS) and steps of the edits of one transaction."""
+    """Apply the edits of one transaction in ROUNDS rounds. Return the milliseconds of the fastest round and the steps of one round."""
     seconds, taken = float("inf"), 0
     for _ in range(ROUNDS):
         budget = WorkBudget(EDIT_STEPS_MAX)

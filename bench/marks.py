@@ -37,7 +37,7 @@ STARTS = 5
 
 
 class Line(Struct, frozen=True):
-    """A line of the table: name, measurement and target. `limit` is the time of its key recoveries alone."""
+    """A row of the table: name, measurement and target. `limit` is the time of its key recoveries alone."""
 
     what: str
     measure: Callable[[Path], float]
@@ -59,14 +59,14 @@ def replay(path: Path, verify: str) -> float:
 
 @contextmanager
 def running_node() -> Iterator[Start]:
-    """Run a node of the checkout, and yield it after the work of its first second."""
+    """Run a node of the checkout, and yield it once the work of its first second is done."""
     with started(command=MODULE) as node:
         time.sleep(2)
         yield node
 
 
 def small_read(kind: Callable[[int], Client], connections: int = 1) -> float:
-    """Return the time of a small read in recoveries: the client's wait, or with many connections the node's time per request."""
+    """Return the time of a small read in recoveries: the client's wait or, with several connections, the node's time per request."""
     recovery = recovery_seconds()
     with running_node() as node:
         clients = [kind(node.port) for _ in range(connections)]
@@ -119,7 +119,7 @@ def empty_block() -> float:
 
 
 def first_answer(checkout: Path) -> float:
-    """Return the seconds from the command to the first reply, with the launcher."""
+    """Return the seconds from starting the launcher to the first reply."""
     seconds = []
     for _ in range(STARTS):
         with started(command=[str(checkout / "bin" / "coind")]) as node:
@@ -158,7 +158,7 @@ def measured(name: str, checkout: Path, workload: Path) -> float:
 
 
 def main() -> None:
-    """Measure, and print the table as Markdown."""
+    """Measure all lines, and print the table as Markdown."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("workload", type=Path)
     parser.add_argument("--against", type=Path, metavar="DIR")

@@ -10,7 +10,7 @@ RECOVERIES = 300
 
 
 def recovery_seconds() -> float:
-    """Return the CPU seconds of one recovery: the best of several rounds, because noise only adds time."""
+    """Return the CPU seconds of one recovery, in the best of several rounds, because noise only adds time."""
     key = PrivateKey(sha256(b"bench").digest())
     digests = [sha256(n.to_bytes(4, "big")).digest() for n in range(RECOVERIES)]
     signed = [(key.sign_recoverable(digest, hasher=None), digest) for digest in digests]

@@ -34,7 +34,7 @@ LINES = 45
 
 
 def plain(path: Path) -> Path:
-    """Return the path, or that of a decompressed temporary copy, so that decompression isn't measured."""
+    """Return the path of an uncompressed file: the given one, or a decompressed temporary copy, so that decompression isn't measured."""
     if path.suffix != ".gz":
         return path
     copy = Path(tempfile.mkdtemp(prefix="coind-bench-")) / "block_log"

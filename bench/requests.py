@@ -30,10 +30,12 @@ RESULT = b'{"jsonrpc":"2.0","result"'
 
 
 def exchange(node: Start, clients: Sequence[Client], bodies: list[bytes], batch: int = 1) -> tuple[float, float]:
-    """Send bodies of `batch` calls, each client one at a time. Return the seconds and the node's CPU seconds per call."""
+    """Send bodies of `batch` calls; each client waits for its reply before its next body. Return the seconds and the node's CPU seconds per
+    call.
+    """
     replies: list[bytes] = []
     cpu_seconds, start = processor_seconds(node.pid), time.perf_counter()
-    # One thread for all connections. The next request of a connection is sent after its reply, while the node works on the others.
+    # One thread serves all connections. It sends the next request of a connection after its reply, while the node works on the others.
     for number, body in enumerate(bodies):
         client = clients[number % len(clients)]
         if number >= len(clients):
@@ -48,12 +50,12 @@ def exchange(node: Start, clients: Sequence[Client], bodies: list[bytes], batch:
 
 
 def batches(bodies: Sequence[bytes], size: int) -> list[bytes]:
-    """Join bodies to batches of `size` calls."""
+    """Join bodies into batches of `size` calls."""
     return [b"[" + b",".join(bodies[start : start + size]) + b"]" for start in range(0, len(bodies), size)]
 
 
 def transfers(port: int, count: int, first: int, memo: str = "") -> Iterator[bytes]:
-    """Yield requests that broadcast signed transfers from alice to bob, each of a different amount, from `first` on.
+    """Yield requests that broadcast signed transfers from alice to bob, each of a different amount, starting with `first`.
 
     A memo costs three additional public keys, because a node checks whether it reveals one of the sender's keys.
     """

@@ -50,7 +50,7 @@ LINES = 40
 
 
 class Question(Struct, frozen=True):
-    """A request, the number of rows of its reply in the workload, and the recoveries that the reference needs (0: not measured)."""
+    """A request, the number of rows of its reply in the workload, and the reference's time in recoveries (0: not measured)."""
 
     what: str
     method: str
@@ -65,7 +65,7 @@ class Question(Struct, frozen=True):
 
 
 def loaded(path: Path, chain: str) -> Chain:
-    """Return a chain that has applied a trusted block log, with all plugins."""
+    """Return a chain with all plugins that has applied a block log, without checks."""
     state = new_state(load_spec(chain), lambda fresh: enable(fresh, PLUGINS))
     made = Chain(state)
     blocks = BlockFile(path, state.wire)
@@ -74,7 +74,7 @@ def loaded(path: Path, chain: str) -> Chain:
 
 
 def synthetic_chain() -> Chain:
-    """Return a chain of accounts with a post and an order each, some votes, all plugins, and blocks of one account's transfers."""
+    """Return a chain with all plugins: accounts with a post and an order each, a few votes, and blocks with transfers of one account."""
     chain, sender = BenchChain(ACCOUNTS), user(0)
     chain.give_key(sender)
     for number in range(VOTES):  # posts without votes don't trend
@@ -138,7 +138,7 @@ def rows_of(reply: bytes) -> int:
 
 
 def answered(service: Service, body: bytes) -> bytes:
-    """Return the reply to a request that is answered at once. Exit if it is an error."""
+    """Return the reply to a request that is answered without waiting. Exit if it is an error."""
     reply = service.answer(body, LOCAL)
     assert isinstance(reply, bytes)
     if not reply.startswith(b'{"jsonrpc":"2.0","result":'):
@@ -167,7 +167,7 @@ def in_process(service: Service, asked: list[Question], recovery: float, is_comp
 
 
 def figure_note(question: Question, rows: int, is_compared: bool) -> str:
-    """Return the text after a figure: a mark for an incomplete reply, else the reference's figure."""
+    """Return the text after a figure: a marker for an incomplete reply, else the reference's figure."""
     if rows < question.rows:
         return f"ONLY {rows:,} OF {question.rows:,} ROWS"
     return f"reference {question.reference:5}" if question.reference and is_compared else ""

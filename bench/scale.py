@@ -88,7 +88,7 @@ class ScaleChain(BenchChain):
             self.push(*posts, *votes)
 
     def add_blocks(self, count: int) -> None:
-        """Push empty blocks, then blocks of transfers, all from one account."""
+        """Push empty blocks, then blocks of transfers from one account."""
         for _ in range(count):
             self.push()
         for number in range(BUSY_BLOCKS):
@@ -170,7 +170,7 @@ def calls(chain: Chain) -> Iterator[tuple[str, float]]:
 
 
 def measure(accounts: int, posts: int, blocks: int) -> dict[str, dict[str, float]]:
-    """Return the figures of a chain of this size: bytes, and seconds of each kind."""
+    """Return the figures of a chain of this size: bytes of memory, and seconds of each kind of work."""
     tune_collector()
     with tempfile.TemporaryDirectory(prefix="coind-scale-") as folder:
         chain = ScaleChain(Path(folder))
@@ -198,14 +198,14 @@ def measure(accounts: int, posts: int, blocks: int) -> dict[str, dict[str, float
 
 
 def in_process(*sizes: int) -> dict[str, dict[str, float]]:
-    """Measure in a separate process."""
+    """Measure chains of these sizes in a separate process, and return the figures."""
     run = subprocess.run([sys.executable, "-m", "bench.scale", "--one", *map(str, sizes)], stdout=subprocess.PIPE, check=True)
     found: dict[str, dict[str, float]] = json.loads(run.stdout)
     return found
 
 
 def shown(small: dict[str, dict[str, float]], large: dict[str, dict[str, float]]) -> Iterator[str]:
-    """Yield the lines of the comparison."""
+    """Yield the lines that compare the figures of two chains."""
     yield "memory"
     for what, count in large["memory"].items():
         yield f"  {what:56} {count:14,.0f} bytes   {small['memory'][what]:14,.0f} at the small size"

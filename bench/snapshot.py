@@ -60,7 +60,7 @@ def measure(size: int) -> None:
 
 
 async def in_child(chain: Chain, folder: Path) -> None:
-    """Print the pause of the process for the fork, and the child's time."""
+    """Print the duration of the fork, and the time that the child takes to save."""
     begun = time.perf_counter()
     child = ForkedChild(lambda: save(chain, folder, SystemDisk()))
     await child.wait()

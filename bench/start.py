@@ -61,7 +61,7 @@ def ask(port: int) -> int | None:
 
 
 def processor_seconds(pid: int) -> float:
-    """Return the CPU seconds of a process, as Linux counts them."""
+    """Return the CPU seconds of a process, as reported by Linux."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -84,7 +84,7 @@ def started(options: Sequence[str] = (), command: Sequence[str] = LAUNCHER) -> I
 
 
 def main() -> int:
-    """Measure. Return 1 if a start takes too long."""
+    """Measure all starts. Return 1 if one takes too long."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("rounds", nargs="?", type=int, default=ROUNDS)
     parser.add_argument("--module", action="store_true", help="skip the launcher")

@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def growing(folder: Path, wire: Wire, blocks: list[SignedBlock], count: int) -> None:
-    """Measure appending without syncs, one switch, and opening."""
+    """Measure appending `count` blocks without syncs, one fork switch, and opening the log."""
     log = BlockLog(folder, wire)
     begin = time.perf_counter()
     for number in range(1, count + 1):

@@ -47,7 +47,7 @@ class Scores(Table[Score]):
 
 
 class Report:
-    """Printer of one line per figure. The time of a key recovery, the unit, is measured at its creation."""
+    """Prints one line per figure. The time of a key recovery, the unit, is measured when the report is created."""
 
     def __init__(self, title: str) -> None:
         self.recovery = recovery_seconds() * 1e6
@@ -71,7 +71,7 @@ def quiet_collector() -> Iterator[None]:
 
 
 def best(call: Callable[[Any], object], arguments: list[Any], reset: Callable[[], object] | None = None) -> float:
-    """Return the microseconds per call: the best of ROUNDS over all arguments, with an untimed reset after each round."""
+    """Return the microseconds per call in the best of ROUNDS rounds over all arguments. `reset` runs untimed after each round."""
     seconds = float("inf")
     for _ in range(ROUNDS):
         start = time.process_time()
@@ -84,7 +84,7 @@ def best(call: Callable[[Any], object], arguments: list[Any], reset: Callable[[]
 
 
 def empty_seconds(arguments: list[Any]) -> float:
-    """Return the seconds of the loop of `best` without its call."""
+    """Return the seconds that the loop of `best` takes without its call."""
     start = time.process_time()
     for _ in arguments:
         pass
@@ -132,7 +132,7 @@ def bench_writes(report: Report, accounts: Accounts, journal: Journal, random: R
 
 
 def bench_reads(report: Report, accounts: Accounts, random: Random) -> None:
-    """Measure lookups, heads and pages."""
+    """Measure reads by key, of the first row, and of pages of an index."""
     rows = random.sample(list(accounts), CALLS)
     get, by_votes, by_proxy = accounts.by_name.get, accounts.by_votes, accounts.by_proxy
     report.line("get by name, random rows", best(get, [row.name for row in rows]))

@@ -44,12 +44,12 @@ def seconds(work: Callable[[], object]) -> tuple[float, float]:
 
 
 def with_pytest(command: str, package: str) -> tuple[float, float]:
-    """Run the suite like a user's project. Return the seconds of the whole run, and the CPU seconds including the node's."""
+    """Run the suite like a user's project. Return the seconds of the whole run, and the CPU seconds including those of the node."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "test_suite.py").write_text(SUITE, encoding="utf-8")
         Path(folder, "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
         words = [sys.executable, "-m", "pytest", "-q", "-p", "coind.pytest_plugin", "-p", "no:cacheprovider", "--coind", command]
-        # Like an environment with pytest and only this plugin.
+        # In an environment that has pytest and only this plugin.
         environment = {**os.environ, "PYTHONPATH": package, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
         begun, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
         ran = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=False)
@@ -83,7 +83,7 @@ def in_process() -> None:
 
 
 def with_beem(command: str) -> None:
-    """Print the time of the tests when beem signs, or why it isn't measured."""
+    """Print the time of the tests when beem signs, or the reason why it isn't measured."""
     if not BEEM.exists():
         print("beem: not measured, because it isn't installed. Install it with bin/test clients beem.")
         return

@@ -1,8 +1,8 @@
 """Measures a client's wait for a small reply during expensive work in the node, on a chain of many posts.
 
-Run: .venv/bin/python -m bench.waits [POSTS] [--only WORDS] [--ahead]
-Each line is measured in a forked copy of one chain, so that every call is a first call. During the work, one client requests a small reply
-every 5 ms in the node's event loop, without sockets. Times are CPU time, because wall-clock time says little on a busy machine.
+Run: .venv/bin/python -m bench.waits [POSTS] [--only WORDS] [--ahead] Each line is measured in a forked copy of one chain, so that every
+call is a first call. During the work, one client requests a small reply every 5 ms in the node's event loop, without sockets. Times are CPU
+time, because wall-clock time is unreliable on a busy machine.
 
 `total`: the time of the whole work. `longest`: the longest loop iteration, which is the longest wait of another client. `again`: the time
 of a second call. Targets: no iteration above 100 ms, and no first call above 50 ms.
@@ -77,7 +77,7 @@ class Node(Struct, eq=False):
 
 
 class Figure(Struct):
-    """CPU milliseconds of some work, in total and in its longest loop iteration; `size` is the size of its reply in bytes."""
+    """CPU milliseconds of a task, in total and in its longest loop iteration. `size` is the size of its reply in bytes."""
 
     total: float
     longest: float
@@ -166,7 +166,7 @@ ENVELOPE = b'{"jsonrpc":"2.0","id":1,"method":"database_api.find_accounts","para
 
 
 def bodies() -> Iterator[tuple[str, bytes]]:
-    """Yield large, adversarial bodies that clients without local rights may send, by name."""
+    """Yield the names and contents of large, adversarial bodies, as clients without local rights can send."""
 
     def call_with(params: bytes) -> bytes:
         return ENVELOPE + b'{"accounts":' + params + b"}}"
@@ -234,7 +234,7 @@ def filled(posts: int) -> Node:
 
 
 async def measured(node: Node, work: Work) -> Figure:
-    """Return the figure of some work, during which another client requests small replies."""
+    """Run a task while another client requests small replies, and return its figure."""
     loop = EventLoopMonitor()
     figure = Figure(0.0, 0.0)
     async with trio.open_nursery() as nursery:
@@ -262,7 +262,7 @@ async def ask_on(node: Node) -> None:
 
 
 def in_a_copy(node: Node, *works: Work) -> list[Figure]:
-    """Run works one after another in a forked copy of the node, and return their figures."""
+    """Run tasks one after another in a forked copy of the node, and return their figures."""
     fork = multiprocessing.get_context("fork")
     here, there = fork.Pipe(duplex=False)
 
@@ -281,7 +281,7 @@ def in_a_copy(node: Node, *works: Work) -> list[Figure]:
 
 
 def ask_for(body: bytes) -> Work:
-    """Return the work of answering a request."""
+    """Return the task of answering a request."""
     return lambda node: node.ask(body)
 
 
@@ -317,10 +317,10 @@ def events(node: Node, words: str) -> bool:
 
 
 def event_works() -> list[dict[str, Work]]:
-    """Return works by name. Those in one dict run one after another in the same copy of the node.
+    """Return tasks by name. Those in one dict run one after another in the same copy of the node.
 
-    The first work that touches the whole state pays for the copy-on-write of its pages, so there are two snapshots. Works whose names
-    begin with PREPARED only prepare the next work.
+    The first task that touches the whole state pays for the copy-on-write of its pages, so there are two snapshots. Tasks whose names begin
+    with PREPARED only prepare the next one.
     """
     ahead: Work = lambda copy: warm_up(copy.chain.state)  # noqa: E731
     folder = Path(tempfile.gettempdir()) / "coind-bench-waits"
@@ -361,23 +361,23 @@ BRANCH, TRANSFERS = 20, 20
 
 
 def in_turn(do: Callable[[Node], Any]) -> Work:
-    """Return the work of running a function as a job of the processor."""
+    """Return the task of running a function as a job of the processor."""
     return lambda copy: copy.processor.in_turn(lambda: do(copy))
 
 
 def dev_call(name: str, params: dict[str, Any]) -> Work:
-    """Return the work of a `dev_api` call."""
+    """Return the task of a `dev_api` call."""
     return ask_for(request(f"dev_api.{name}", params))
 
 
 def pay_out(node: Node, seconds: int = WEEK) -> None:
-    """Jump in time and make a block, which does all work due by then. After a week, all posts are paid."""
+    """Move the time forward and make a block, which does all work due by then. After a week, all posts are paid out."""
     node.devchain.set_next_block_time(node.chain.state.head_time + seconds)
     node.devchain.make_block()
 
 
 def postpone_payouts(node: Node, count: int) -> None:
-    """Postpone all payouts by a week except `count`, and jump to a minute before these are due, so that all other work is done."""
+    """Postpone all payouts by a week except `count`, and move to a minute before these are due, so that all other due work is done."""
     state = node.chain.state
     due = state.head_time + WEEK
     for i, row in enumerate(state.comments):
@@ -387,7 +387,7 @@ def postpone_payouts(node: Node, count: int) -> None:
 
 
 async def save_snapshot(node: Node, folder: Path) -> None:
-    """Save a snapshot like a node does."""
+    """Save a snapshot as a node does."""
     await ForkedChild(lambda: save(node.chain, folder, SystemDisk())).wait()
 
 
@@ -474,7 +474,7 @@ def large_refusal(node: Node) -> bytes:
 
 
 def show(what: str, figures: list[Figure]) -> bool:
-    """Print the figures of some work. Return whether no loop iteration was too long."""
+    """Print the figures of a task. Return whether no loop iteration was too long."""
     first = figures[0]
     again = f" again {figures[1].total:7.1f}" if figures[1:] else ""
     print(f"{what:100} total {first.total:7.1f} longest {first.longest:6.1f}{again} ms {first.size:10,} bytes", flush=True)

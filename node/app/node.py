@@ -23,7 +23,7 @@ from node.monitoring.disk_space import DiskSpace
 from node.monitoring.event_loop import EventLoopMonitor
 from node.monitoring.health import Parts, health, not_following
 from node.monitoring.metrics import Metrics
-from node.monitoring.warm_up import keep_warm
+from node.monitoring.warm_up import warm_periodically
 from node.processor.processor import Processor
 from node.runtime.errors import DiskError, FileError, NodeError
 from node.runtime.file_limit import room_for_connections
@@ -234,7 +234,7 @@ async def serve_chain(context: NodeContext, folder: DataFolder | None = None) ->
             nursery.start_soon(parts.producer.run)
         if parts.replica is not None:
             nursery.start_soon(parts.replica.run)
-        nursery.start_soon(keep_warm, context.chain.state, context.gate)
+        nursery.start_soon(warm_periodically, context.chain.state, context.gate)
         if parts.readers is not None:
             nursery.start_soon(parts.readers.run)
             await parts.readers.ready()

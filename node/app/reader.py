@@ -22,7 +22,7 @@ from node.app.settings import Settings
 from node.ipc.calls import Call, Reply
 from node.ipc.channel import Channel
 from node.monitoring.counters import Counters
-from node.monitoring.warm_up import keep_warm
+from node.monitoring.warm_up import warm_periodically
 from node.processor.long_jobs import LongJobs
 from node.replicas.readers.messages import Cancel, Changes, FromOwner, Loaded, OutOfSync, PageRequest, Ready, Report, Start, Stop, Sync
 from node.replicas.readers.reader_chain import ReaderChain
@@ -168,7 +168,7 @@ class ReaderNode:
 
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._report)
-            nursery.start_soon(keep_warm, context.chain.state, context.gate)
+            nursery.start_soon(warm_periodically, context.chain.state, context.gate)
             await nursery.start(answer)
             self._channel.send(Loaded(self._reader_chain.number))
             await context.stop.wait()

@@ -21,14 +21,14 @@ from state.tables import State
 PAUSE_TIMES = 20
 PAUSE_SECONDS_MIN, PAUSE_SECONDS_MAX = 3, 60
 # Each order of a table takes about 150 bytes per row. Orders of larger tables are sorted only when a client reads them.
-ROWS_MAX = 200_000
+TABLE_ROWS_MAX = 200_000
 
 Value = TypeVar("Value")
 
 _log = Log("warm_up")
 
 
-async def keep_warm(state: State, gate: ReadGate = ALWAYS_OPEN) -> None:
+async def warm_periodically(state: State, gate: ReadGate = ALWAYS_OPEN) -> None:
     """Warm up periodically, and whenever an earlier state is restored, until cancelled or until a read fails."""
     restored = trio.Event()
 
@@ -55,21 +55,21 @@ async def warm_up(state: State, gate: ReadGate = ALWAYS_OPEN) -> None:
     """Run the reads that the plugins declare, and sort the lazy indices of all tables, in chunks between other tasks."""
     for plugin in PLUGINS.values():
         if plugin.is_on(state):
-            for read in await in_chunks(state, gate, partial(plugin.warm_up_reads, state, plugin.of(state))):
-                await in_chunks(state, gate, read)
+            for read in await run_incrementally(state, gate, partial(plugin.warm_up_reads, state, plugin.of(state))):
+                await run_incrementally(state, gate, read)
     # A list, since attributes can change while other tasks run.
     for _, _, table in list(tables(state)):
         if isinstance(table, Table):
-            for read in await in_chunks(state, gate, partial(reads_of, table)):
-                await in_chunks(state, gate, read)
+            for read in await run_incrementally(state, gate, partial(lazy_index_reads, table)):
+                await run_incrementally(state, gate, read)
 
 
-def reads_of(table: Table[Any]) -> list[Callable[[], object]]:
+def lazy_index_reads(table: Table[Any]) -> list[Callable[[], object]]:
     """Return functions that read, and thereby sort, a table's lazy indices; none for a table with more than TABLE_ROWS_MAX rows."""
-    return [order.first for order in table.lazy_orders] if len(table) <= ROWS_MAX else []
+    return [order.first for order in table.lazy_orders] if len(table) <= TABLE_ROWS_MAX else []
 
 
-async def in_chunks(state: State, gate: ReadGate, read: Callable[[], Value]) -> Value:
+async def run_incrementally(state: State, gate: ReadGate, read: Callable[[], Value]) -> Value:
     """Run a read incrementally, with other tasks between its chunks, and return its result."""
     steps = state.journal.read_mode.read_incrementally(read)
     while True:

@@ -32,7 +32,7 @@ from state.chain.steps.recovery import account_recovery_processing, process_decl
 from state.chain.steps.schedule import update_witness_schedule
 from state.chain.steps.withdrawals import process_savings_withdraws, process_vesting_withdrawals
 from state.chain.transactions import EXCEPTION_BLOCKS, apply_transaction, canonical_rule
-from state.protocol.codec.kinds import untagged
+from state.protocol.codec.kinds import split_tag
 from state.protocol.errors import require
 from state.protocol.transaction import HARDFORK_VOTE, OPTIONAL_ACTIONS, REQUIRED_ACTIONS, VERSION_REPORT, SignedBlock, merkle_root
 from state.protocol.values.integers import UINT32_MAX
@@ -175,7 +175,7 @@ def process_header_extensions(state: State, block: SignedBlock, witness: Witness
     Automated actions in the header are only allowed or refused here. Steps 36 and 37 apply them.
     """
     for extension in block.extensions:
-        tag, value = untagged(extension)
+        tag, value = split_tag(extension)
         if tag == VERSION_REPORT:
             if witness.running_version != value:
                 state.witnesses.modify(witness, running_version=value)

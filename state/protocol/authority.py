@@ -1,4 +1,4 @@
-"""`Authority`: keys and accounts with weights. signing.py checks signatures against it."""
+"""`Authority`: keys and accounts with weights. Signatures are checked against it in authorization/signatures_check.py."""
 
 from typing import Annotated
 

@@ -76,7 +76,7 @@ def config_object(spec: ChainSpec) -> dict[str, Any]:
     return {
         spec.spell(key): given[key] if key in given else written(constant(spec, key), how)
         for key, how in shown.items()
-        if is_told(spec, key)
+        if is_included(spec, key)
     }
 
 
@@ -97,8 +97,8 @@ def from_spec(spec: ChainSpec) -> dict[str, Any]:
     }
 
 
-def is_told(spec: ChainSpec, key: str) -> bool:
-    """Whether the result has this key: the block limit only if there is one, SMT constants only with SMTs."""
+def is_included(spec: ChainSpec, key: str) -> bool:
+    """Whether the result has this key. The block limit is included only if the chain has one, SMT constants only with SMTs."""
     if key == "TESTNET_BLOCK_LIMIT":
         return spec.block_limit > 0
     return spec.smt or not key.startswith("SMT_")
@@ -111,7 +111,7 @@ def constant(spec: ChainSpec, key: str) -> int | str:
 
 
 def written(value: int | str, how: str) -> Any:
-    """Return a constant as JSON: large numbers and times as text, amounts as NAI assets."""
+    """Convert a constant to JSON: large numbers and times become text, amounts become NAI assets."""
     if isinstance(value, str):
         return value
     match how:

@@ -20,11 +20,11 @@ def as_written(text: str) -> str:
 
 
 class ChainError(Exception):
-    """Base of refusals: expected errors that are reported to the client. The state is unchanged.
+    """Base of refusals, which are expected errors reported to the client. The state is unchanged.
 
-    `text` can contain `${key}` placeholders for `values`. `condition` is the reference's failed expression, shown before the text of an
-    assertion. `context` is the reference's text about what it was doing. `frames` are such texts with placeholders and their values,
-    innermost first. `operation` is the index of the refused operation, None if the transaction as a whole is refused.
+    `text` can contain `${key}` placeholders for `values`. `condition` is the failed expression of the reference, which precedes the text of
+    an assertion. `context` is the reference's description of the current step. `frames` are such descriptions with placeholders and their
+    values, innermost first. `operation` is the index of the refused operation, None if the transaction as a whole is refused.
     """
 
     CODE: ClassVar[int] = 0
@@ -42,12 +42,12 @@ class ChainError(Exception):
 
     @property
     def what(self) -> str:
-        """The class of the error in words: the first part of every message."""
+        """The description of the error's class, which starts every message."""
         return self.WHAT
 
     @property
     def format(self) -> str:
-        """The text with its placeholders: `format` of the first stack frame."""
+        """The text with its placeholders, which is `format` of the first stack frame."""
         return self.text
 
     def message(self, spell: Spell = as_written) -> str:
@@ -104,7 +104,7 @@ class OutOfRange(ChainError):
 def cut_short(size: int, left: int, method: str = "read") -> OutOfRange:
     """Return the reference's error for `size` bytes that end within a value, where the last read finds only `left` bytes.
 
-    Its count depends on `left` only, not on the number of missing bytes.
+    The count in the text depends on `left` only, not on the number of missing bytes.
     """
     return OutOfRange("${method} datastream of length ${len} over by ${over}", method=method, len=size, over=1 - left)
 
@@ -133,7 +133,7 @@ class LexicalCast(Wrapped):
 
 
 class UnknownKey(Wrapped):
-    """A required object doesn't exist: the one with this `key` in these `fields`. `kind` is its type if the fields don't show it.
+    """A required object doesn't exist: the one with this `key` in these `fields`. `kind` is its type if the fields don't imply it.
 
     The reference's text contains none of these; explanations use them.
     """
@@ -188,7 +188,7 @@ class NotUnique(Wrapped):
 
 
 class Refused(ChainError):
-    """A failed assertion of the reference. Its condition, if any, is shown before the text."""
+    """A failed assertion of the reference. Its condition, if any, precedes the text in the message."""
 
     CODE, NAME, WHAT = 10, "assert_exception", "Assert Exception"
 
@@ -280,13 +280,13 @@ class PluginRefused(ChainError):
 
 
 def require(ok: object, text: str = "", /, *, condition: str = "", **values: object) -> None:
-    """Raise Refused unless `ok`. Rules refuse with this function."""
+    """Raise Refused unless `ok`. The chain's rules refuse with this function."""
     if not ok:
         raise Refused(text, condition=condition, **values)
 
 
 def existing(value: Value | None, text: str = "", /, *, condition: str = "", **values: object) -> Value:
-    """Return a value. Raise Refused if it is None."""
+    """Return the value, or raise Refused if it is None."""
     if value is None:
         raise Refused(text, condition=condition, **values)
     return value

@@ -48,7 +48,7 @@ Op = TypeVar("Op", bound="type[Operation]")
 
 
 class Needed(Struct):
-    """The required authorities of some operations: account names by role, and explicit authorities."""
+    """The required authorities of one or more operations: account names by role, and explicit authorities."""
 
     posting: set[str]
     active: set[str]
@@ -57,7 +57,7 @@ class Needed(Struct):
 
     @classmethod
     def by(cls, operations: tuple[Operation, ...]) -> Needed:
-        """Return the required authorities of all these operations."""
+        """Return the combined required authorities of the operations."""
         needed = cls(set(), set(), set(), [])
         for operation in operations:
             operation.authorities(needed)
@@ -126,7 +126,7 @@ def operation(
 
     `posting`, `active` or `owner` names the field (an account, or a set of accounts) whose authority must sign. An operation with other
     requirements defines `authorities` itself. `impacted` names the fields of affected accounts, if these aren't just the signers.
-    `protected` names the field of the account that can be locked out of the operation. `units` is its work if that is unusual.
+    `protected` names the field of the account that can be locked out of the operation. `units` is its work if it differs from the default.
     """
 
     def declare(cls: Op) -> Op:
@@ -157,14 +157,14 @@ def is_many(cls: type[Operation], field: str) -> bool:
 
 
 def signer(role: str, field: str, many: bool) -> Callable[[Any, Needed], None]:
-    """Return the method `authorities` of an operation whose signers are in one field."""
+    """Return the `authorities` method for an operation whose signers are in one field."""
     if many:
         return lambda self, needed: getattr(needed, role).update(getattr(self, field))
     return lambda self, needed: getattr(needed, role).add(getattr(self, field))
 
 
 def touching(fields: tuple[str, ...]) -> Callable[[Any], set[str]]:
-    """Return the method `impacted` of an operation that affects the accounts in these fields."""
+    """Return the `impacted` method for an operation that affects the accounts in these fields."""
     get: Callable[[Any], Any] = attrgetter(*fields)
     if len(fields) == 1:
         return lambda self: {get(self)}
@@ -243,7 +243,7 @@ class OperationKind(Kind):
 
 
 def legacy_parser(codecs: Codecs) -> Parse:
-    """Return the parser of the condenser's `["transfer", {...}]`. The name can be the full one or an index into the legacy list.
+    """Return the parser of the condenser's `["transfer", {...}]`. The name can be the full name or an index into the legacy list.
 
     As in the reference, an array with fewer than two members is an empty vote, and SMT operations can't be parsed (wire-format.md §5).
     """
@@ -276,7 +276,7 @@ def legacy_parser(codecs: Codecs) -> Parse:
 
 
 def is_converted(codecs: Codecs, cls: type) -> bool:
-    """Whether the condenser's form of an operation differs from that of other API groups, since it has an asset or a price."""
+    """Whether the condenser's form of an operation differs from that of other API groups, because it has an asset or a price."""
 
     def differs(kind: Any) -> bool:
         if isinstance(kind, type):

@@ -28,14 +28,14 @@ _EQUIHASH_MASK = int.from_bytes(EQUIHASH_WORD_MASK.to_bytes(4, "little") * EQUIH
 
 
 def require_pow_input(block_id: bytes, nonce: int, recorded: bytes) -> None:
-    """Refuse a `pow` whose recorded input doesn't follow from its block and nonce."""
+    """Refuse a `pow` whose recorded input wasn't computed from its block and nonce."""
     require(
         pow_input(block_id, nonce) == recorded, "Determninistic input does not match recorded input", condition="work_input() == work.input"
     )
 
 
 def require_pow(worker: bytes, work_input: bytes, signature: bytes, work: bytes) -> None:
-    """Refuse a `pow` whose work doesn't follow from its worker's signature, or whose signature `recover` refuses."""
+    """Refuse a `pow` whose work wasn't computed from its worker's signature, or whose signature `recover` refuses."""
     require(work != NO_WORK, condition="work != fc::sha256()")
     require(
         recover(signature, work_input, Canonical.non_canonical) == worker,
@@ -51,7 +51,7 @@ def pow_input(block_id: bytes, nonce: int) -> bytes:
 
 
 def require_pow2(packed_input: bytes, pow_summary: int) -> None:
-    """Refuse a `pow2` whose summary doesn't follow from its input."""
+    """Refuse a `pow2` whose summary wasn't computed from its input."""
     require(
         pow_summary == pow2_summary(packed_input),
         "reported work does not match calculated work",

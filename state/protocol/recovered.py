@@ -1,6 +1,6 @@
 """Prefetched keys of a block: extracts its signatures, and stores the recovered keys in the block for its rules.
 
-A stored key only says who signed. Each use of the signature still checks the canonical rule (`Wire.signers`, `Wire.block_signer`).
+A stored key only identifies the signer. Each use of the signature still checks the canonical rule (`Wire.signers`, `Wire.block_signer`).
 """
 
 from hashlib import sha256
@@ -12,7 +12,7 @@ from state.protocol.transaction import SignedBlock, SignedTransaction, Wire
 def records_of(wire: Wire, block: SignedBlock) -> bytes:
     """Return the records of a block's signatures: the header's, then those of the transactions in order.
 
-    Returns b"" for a block built with signatures of another size, whose keys couldn't be assigned.
+    The result is b"" for a block built with signatures of another size, whose keys couldn't be assigned.
     """
     chain_id = wire.spec.chain_id
     parts = [block.digest, block.witness_signature]
@@ -30,7 +30,7 @@ def records_of(wire: Wire, block: SignedBlock) -> bytes:
 
 
 def keep_keys(block: SignedBlock, keys: bytes) -> None:
-    """Store the answers to a block's records in the block. Zeros are not stored."""
+    """Store the answers to a block's records in the block. All-zero answers are not stored."""
     if keys[0]:
         block.signer = keys[:ANSWER_SIZE]
     at = ANSWER_SIZE
@@ -48,13 +48,13 @@ def signer_records(wire: Wire, trx: SignedTransaction) -> bytes:
 
 
 def keep_signers(trx: SignedTransaction, found: bytes) -> None:
-    """Store the answers to a transaction's records in the transaction, unless one of them is zeros."""
+    """Store the answers to a transaction's records in the transaction, unless one of them is all zeros."""
     if all(found[::ANSWER_SIZE]):
         trx.signers = tuple([found[i : i + ANSWER_SIZE] for i in range(0, len(found), ANSWER_SIZE)])
 
 
 def forget_keys(block: SignedBlock) -> bool:
-    """Drop all stored keys of a block, so that the rules recover them. Return whether any was stored."""
+    """Drop all stored keys of a block, so that the rules recover them. Return whether the block had any."""
     had = block.signer is not None or any(trx.signers is not None for trx in block.transactions)
     block.signer = None
     for trx in block.transactions:

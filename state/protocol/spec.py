@@ -180,8 +180,8 @@ BUILDS = {"main": MAIN_BUILD, "test": TEST_BUILD}
 class GenesisAccount(Struct, frozen=True, kw_only=True):
     """An account that genesis creates after the reference's own ones, in the order of the spec.
 
-    Each authority is 1-of-1 with its key. Unlike the reference's genesis accounts it has a metadata row, and its
-    sbd_seconds_last_update is the genesis time (0 would earn decades of interest).
+    Each authority has one key with weight 1 and threshold 1. Unlike the reference's genesis accounts, the account has a metadata row, and
+    its sbd_seconds_last_update is the genesis time (0 would earn decades of interest).
     """
 
     name: str
@@ -216,7 +216,7 @@ class Genesis(Struct, frozen=True, kw_only=True):
 
 
 class ChainSpec(Struct, frozen=True, kw_only=True, dict=True, cache_hash=True):
-    """Definition of a chain: everything in which chains differ. It doesn't change while a node runs."""
+    """Definition of a chain: all properties in which chains differ. It doesn't change while a node runs."""
 
     name: str
     brand: str  # the brand word in lower case (`coin`: the product's own spelling)
@@ -262,17 +262,17 @@ class ChainSpec(Struct, frozen=True, kw_only=True, dict=True, cache_hash=True):
 
     @cached_property
     def protected_accounts(self) -> frozenset[str]:
-        """The accounts that are locked from COIN_PROTECTION_HARDFORK_TIME on."""
+        """The accounts that are locked starting at COIN_PROTECTION_HARDFORK_TIME."""
         return frozenset(branded(constants.PROTECTED_ACCOUNTS, self.brand))
 
     @cached_property
     def lockable_accounts(self) -> frozenset[str]:
-        """The accounts that are locked from some time on: the protected ones and the former treasury."""
+        """All accounts that are ever locked: the protected ones and the former treasury."""
         return self.protected_accounts | {constants.HIVE_TREASURY_ACCOUNT}
 
     @cached_property
     def hardfork_times(self) -> tuple[int, ...]:
-        """The time of each hardfork by its number; 0 is genesis."""
+        """The time of each hardfork by its number, where 0 is genesis."""
         return self.constants.COIN_GENESIS_TIME, *self.constants.HARDFORK_TIMES
 
     @cached_property
@@ -291,7 +291,7 @@ class ChainSpec(Struct, frozen=True, kw_only=True, dict=True, cache_hash=True):
     def genesis_printed_sbd(self) -> int:
         """current_sbd_supply at genesis, in satoshis: the SBD of the spec's accounts, which counts as printed, so that it can be burned.
 
-        As in the reference, the first witness's SBD is in init_sbd_supply; a block that destroys it fails.
+        As in the reference, the first witness's SBD is in init_sbd_supply, and a block that destroys it fails.
         """
         return sum(account.sbd for account in self.genesis.accounts)
 
@@ -308,7 +308,7 @@ class ChainSpec(Struct, frozen=True, kw_only=True, dict=True, cache_hash=True):
 
 @lru_cache(maxsize=SPELLINGS_MAX)
 def spelled(text: str, brand: str) -> str:
-    """Replace the placeholder in a text by the brand word, keeping its case (lower, upper, capitalized)."""
+    """Replace the placeholder in a text with the brand word in the same case (lower, upper, capitalized)."""
     forms = {"coin": brand, "COIN": brand.upper(), "Coin": brand.capitalize()}
     return BRAND_WORD.sub(lambda match: forms[match[0]], text)
 

@@ -1,7 +1,7 @@
 """Transactions and blocks on the wire, with values derived from their bytes.
 
-`Wire` is a chain's codec for them: bytes and both JSON forms, ids and digests. Also merkle roots and the framing of a block log.
-Source: wire-format.md §2, §3, §7.
+`Wire` is a chain's codec for them: bytes and both JSON forms, ids and digests. The module also has merkle roots and the framing of a block
+log. Source: wire-format.md §2, §3, §7.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class SignedTransaction(Struct, eq=False, gc=False):
     size: int = 0
     leaf: bytes = b""
     signers: tuple[bytes, ...] | None = None
-    # Units of work of its last application as a pending transaction.
+    # Units of work of the last time that it was applied as a pending transaction.
     units: int = 0
 
 
@@ -126,7 +126,7 @@ class HeaderExtension(ChainVariant):
 
 
 class _HardforkVoteKind(Kind):
-    """The vote as a member of a variant: its class has no tag."""
+    """The vote as a member of a variant. Its class has no tag."""
 
     default = HardforkVote()
 
@@ -181,7 +181,7 @@ class SignedBlock(Struct, eq=False, gc=False):
 
 
 class Wire:
-    """The wire format of one chain. `codecs` handles every declared type. Transactions and blocks are returned sealed."""
+    """The wire format of one chain. `codecs` handles every declared type. Returned transactions and blocks are sealed."""
 
     def __init__(self, spec: ChainSpec) -> None:
         self.spec = spec
@@ -229,7 +229,7 @@ class Wire:
     def unpack_operations(self, data: bytes) -> tuple[bytes, tuple[Any, ...]]:
         """Decode the id and operations of a transaction that this class packed. Trailing bytes are ignored.
 
-        Pages of account history use this, since it takes two thirds of the time of `unpack_transaction`.
+        Account history uses this for its pages, since it takes two thirds of the time of `unpack_transaction`.
         """
         found: tuple[bytes, tuple[Any, ...]] = reading(self._unpack_operations, data, 0)[0]
         return found
@@ -247,8 +247,8 @@ class Wire:
     def _unpack_signed(self, data: bytes, i: int) -> tuple[SignedTransaction, int]:
         """Decode a transaction and seal it.
 
-        Its id is the hash of the value packed again. For canonical bytes, the normal case, hashing the original bytes gives the same id
-        without packing. For others the id would differ from the reference's.
+        Its id is the hash of the repacked value. For canonical bytes, the normal case, hashing the original bytes gives the same id without
+        packing. For other bytes that id would differ from the reference's.
         """
         try:
             return self._read_canonical(data, i)
@@ -307,7 +307,7 @@ class Wire:
         return sha256(self.spec.chain_id + trx.body).digest()
 
     def signers(self, trx: SignedTransaction, canonical: Canonical) -> tuple[bytes, ...]:
-        """Return the signing keys in the order of the signatures, recovered once. Refuses invalid signatures.
+        """Return the signing keys in the order of the signatures, recovered once. Refuse invalid signatures.
 
         The canonical rule is checked at each call, since it changes with a hardfork and prefetched keys were recovered without it.
         """
@@ -379,8 +379,8 @@ class Wire:
             head.previous, head.timestamp, head.witness, head.transaction_merkle_root, head.extensions, signature, transactions
         )
         self.seal_block(block)
-        # Kept, so that a block needn't be packed when it becomes irreversible (0.9 % of a replay). Bytes that aren't canonical differ in
-        # size (a two-byte number in three bytes) or in the packed header.
+        # Retained, so that the block needn't be packed when it becomes irreversible (0.9 % of a replay). Bytes that aren't canonical differ
+        # in size (a two-byte number in three bytes) or in the packed header.
         if is_canonical and block.size == end - start and data.startswith(block.packed_header, start):
             block.packed = data[start:end]
         return block, end
@@ -401,7 +401,7 @@ class Wire:
         return tuple(transactions), True, i
 
     def block_from_json(self, value: Any, legacy: bool = False) -> SignedBlock:
-        """Parse a block from either JSON form. Ids and keys that replies add are ignored."""
+        """Parse a block from either JSON form. The ids and keys that replies of the API add are ignored."""
         head = self.codecs.parser(BlockHeader, legacy)(value)
         given = to_object(value)
         signature = self.codecs.parser(SIGNATURE)(given.get("witness_signature", ""))
@@ -440,7 +440,7 @@ def leaf_of(trx: SignedTransaction) -> bytes:
 
 
 def merkle_root(transactions: tuple[SignedTransaction, ...]) -> bytes:
-    """Return the merkle root of a block's transactions: 20 zero bytes for none, else RIPEMD-160 of the top digest."""
+    """Return the merkle root of a block's transactions: 20 zero bytes without transactions, else RIPEMD-160 of the top digest."""
     level = [leaf_of(trx) for trx in transactions]
     if not level:
         return ZERO_ID

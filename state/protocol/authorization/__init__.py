@@ -1,1 +1,1 @@
-"""Which keys must sign a transaction, and whether given signatures suffice."""
+"""Rules that determine which keys must sign a transaction, and whether given signatures suffice."""

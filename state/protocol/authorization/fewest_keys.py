@@ -1,4 +1,4 @@
-"""Selects a minimal set of the available keys to sign a transaction. A chain refuses superfluous signatures like missing ones."""
+"""Selects a minimal set of the available keys to sign a transaction. A chain refuses superfluous signatures as well as missing ones."""
 
 from collections.abc import Iterable
 
@@ -12,8 +12,8 @@ from state.protocol.work import TooMuchWork
 def fewest_keys(needed: Needed, available: Iterable[bytes], lookups: Lookups, limits: Limits = LIMITS) -> list[bytes]:
     """Return a minimal set of keys that suffices, in the order of their bytes, preferably of the lowest role.
 
-    If no keys suffice, return the required ones among the available keys; the chain then reports what is missing. Raises ChainError for
-    roles that can't be mixed, and UnknownKey for an unknown account.
+    If no set of keys suffices, return the required keys among the available ones; the chain then reports what is missing. Raises ChainError
+    for roles that can't be mixed, and UnknownKey for an unknown account.
     """
     available = frozenset(available)
     chosen = required_signatures(needed, (), available, lookups, limits)
@@ -42,11 +42,11 @@ def suffice(needed: Needed, keys: set[bytes], lookups: Lookups, limits: Limits) 
 
 
 def keys_that_count(needed: Needed, lookups: Lookups, limits: Limits) -> set[bytes]:
-    """Return all keys of the authorities visited, including the accounts' higher roles (active and owner for posting)."""
+    """Return all keys of the authorities that a check visits, including the accounts' higher roles (active and owner for posting)."""
     met: set[bytes] = set()
 
     active, owner, posting = (noting(lookup, met) for lookup in (lookups.active, lookups.owner, lookups.posting))
-    # Without any signature, the walk visits everything.
+    # Without any signature, the check visits every authority.
     state = SignState((), posting if needed.posting else active, limits, (), lookups.spend)
     for name in sorted(needed.posting | needed.active):
         state.by_name(name)

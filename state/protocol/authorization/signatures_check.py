@@ -1,6 +1,6 @@
-"""Checks whether signatures satisfy the required authorities, and finds the keys that would.
+"""Checks whether signatures satisfy the required authorities, and finds the keys that would satisfy them.
 
-The caller passes the lookup of accounts' authorities. Source: wire-format.md §6; operations.md §2.4.
+The caller passes functions that look up the accounts' authorities. Source: wire-format.md §6; operations.md §2.4.
 """
 
 from collections.abc import Callable, Iterable
@@ -20,7 +20,7 @@ MEMBERS_OF_AUTHORITY = 4  # The look-up of an authority takes as long as checkin
 
 
 class Lookups(Struct, frozen=True):
-    """Functions that find an account's authority of each role (UnknownKey for unknown accounts), and that count the work."""
+    """Functions that find an account's authority of each role (raising UnknownKey for unknown accounts), and that count the work."""
 
     active: Lookup
     owner: Lookup
@@ -29,7 +29,7 @@ class Lookups(Struct, frozen=True):
 
 
 class Limits(Struct, frozen=True):
-    """Limits of the walk through authorities. For members and accounts, 0 means no limit."""
+    """Limits for checking nested authorities. For members and accounts, 0 means no limit."""
 
     depth: int = COIN_MAX_SIG_CHECK_DEPTH
     members: int = COIN_MAX_AUTHORITY_MEMBERSHIP
@@ -41,7 +41,7 @@ NO_LIMITS = Limits(members=0, accounts=0)
 
 
 class SignState:
-    """State of a walk through authorities: the signing keys, those that were used, and the accounts approved so far."""
+    """State of a check: the signing keys, those that were used, and the accounts approved so far."""
 
     def __init__(
         self, keys: Iterable[bytes], nested: Lookup, limits: Limits = LIMITS, available: Iterable[bytes] = (), spend: Spend = spend_nothing
@@ -62,7 +62,7 @@ class SignState:
         return False
 
     def by_name(self, name: str) -> bool:
-        """Return whether an account is approved or its authority is satisfied."""
+        """Return whether an account is already approved, or its authority is satisfied."""
         if name in self.approved:
             return True
         self._counter = 1
@@ -125,7 +125,7 @@ def distinct(keys: Iterable[bytes]) -> tuple[bytes, ...]:
 
 
 def require_only_posting(needed: Needed) -> None:
-    """Refuse other roles in addition to posting: a transaction can't mix them."""
+    """Refuse other roles together with posting, because a transaction can't mix them."""
     for role in ("active", "owner", "other"):
         errors.require(not getattr(needed, role), condition=f"required_{role}.size() == 0")
 
@@ -135,7 +135,7 @@ def verify(
 ) -> None:
     """Refuse unless the keys satisfy all required authorities, and each key is required.
 
-    Accounts in `approved` satisfy their membership in other accounts' authorities. IrrelevantSignature is raised last, when all
+    Accounts in `approved` count as satisfied members of other accounts' authorities. IrrelevantSignature is raised last, when all
     authorities are satisfied.
     """
     keys = distinct(keys)
@@ -181,7 +181,7 @@ def one_key_is_enough(needed: Needed, key: bytes, lookups: Lookups, limits: Limi
 def required_signatures(
     needed: Needed, signed: Iterable[bytes], available: Iterable[bytes], lookups: Lookups, limits: Limits = LIMITS
 ) -> set[bytes]:
-    """Return the available keys that must sign, without trying higher roles. Missing keys aren't reported."""
+    """Return the available keys that must sign, without trying higher roles. Missing keys are not reported."""
     available = frozenset(available)
     if needed.posting:
         # Unlike in `verify`, `needed.other` is allowed here and ignored.

@@ -1,7 +1,7 @@
 """Functions that read and write declared classes, generated from their fields as straight-line Python.
 
-A loop over the fields of a class would call a function for each, which calls others: most of the time of a small field. The
-generator unrolls the loop instead, once per class and chain, into source text that is compiled. For
+A loop over the fields of a class would call a function for each field, which calls others, and that takes most of the time of a small
+field. The generator unrolls the loop instead, once per class and chain, into source text that is compiled. For
 
     class Payment(Struct, frozen=True):
         to: AccountName
@@ -37,10 +37,10 @@ and this unpacker:
         except (KeyError, IndexError, StructError):
             return by_fields(b, start)
 
-Adjacent fields of fixed size share one call of struct (`fixed2` is `Struct("<q8sI").pack`). Short texts, bools and the chain's own
-symbols are handled inline, names are looked up by their bytes (`KnownTexts`), and other kinds use a call of their function.
+Adjacent fields of fixed size share one call of struct (`fixed2` is `Struct("<q8sI").pack`). Short texts, bools and the chain's own symbols
+are handled inline, names are looked up by their bytes (`KnownTexts`), and other kinds use a call of their function.
 
-The generated lines handle only the common values. For others (an SMT, a name to be cut, invalid bytes) they raise, and `by_fields`
+The generated lines handle only the common values. For others (an SMT, a name that is too long, invalid bytes) they raise, and `by_fields`
 starts again with the functions of the kinds, field by field. So each rule and each text of a refusal exists once, in the kinds.
 """
 
@@ -62,7 +62,7 @@ from state.protocol.values.convert import to_object
 SHORT_BYTES_MAX = len(LENGTHS) - 1
 
 
-def compiled(name: str, parameters: list[str], lines: list[str], names: dict[str, Any]) -> Any:
+def compile_function(name: str, parameters: list[str], lines: list[str], names: dict[str, Any]) -> Any:
     """Compile a function from lines of code, with `names` as its globals."""
     source = f"def {name}({', '.join(parameters)}):\n" + "\n".join("    " + line for line in lines)
     exec(code_of(source, f"<codec {name}>"), names)
@@ -75,16 +75,16 @@ def code_of(source: str, file: str) -> CodeType:
     return compile(source, file, "exec")
 
 
-def attempt(lines: list[str], errors: str, otherwise: str) -> list[str]:
-    """Wrap lines in a `try` that returns `otherwise` on these errors, which unexpected values cause."""
-    return ["try:", *("    " + line for line in lines), f"except {errors}:", f"    return {otherwise}"]
+def with_fallback(lines: list[str], errors: str, fallback: str) -> list[str]:
+    """Wrap lines in a `try` that returns the expression `fallback` on these errors, which unexpected values cause."""
+    return ["try:", *("    " + line for line in lines), f"except {errors}:", f"    return {fallback}"]
 
 
 # ------------------------------------------------------------------ packing
 
 
 class PackCode:
-    """Code of a packer: its lines, and the expressions whose results it joins."""
+    """Code of a packer: its lines, and the expressions whose results are joined."""
 
     def __init__(self, codecs: Codecs, prefix: bytes) -> None:
         self.codecs = codecs
@@ -139,8 +139,8 @@ def struct_packer(codecs: Codecs, cls: type, prefix: bytes = b"") -> Pack:
     if code.errors:  # Without any, the lines can't fail and need no fallback.
         packers = [(field.name, codecs.packer(field.kind)) for field in fields]
         code.names["by_fields"] = lambda value: prefix + b"".join([pack(getattr(value, name)) for name, pack in packers])
-        lines = attempt(lines, f"({', '.join(sorted(code.errors))})", "by_fields(v)")
-    made: Pack = compiled(f"pack_{cls.__name__}", ["v"], lines, code.names)
+        lines = with_fallback(lines, f"({', '.join(sorted(code.errors))})", "by_fields(v)")
+    made: Pack = compile_function(f"pack_{cls.__name__}", ["v"], lines, code.names)
     return made
 
 
@@ -191,7 +191,7 @@ class UnpackCode:
             self.flush()
             self.names[f"read_{target}"] = self.codecs.unpacker(kind)
             if self.may_be_past_end:
-                # Then the preceding text must be refused, not what the function would read.
+                # In this case the preceding text must be refused, and not the value that the function would read.
                 self.lines.append("if i > len(b): raise Unexpected")
                 self.may_be_past_end = False
             self.lines.append(f"{target}, i = read_{target}(b, i)")
@@ -199,8 +199,8 @@ class UnpackCode:
     def add_text(self, target: str, kind: String) -> None:
         """Emit the code for a text whose length fits in one byte.
 
-        The call of struct for the preceding fields of fixed size also reads the length. Longer texts are rare: the kind's function reads
-        them, or `by_fields` if the kind cuts them (`Bounded`).
+        The call of struct for the preceding fields of fixed size also reads the length. Longer texts are rare. The kind's function reads
+        them, or `by_fields` if the kind truncates them (`Bounded`).
         """
         self.waiting.append(("n", "B"))
         self.flush()
@@ -242,8 +242,8 @@ def struct_unpacker(codecs: Codecs, cls: Any) -> Unpack:
             return cls(**values), i
 
         code.names |= {"by_fields": by_fields, "StructError": struct.error}
-        lines = ["start = i", *attempt(lines, "(KeyError, IndexError, StructError)", "by_fields(b, start)")]
-    made: Unpack = compiled(f"unpack_{cls.__name__}", ["b", "i"], lines, code.names)
+        lines = ["start = i", *with_fallback(lines, "(KeyError, IndexError, StructError)", "by_fields(b, start)")]
+    made: Unpack = compile_function(f"unpack_{cls.__name__}", ["b", "i"], lines, code.names)
     return made
 
 
@@ -253,7 +253,7 @@ def struct_unpacker(codecs: Codecs, cls: Any) -> Unpack:
 class Member(Struct, frozen=True):
     """A member of a JSON object: its name, an expression over `v` for its value, and the dumper of the value.
 
-    `dump` is None for a value that is its own JSON form. An optional member is omitted if its value is None.
+    `dump` is None if the value is its own JSON form. An optional member is omitted if its value is None.
     """
 
     key: str
@@ -263,7 +263,7 @@ class Member(Struct, frozen=True):
 
 
 def struct_dumper(codecs: Codecs, cls: type, legacy: bool) -> Dump:
-    """Generate the dumper of a declared class: a dict in the order of the fields, without unset optional ones."""
+    """Generate the dumper of a declared class. It returns a dict in the order of the fields, without unset optional ones."""
     members = [
         Member(codecs.spec.spell(field.json), f"v.{field.name}", codecs.dumper(field.kind, legacy), isinstance(field.kind, Maybe))
         for field in shown_fields(cls, legacy)
@@ -289,12 +289,12 @@ def object_dumper(name: str, members: list[Member]) -> Dump:
         lines.append("return out")
     else:
         lines = [f"return {{{', '.join(f'{member.key!r}: {value}' for member, value in zip(members, values, strict=True))}}}"]
-    made: Dump = compiled(f"dump_{name}", ["v"], lines, names)
+    made: Dump = compile_function(f"dump_{name}", ["v"], lines, names)
     return made
 
 
 def struct_parser(codecs: Codecs, cls: type, legacy: bool) -> Parse:
-    """Generate the parser of a declared class: fields by name in either spelling, defaults for missing ones."""
+    """Generate the parser of a declared class. It reads fields by name in either spelling, and uses defaults for missing ones."""
     names: dict[str, Any] = {"cls": cls, "missing": MISSING, "to_object": to_object}
     lines = ["if type(o) is not dict: to_object(o)"]
     arguments = []
@@ -302,7 +302,7 @@ def struct_parser(codecs: Codecs, cls: type, legacy: bool) -> Parse:
         names[f"parse{i}"] = codecs.parser(field.kind, legacy)
         names[f"default{i}"] = field_default(codecs, cls, field)
         arguments.append(f"{field.name}=f{i}")
-        # The condenser doesn't read fields that it doesn't write: they have their default, even if the object has the member.
+        # The condenser doesn't read fields that it doesn't write: they get their default, even if the object has the member.
         if legacy and field.name in getattr(cls, "LEGACY_ABSENT", ()):
             lines.append(f"f{i} = default{i}")
             continue
@@ -311,5 +311,5 @@ def struct_parser(codecs: Codecs, cls: type, legacy: bool) -> Parse:
         if spelled != field.json:
             lookup = f"o[{spelled!r}] if {spelled!r} in o else o.get({field.json!r}, missing)"
         lines += [f"x = {lookup}", f"f{i} = default{i} if x is missing else parse{i}(x)"]
-    made: Parse = compiled(f"parse_{cls.__name__}", ["o"], [*lines, f"return cls({', '.join(arguments)})"], names)
+    made: Parse = compile_function(f"parse_{cls.__name__}", ["o"], [*lines, f"return cls({', '.join(arguments)})"], names)
     return made

@@ -1,7 +1,7 @@
 """The codec of a chain: functions that read and write each declared type, bound to the chain's symbols, key prefix and spelling.
 
-The functions are created on first use and cached. In the condenser's dialect a type can add constants (LEGACY_EXTRA) and leave out
-fields (LEGACY_ABSENT).
+The functions are created on first use and cached. In the condenser's dialect a type can add constants (LEGACY_EXTRA) and omit fields
+(LEGACY_ABSENT).
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ ClassDumper = Callable[[Codecs, type, bool], Dump]
 class ChainCodecs:
     """The codec functions of one chain for declared types. `of` is a kind or a declared class.
 
-    Unpackers of `canonical` codecs accept only bytes that packing would produce, and raise NotCanonical for others.
-    `class_dumper(codecs, cls, legacy)` creates the function that writes a declared class as JSON. The RPC service passes its own one,
-    because its records declare more about their fields than operations do.
+    Unpackers of `canonical` codecs accept only bytes that packing would produce, and raise NotCanonical for others. `class_dumper(codecs,
+    cls, legacy)` creates the function that writes a declared class as JSON. The RPC service passes a different one, because its records
+    declare more about their fields than operations do.
     """
 
     def __init__(self, spec: ChainSpec, *, canonical: bool = False, class_dumper: ClassDumper = struct_dumper) -> None:
@@ -38,12 +38,12 @@ class ChainCodecs:
         self._made: dict[tuple[str, Any], Any] = {}
 
     def packer(self, of: Any) -> Pack:
-        """Return the function from a value to its bytes."""
+        """Return the function that converts a value to its bytes."""
         made: Pack = self._made.get(("pack", of)) or self._make("pack", of)
         return made
 
     def unpacker(self, of: Any) -> Unpack:
-        """Return the function from bytes and a position to a value and the position after it.
+        """Return the function that converts bytes and a position to a value and the position after it.
 
         It doesn't detect the end of the bytes, because a check per field would cost more than the field. The outermost caller uses
         `reading`, which checks once.
@@ -52,13 +52,13 @@ class ChainCodecs:
         return made
 
     def dumper(self, of: Any, legacy: bool = False) -> Dump | None:
-        """Return the function from a value to its JSON form, None when each value is its own JSON form."""
+        """Return the function that converts a value to its JSON form, or None if each value is its own JSON form."""
         what = "legacy dump" if legacy else "dump"
         made: Dump | None = self._made.get((what, of)) or self._make(what, of)
         return made
 
     def parser(self, of: Any, legacy: bool = False) -> Parse:
-        """Return the function from a JSON value to a value. It raises a ChainError for an invalid JSON value."""
+        """Return the function that converts a JSON value to a value. It raises a ChainError for an invalid JSON value."""
         what = "legacy parse" if legacy else "parse"
         made: Parse = self._made.get((what, of)) or self._make(what, of)
         return made
@@ -72,7 +72,7 @@ class ChainCodecs:
         return self._made[key]
 
     def _of_kind(self, what: str, kind: Kind) -> Any:
-        # By name: a table of functions would create closures at each look-up, even of a cached function.
+        # By name: a table of functions would create closures at each lookup, even of a cached function.
         match what:
             case "pack":
                 return kind.packer(self)
@@ -95,7 +95,7 @@ class ChainCodecs:
                 return struct_parser(self, cls, what != "parse")
 
     def default(self, of: Any) -> Any:
-        """Return the value of a missing field of this type."""
+        """Return the default value of a missing field of this type."""
         if isinstance(of, CoinFeeKind):
             return CoinFee(self.spec.constants.COIN_MIN_ACCOUNT_CREATION_FEE)
         if isinstance(of, Kind):
@@ -109,7 +109,7 @@ class ChainCodecs:
         return self.packer(type(value))(value)
 
     def unpack(self, of: Any, data: bytes, exact: bool = False) -> Any:
-        """Decode the value at the start of some bytes, which with `exact` must end there. Raises ChainError."""
+        """Decode the value at the start of `data`, which must end after it if `exact`. Raises ChainError."""
         value, end = reading(self.unpacker(of), data, 0)
         require(not exact or end == len(data), "bytes are left over", condition="ds.remaining() == 0")
         return value

@@ -1,7 +1,7 @@
-"""The fields of declared types: their wire order, their kinds, and the fields that each JSON form shows.
+"""The fields of declared types: their wire order, their kinds, and the fields of each JSON form.
 
-A declared type is a msgspec Struct whose wire fields are annotated with a kind (`AccountName`, `Asset`, `UInt16`, ...) in wire
-order. Fields without a kind are internal.
+A declared type is a msgspec Struct whose wire fields are annotated with a kind (`AccountName`, `Asset`, `UInt16`, ...) in wire order.
+Fields without a kind are internal.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ BUILT_IN: dict[Any, Kind] = {Asset: AssetKind(), Price: PriceKind(), CoinFee: Co
 
 
 def kind_of(of: Any) -> Any:
-    """Return the kind of a built-in class (`BUILT_IN`), and anything else unchanged."""
+    """Return the kind of a built-in class (`BUILT_IN`). Any other argument is returned unchanged."""
     return BUILT_IN.get(of, of) if isinstance(of, type) else of
 
 
@@ -49,7 +49,7 @@ def _wire_fields(cls: type) -> tuple[Field, ...]:
 
 
 def shown_fields(cls: type, legacy: bool) -> list[Field]:
-    """Return the wire fields in one of the JSON forms, without those in LEGACY_ABSENT or APPBASE_ABSENT of the class."""
+    """Return the wire fields in one of the JSON forms, which omits those in LEGACY_ABSENT or APPBASE_ABSENT of the class."""
     absent = getattr(cls, "LEGACY_ABSENT" if legacy else "APPBASE_ABSENT", ())
     return [field for field in wire_fields(cls) if field.name not in absent]
 
@@ -62,10 +62,10 @@ def field_default(codecs: Codecs, cls: Any, field: Field) -> Any:
 
 
 def kind_of_field(cls: type, name: str) -> Any:
-    """Return the kind of a field, None for an internal field.
+    """Return the kind of a field, or None for an internal field.
 
-    It resolves only this field's annotation, in the module of the class. So it works while that module is still loading and the names
-    in other annotations may be undefined, and is cheap at import.
+    Only this field's annotation is resolved, in the module of the class. This works while that module is still loading and names in other
+    annotations may be undefined, and is cheap at import.
     """
     hint = cls.__annotations__[name]
     return kind_of_hint(eval(hint, vars(sys.modules[cls.__module__])) if isinstance(hint, str) else hint)

@@ -1,7 +1,7 @@
 """Public keys, private keys (secrets) and their texts. Callers pass the chain's key prefix.
 
-A public key is 33 bytes, a compressed point of secp256k1 that isn't checked to be on the curve. All zeros means "no key". A secret is
-32 bytes. Source: wire-format.md §1.7.
+A public key is 33 bytes, a compressed point of secp256k1 that isn't checked to be on the curve. All zeros means "no key". A secret is 32
+bytes. Source: wire-format.md §1.7.
 """
 
 import hashlib
@@ -87,7 +87,7 @@ def public_key(secret: bytes) -> bytes:
 
 
 def compressed(point: Any) -> bytes:
-    """Return the 33 bytes of a point of the library."""
+    """Compress a point of the library to its 33 bytes."""
     key = _new(_KEY)
     _serialize(_CONTEXT, key, _new(_SIZE, KEY_SIZE), point, EC_COMPRESSED)
     return bytes(_buffer(key))
@@ -104,12 +104,12 @@ def secret_from_seed(text: str) -> bytes:
 
 
 def derive_secret(account: str, role: str, password: str) -> bytes:
-    """Derive a secret from a password like clients do. `role` is owner, active, posting or memo."""
+    """Derive a secret from a password in the same way as clients. `role` is owner, active, posting or memo."""
     return secret_from_seed(account + role + password)
 
 
 def wif_from_secret(secret: bytes) -> str:
-    """Return a secret in wallet import format."""
+    """Encode a secret in wallet import format."""
     assert len(secret) == SECRET_SIZE
     data = WIF_VERSION + secret
     return base58_text(data + _double_sha256(data)[:CHECKSUM_SIZE])
@@ -118,7 +118,8 @@ def wif_from_secret(secret: bytes) -> str:
 def secret_from_wif(text: str) -> bytes:
     """Parse a secret in wallet import format, as leniently as the reference.
 
-    It accepts any version byte, any length of the secret (cut or zero-filled to 32 bytes), and a checksum of one or two rounds of SHA-256.
+    Any version byte is accepted, any length of the secret (truncated or zero-filled to 32 bytes), and a checksum of one or two rounds of
+    SHA-256.
     """
     try:
         data = bytes_from_base58(text)
@@ -131,13 +132,13 @@ def secret_from_wif(text: str) -> bytes:
 
 
 def secret_from_extended_key(text: str) -> bytes | None:
-    """Return the secret in the text of an extended (BIP32) private key, None if the reference finds no usable one.
+    """Return the secret in the text of an extended (BIP32) private key, or None if the reference finds no usable one.
 
     As in the reference, only the magic at the start is checked, not the checksum, and missing bytes are zero. The soft rule about memos
     uses this (block-processing.md §4.6).
     """
     if len(text) < EXTENDED_SECRET_OFFSET:
-        # A digit is at most a byte, so such a text ends before the secret.
+        # A digit is at most one byte, so such a text ends before the secret.
         return None
     try:
         decoded = bytes_from_base58(text)
@@ -177,11 +178,11 @@ def ripemd160(data: bytes) -> bytes:
 
 
 def ripemd160_start() -> Any:
-    """Return an empty RIPEMD-160 hash to copy: OpenSSL's if available (some builds list it and fail), else the portable one."""
+    """Return an empty RIPEMD-160 hash to copy: OpenSSL's if it works (some builds list it and fail), else the portable one."""
     try:
         return hashlib.new("ripemd160")
     except ValueError:
-        # Imported on demand: it takes as long as twenty of our modules.
+        # Imported on demand, because it takes as long as twenty of our modules.
         from Crypto.Hash import RIPEMD160
 
         return RIPEMD160.new()

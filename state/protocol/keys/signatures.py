@@ -1,4 +1,4 @@
-"""Creates 65-byte signatures and recovers their keys. The caller passes the canonical rule that is in force.
+"""Creates 65-byte signatures and recovers their keys. The caller passes the canonical rule that applies.
 
 Source: wire-format.md §1.8.
 """
@@ -46,7 +46,7 @@ class Canonical(Enum):
 
 
 def is_canonical(signature: bytes, canonical: Canonical) -> bool:
-    """Whether R and S of a signature obey a canonical rule."""
+    """Whether R and S of a signature conform to a canonical rule."""
     if canonical is Canonical.bip_0062:
         return signature[33:] <= BIP_0062_S_MAX
     if canonical is Canonical.fc_canonical:
@@ -89,7 +89,7 @@ def sign(secret: bytes, digest: bytes, canonical: Canonical) -> bytes:
 
 
 def sign_deterministic(secret: bytes, digest: bytes, canonical: Canonical) -> bytes:
-    """Sign a digest exactly like the reference, on which the work of a pow2 depends.
+    """Sign a digest exactly like the reference. The work of a pow2 depends on these bytes.
 
     Nonces are from the stream of RFC 6979 without the first one. Not hardened against timing attacks: use `sign` for real secrets.
     """
@@ -139,7 +139,7 @@ def _nonces(secret: bytes, digest: bytes) -> Iterator[bytes]:
 
 
 def _signature_with_nonce(secret: bytes, digest: bytes, nonce: bytes) -> bytes | None:
-    """Return the ECDSA signature with low S for a nonce, None for an unusable nonce."""
+    """Return the ECDSA signature with low S for a nonce, or None for an unusable nonce."""
     if not is_secret(nonce):
         return None
     point = public_key(nonce)

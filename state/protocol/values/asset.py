@@ -1,7 +1,7 @@
 """Assets, symbols, NAI texts and prices. Integer arithmetic has the reference's rounding and overflow.
 
-Symbols are the reference's 32-bit `asset_num`, the same on every chain; symbols.py has a chain's spellings.
-Source: wire-format.md §1.9, §1.10; operations.md §2.2.
+Symbols are the reference's 32-bit `asset_num`, the same on every chain; a chain's spellings are in symbols.py. Source: wire-format.md §1.9,
+§1.10; operations.md §2.2.
 """
 
 from functools import lru_cache
@@ -46,7 +46,7 @@ class Asset(Struct, frozen=True):
 
 
 class Price(Struct, frozen=True):
-    """An exchange rate: `base` is worth `quote`. A price of 0 COIN / 0 COIN is null."""
+    """An exchange rate: `base` is worth `quote`. A price of 0 COIN / 0 COIN means that no price is set."""
 
     base: Asset = Asset()
     quote: Asset = Asset()
@@ -67,7 +67,7 @@ NULL_PRICE = Price()
 
 
 def is_smt(symbol: int) -> bool:
-    """Whether a symbol is in SMT space: any but the three fixed ones."""
+    """Whether a symbol is an SMT, that is, not one of the three fixed symbols."""
     return symbol not in LEGACY_SYMBOLS
 
 
@@ -131,7 +131,7 @@ def require_symbol(symbol: int) -> None:
 
 
 def ratio(amount: int, numerator: int, denominator: int) -> int:
-    """Return ⌊amount·numerator/denominator⌋ like the reference's 128-bit step. Refuses negative results, 2^64 and more, and ÷0.
+    """Return ⌊amount·numerator/denominator⌋ like the reference's 128-bit step. Refuse negative results, results of 2^64 and more, and ÷0.
 
     As in the reference, a quotient from 2^63 to 2^64 becomes negative.
     """
@@ -154,7 +154,7 @@ def convert(asset: Asset, price: Price) -> Asset:
 
 
 def price_key(price: Price) -> tuple[int, int, int]:
-    """Return the sort key of a price: the symbols, then base/quote with 128 extra bits, which distinguish all ratios."""
+    """Return the sort key of a price: the symbols, then base/quote with 128 fractional bits, which distinguish all ratios."""
     base, quote = price.base, price.quote
     ratio_key = (base.amount << 128) // quote.amount if quote.amount else 0
     return base.symbol, quote.symbol, ratio_key

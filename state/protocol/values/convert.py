@@ -14,7 +14,7 @@ from state.protocol.values.text import read_integer
 
 JSON_NUMBER_MAX = UINT32_MAX
 CHOICE_MASK = UINT32_MAX
-# 10^128, 8^128 and 16^128 are multiples of 2^128, so digits further left don't matter.
+# 10^128, 8^128 and 16^128 are multiples of 2^128, so digits further left have no effect.
 U128_DIGITS = 128
 U128_TEXT = re.compile(r"(-?)(?:0x([0-9A-Fa-f]*)|0([0-7]*)|([0-9]*))")
 
@@ -90,7 +90,9 @@ def to_object(value: Any) -> dict[str, Any]:
 
 
 def to_u128(value: Any) -> int:
-    """Convert the text of a scalar to an unsigned 128-bit number: decimal, `0x` hex or `0` octal, up to the first other character."""
+    """Convert the text of a scalar to an unsigned 128-bit number: decimal, hex with `0x` or octal with `0`, up to the first other
+    character.
+    """
     match = U128_TEXT.match(to_text(value))
     assert match
     sign, hexadecimal, octal, decimal = match.groups()
@@ -102,7 +104,7 @@ def to_u128(value: Any) -> int:
 def to_choice(value: Any, names: Sequence[str], title: str) -> int:
     """Return the index of an enumeration's member in `names`. A text is a name or a number; other values are converted by `to_int`.
 
-    Only the lower 32 bits of a number are used, since the reference's enumerations have 32 bits. A refusal shows the whole number.
+    Only the lower 32 bits of a number are used, since the reference's enumerations have 32 bits. A refusal contains the whole number.
     """
     if type(value) is str:
         name = _until_nul(value)
@@ -132,7 +134,7 @@ def _int_from_text(text: str, signed: bool) -> int:
 
 
 def _until_nul(text: str) -> str:
-    """Return a text up to its first NUL, where the reference treats it as a C string."""
+    """Return a text up to its first NUL, as the reference treats it as a C string."""
     return text.partition("\0")[0]
 
 
@@ -144,7 +146,7 @@ def _int_from_real(value: float, signed: bool) -> int:
 
 
 def _machine_int(value: int) -> int:
-    """Return an integer of at most 64 bits. The reference can't parse larger ones for any target type."""
+    """Require an integer of at most 64 bits and return it. The reference can't parse larger ones for any target type."""
     if not INT64_MIN <= value <= UINT64_MAX:
         raise _unreadable(signed=value < 0)
     return int(value)

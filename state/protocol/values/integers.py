@@ -1,7 +1,7 @@
 """Ranges of the reference's machine integers.
 
-The reference's arithmetic wraps at the width of a type or refuses a result out of range. Python's integers do neither, so rules state
-the range where the reference depends on it: `% WORD32` wraps, `<= INT64_MAX` checks.
+The reference's arithmetic either wraps at the width of a type or refuses a result out of range. Python's integers do neither, so rules
+specify the range where the reference depends on it: `% WORD32` wraps, `<= INT64_MAX` checks.
 """
 
 WORD16, WORD32, WORD64, WORD128 = 2**16, 2**32, 2**64, 2**128

@@ -1,7 +1,7 @@
 """The reference's lenient JSON parser for texts in operations: their values, whether they are valid JSON, and the errors.
 
-It takes linear time and has no recursion. A standard decoder does the work wherever its result is provably the same.
-Source: wire-format.md §1.15, §1.17; operations.md §2.3.
+It takes linear time and has no recursion. A standard decoder is used wherever its result is provably the same. Source: wire-format.md
+§1.15, §1.17; operations.md §2.3.
 """
 
 import json
@@ -52,9 +52,9 @@ ARRAY_PLACE = "json.cpp:252 arrayFromStream"
 
 
 def read(text: str | bytes, *, count_brackets: bool = True) -> Any:
-    """Parse the value at the start of a text. The rest is ignored, and of equal keys the first wins.
+    """Parse the value at the start of a text. The rest is ignored, and the first of equal keys is used.
 
-    Raises the reader's ChainErrors. With `count_brackets` a text with 100 open brackets of one type is refused before it is parsed.
+    Raises the reader's ChainErrors. With `count_brackets`, a text with 100 open brackets of one type is refused before it is parsed.
     """
     if isinstance(text, bytes):
         text = decode(text)
@@ -101,14 +101,14 @@ def require_valid(text: str, message: str, *, condition: str) -> None:
 
 
 def _real_or_token(number: str) -> Any:
-    """Convert a number with a point or an exponent. The reader returns one with an exponent as text, and stops at a `+`."""
+    """Convert a number with a point or an exponent. The reference returns a number with an exponent as text, and stops at a `+`."""
     if "+" in number or len(number) > PLAIN_NUMBER_CHARACTERS_MAX:
         raise ValueError(number)
     return number if "e" in number or "E" in number else DOUBLE.decode(number)
 
 
 def _same_real(number: str) -> None:
-    """Accept the numbers that the reader also accepts."""
+    """Accept only numbers that the reference's reader also accepts."""
     if "+" in number or len(number) > PLAIN_NUMBER_CHARACTERS_MAX:
         raise ValueError(number)
 
@@ -153,7 +153,7 @@ def _require_few_open(data: bytes) -> None:
 
 
 class _Reader:
-    """A single pass over a text. `open` has the containers around the current position, each with its pending key."""
+    """Reader that makes a single pass over a text. `open` has the containers around the current position, each with its pending key."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
@@ -325,7 +325,7 @@ def _integer(text: str) -> int:
 
 
 def _double(text: str) -> Any:
-    """Parse a double whose digits before or after the point can be missing, by converting it to the standard form."""
+    """Parse a double whose digits before or after the point can be missing, by first adding them."""
     whole, _, fraction = text.removeprefix("-").partition(".")
     sign = "-" if text[0] == "-" else ""
     try:

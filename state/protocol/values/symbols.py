@@ -28,7 +28,7 @@ SYMBOL_NAMES = {assets.COIN: "COIN", assets.SBD: "SBD", assets.VESTS: "VESTS"}
 
 
 class Symbols:
-    """The letters of a chain's fixed symbols and their bytes (precision, letters, zeros)."""
+    """The names of a chain's fixed symbols, and their bytes (precision, letters, zeros)."""
 
     def __init__(self, coin: str, debt: str, vests: str, *, canonical: bool = False) -> None:
         self._canonical = canonical
@@ -46,7 +46,7 @@ class Symbols:
         return self.packed.get(symbol) or symbol.to_bytes(SMT_BYTES, "little")
 
     def unpack(self, data: bytes, i: int) -> tuple[int, int]:
-        """Decode a symbol: 8 bytes if their first half belongs to a fixed symbol, else the 4 bytes of its number.
+        """Decode a symbol: 8 bytes if their first half belongs to a fixed symbol, else a 4-byte number.
 
         SMTs have 4 bytes. The reference also accepts the numbers of fixed symbols there, and packs them in 8 bytes.
         """
@@ -95,7 +95,7 @@ class Symbols:
         return Asset(amount, symbol)
 
     def _symbol_of(self, text: str, places_given: int) -> int:
-        """Parse the symbol of an amount with `places_given` decimals. A NUL ends the text."""
+        """Parse the symbol of an amount that has `places_given` decimals. A NUL ends the text."""
         text = text.lstrip(INNER_WHITE_SPACE)
         rest = text.lstrip(ascii_uppercase)
         letters = text[: len(text) - len(rest)]
@@ -107,7 +107,7 @@ class Symbols:
         return symbol
 
     def _plain_asset(self, text: str) -> Asset | None:
-        """Parse a text in exactly the form of `asset_text` and not negative, the form of nearly all. None for others."""
+        """Parse a non-negative amount in exactly the form of `asset_text`, which nearly all texts have. Return None for other texts."""
         number, _, name = text.partition(" ")
         whole, _, fraction = number.partition(".")
         symbol = self._by_letters.get(name)

@@ -20,7 +20,7 @@ TIMES_KEPT_MAX = 65_536
 TIME_KEPT_BYTES_MAX = 32
 
 SECOND_MICROSECONDS = 1_000_000
-# Microseconds per unit of the last of n fraction digits, by n.
+# Microseconds per unit of the last digit, by the number of fraction digits.
 FRACTION_UNITS = (1_000_000, 100_000, 10_000, 1_000, 100, 10, 1)
 FRACTION_DIGITS = len(FRACTION_UNITS) - 1
 EPOCH_DAY = date(1970, 1, 1).toordinal()
@@ -47,7 +47,7 @@ def decode(data: bytes) -> str:
 
 
 def encode(text: str) -> bytes:
-    """Encode a text. A surrogate that escapes no byte (a lone one from a client) becomes its three bytes."""
+    """Encode a text. A surrogate that doesn't stand for a byte (a lone one from a client) becomes its three bytes."""
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
@@ -62,14 +62,14 @@ def size(text: str) -> int:
 def cut(text: str, size: int) -> str:
     """Return the first `size` bytes of a text, up to a NUL.
 
-    The reference compares the bytes after a NUL but neither packs nor shows them; here they are dropped.
+    The reference compares the bytes after a NUL but neither packs nor writes them. Here they are dropped.
     """
     text = text[:size] if text.isascii() else decode(encode(text)[:size])
     return text.partition("\0")[0] if "\0" in text else text
 
 
 def is_utf8(text: str) -> bool:
-    """Whether the bytes of a text are well-formed UTF-8: no overlong forms, no surrogates; noncharacters pass."""
+    """Whether the bytes of a text are well-formed UTF-8, without overlong forms and surrogates. Noncharacters are accepted."""
     if text.isascii():
         return True
     try:
@@ -90,13 +90,13 @@ def _has_labels(name: str) -> bool:
 
 
 def bad_permlink_character(permlink: str) -> str:
-    """Return the first byte, as text, that a new comment's permlink can't contain (not `a-z 0-9 -`), or ""."""
+    """Return the first byte, as text, that is not allowed in a new comment's permlink (not `a-z 0-9 -`), or ""."""
     found = NOT_IN_PERMLINKS.search(permlink)
     return first_byte(found[0]) if found else ""
 
 
 def first_byte(text: str) -> str:
-    """Return the first byte of a text as a text: the reference's messages show single bytes."""
+    """Return the first byte of a text as a text, because the reference's messages contain single bytes."""
     return decode(encode(text[:1])[:1])
 
 
@@ -112,7 +112,7 @@ def hex_bytes(text: str) -> bytes:
 
 
 def fixed_hex(text: str, size: int) -> bytes:
-    """Decode hex digits to exactly `size` bytes: shorter values are zero-filled on the right, longer ones cut.
+    """Decode hex digits to exactly `size` bytes. Shorter values are zero-filled on the right, longer ones truncated.
 
     As in the reference, all digits are decoded first, so an odd last digit is dropped.
     """
@@ -127,7 +127,7 @@ def bad_hex(text: str) -> ChainError:
 
 
 def read_integer(text: str, bits: int, signed: bool) -> int | None:
-    """Parse an optional sign and digits in the range of a machine integer, or return None. Negative numbers wrap if unsigned."""
+    """Parse an optional sign and digits in the range of a machine integer, or return None. Negative numbers wrap in an unsigned type."""
     match = INTEGER.fullmatch(text)
     if match is None:
         return None
@@ -166,7 +166,7 @@ _kept_time = lru_cache(maxsize=TIMES_KEPT_MAX)(_time_from_text)
 
 
 def _seconds(text: str) -> int:
-    """Parse whole seconds, rounded toward 1970. The form is delimited if the fifth byte is `-`, else compact."""
+    """Parse whole seconds, rounded toward 1970. If the fifth byte is `-`, the text has delimiters, else it is compact."""
     day_text, _, clock_text = text.partition("T")
     if text[4:5] == "-":
         day = _delimited_day(day_text)
@@ -191,7 +191,7 @@ def _delimited_day(text: str) -> int:
 
 
 def _compact_day(text: str) -> int:
-    """Parse a day of four, two and two bytes. An incomplete part is 0."""
+    """Parse a day in the form YYYYMMDD. An incomplete part is 0."""
     parts = [text[i:j] if j <= len(text) else "" for i, j in ((0, 4), (4, 6), (6, 8))]
     year, month, day = (_lexical(part, 16) if part else 0 for part in parts)
     return _day_number(year, month, day)
@@ -225,7 +225,7 @@ def _delimited_clock(text: str) -> int:
 
 
 def _compact_clock(text: str) -> int:
-    """Parse a time of day of two, two and two bytes, a separator and a fraction to microseconds. A negative part negates it."""
+    """Parse a time of day in the form HHMMSS, a separator and a fraction. Return microseconds, negated if a part is negative."""
     _require_clock(text)
     digits = text.removeprefix("-")
     hour, minute, second = (_lexical(digits[i : i + 2], bits, signed=True) if digits[i:] else 0 for i, bits in ((0, 32), (2, 16), (4, 16)))
@@ -244,7 +244,7 @@ def _microseconds(hour: int, minute: int, second: int, fraction: int) -> int:
 
 
 def _fraction(text: str) -> int:
-    """Return the microseconds of the digits after the point. Digits after the sixth are ignored."""
+    """Convert the digits after the point to microseconds. Digits after the sixth are ignored."""
     digits = text[:FRACTION_DIGITS]
     return _lexical(digits, 64, signed=True) * FRACTION_UNITS[len(digits)]
 
@@ -269,10 +269,10 @@ def version_text(number: int) -> str:
 
 
 def version_from_text(text: str) -> int:
-    """Parse `M.H.R` or `M_H_R` to a packed version, like numbers from a C++ stream.
+    """Parse `M.H.R` or `M_H_R` to a packed version, with the rules of a C++ stream for numbers.
 
-    White space before a part or a separator is skipped, negative numbers wrap, and parsing ends at a too large number. The last part can
-    be missing.
+    White space before a part or a separator is skipped, negative numbers wrap, and parsing ends at a number that is too large. The last
+    part can be missing.
     """
     match = VERSION.match(text)
     parts = [_version_part(match[i]) for i in (1, 3, 4)] if match else []

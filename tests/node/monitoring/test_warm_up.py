@@ -30,7 +30,7 @@ async def test_a_restored_state_is_warmed_up_again(node: Node, monkeypatch: pyte
     monkeypatch.setattr(warm_up, "warm_up", note)
     listeners = list(node.chain.state.on_restored)
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(warm_up.keep_warm, node.chain.state)
+        nursery.start_soon(warm_up.warm_periodically, node.chain.state)
         await trio.testing.wait_all_tasks_blocked()
         assert len(read) == 1
         node.chain.produce()
@@ -47,7 +47,7 @@ async def test_changed_orders_are_refreshed_periodically(node: Node, autojump_cl
     state = node.chain.state
     view = TAGS.of(state).view
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(warm_up.keep_warm, state)
+        nursery.start_soon(warm_up.warm_periodically, state)
         await trio.sleep(1)
         assert not any(order.dirty for order in view._entries.lazy_orders)
         assert not any(order.dirty for order in state.accounts.lazy_orders)
@@ -65,9 +65,9 @@ async def test_a_failing_read_stops_only_the_warm_up(node: Node, monkeypatch: py
     def fail(table: object) -> NoReturn:
         raise TypeError("rows that can't be compared")
 
-    monkeypatch.setattr(warm_up, "reads_of", fail)
+    monkeypatch.setattr(warm_up, "lazy_index_reads", fail)
     listeners = list(state.on_restored)
     with log_caught(lines.append, logging.ERROR):
-        await warm_up.keep_warm(state)
+        await warm_up.warm_periodically(state)
     assert [(line["event"], str(line["exc_info"])) for line in lines] == [("warm-up failed and has stopped", "rows that can't be compared")]
     assert state.on_restored == listeners

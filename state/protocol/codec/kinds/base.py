@@ -1,10 +1,10 @@
 """`Kind`, the base of field kinds, the codec interface that kinds use, and the encoding of lengths.
 
-A kind is declared in the annotation of a field, independent of any chain. The codec of a chain gets four functions from it:
+A kind is declared in the annotation of a field, independent of any chain. It supplies four functions to the codec of a chain:
 
     packer(codecs)          value -> bytes
     unpacker(codecs)        bytes, position -> value, position
-    dumper(codecs, legacy)  value -> JSON value, or None when the value is its own JSON form
+    dumper(codecs, legacy)  value -> JSON value, or None if each value is its own JSON form
     parser(codecs, legacy)  JSON value -> value
 
 `legacy` selects the condenser's dialect (wire-format.md §5) instead of the NAI form. Source: wire-format.md §1.1-1.3.
@@ -32,7 +32,7 @@ LENGTHS = tuple(bytes((n,)) for n in range(128))
 class Codecs(Protocol):
     """Interface of a chain's codec for kinds and operations. `ChainCodecs` implements it.
 
-    `of` is a kind or a declared class. A kind with element kinds gets their functions from here and not from the element kinds,
+    `of` is a kind or a declared class. A kind with element kinds gets their functions from the codec and not from the element kinds,
     because the codec creates each function only once.
     """
 
@@ -44,25 +44,25 @@ class Codecs(Protocol):
     """Counts the work of parsing JSON."""
 
     def packer(self, of: Any) -> Pack:
-        """Return the function from a value to its bytes."""
+        """Return the function that converts a value to its bytes."""
 
     def unpacker(self, of: Any) -> Unpack:
-        """Return the function from bytes and a position to a value and the position after it."""
+        """Return the function that converts bytes and a position to a value and the position after it."""
 
     def dumper(self, of: Any, legacy: bool = False) -> Dump | None:
-        """Return the function from a value to its JSON form, None when each value is its own JSON form."""
+        """Return the function that converts a value to its JSON form, or None if each value is its own JSON form."""
 
     def parser(self, of: Any, legacy: bool = False) -> Parse:
-        """Return the function from a JSON value to a value."""
+        """Return the function that converts a JSON value to a value."""
 
     def default(self, of: Any) -> Any:
-        """Return the value of a missing field of this type."""
+        """Return the default value of a missing field of this type."""
 
     def pack(self, value: Any) -> bytes:
         """Encode a value of a declared class."""
 
     def unpack(self, of: Any, data: bytes, exact: bool = False) -> Any:
-        """Decode the value at the start of some bytes, which with `exact` must end there. Raises ChainError."""
+        """Decode the value at the start of `data`, which must end after it if `exact`. Raises ChainError."""
 
 
 class Kind:
@@ -80,7 +80,7 @@ class Kind:
         raise TypeError(f"{type(self).__name__} has no binary form")
 
     def dumper(self, codecs: Codecs, legacy: bool) -> Dump | None:
-        """Return the function that writes a value as JSON, None when each value is its own JSON form."""
+        """Return the function that writes a value as JSON, or None if each value is its own JSON form."""
         return None
 
     def parser(self, codecs: Codecs, legacy: bool) -> Parse:
@@ -101,7 +101,7 @@ def pack_length(n: int) -> bytes:
 
 
 def unpack_length(data: bytes, i: int, canonical: bool = False) -> tuple[int, int]:
-    """Read a varint of at most five bytes, and return it with the position after it. As in the reference it wraps at 2^32."""
+    """Read a varint of at most five bytes, and return it with the position after it. It wraps at 2^32, as in the reference."""
     low = data[i]
     if low < 128:
         return low, i + 1
@@ -126,8 +126,8 @@ def unpack_length(data: bytes, i: int, canonical: bool = False) -> tuple[int, in
 def unpack_count(data: bytes, i: int, canonical: bool = False) -> tuple[int, int]:
     """Read the number of elements of a container, and return it with the position after it.
 
-    Each element takes at least one byte, so a number greater than the number of remaining bytes is refused at once. Otherwise a few
-    bytes could cause an allocation for billions of elements.
+    Each element takes at least one byte, so a number greater than the number of remaining bytes is refused. Otherwise a few bytes could
+    cause an allocation for billions of elements.
     """
     n = data[i]
     i += 1
@@ -139,5 +139,5 @@ def unpack_count(data: bytes, i: int, canonical: bool = False) -> tuple[int, int
 
 
 def as_it_is(value: Any) -> Any:
-    """Return the value itself: the dumper of types without one, where a function is needed."""
+    """Return the value itself. Used as the dumper of types without one, where a function is required."""
     return value

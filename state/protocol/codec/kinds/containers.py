@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from state.protocol.codec.kinds.base import Codecs, Dump, Kind, Pack, Parse, Unpack, as_it_is, pack_length, unpack_count
 from state.protocol.codec.kinds.scalars import flag
-from state.protocol.codec.kinds.variants import untagged
+from state.protocol.codec.kinds.variants import split_tag
 from state.protocol.errors import NotCanonical, require
 from state.protocol.values.convert import to_array
 from state.protocol.values.text import encode
@@ -76,7 +76,7 @@ def require_ascending(values: Iterable[Any]) -> Iterator[Any]:
 
 
 def sorted_unique(values: list[Any], key_of: Callable[[Any], Any]) -> tuple[Any, ...]:
-    """Sort the values by their keys. Of values with equal keys the first stays."""
+    """Sort the values by their keys. Among values with equal keys, the first is retained."""
     out: dict[Any, Any] = {}
     for value in values:
         out.setdefault(key_of(value), value)
@@ -96,12 +96,12 @@ def sort_key(value: Any) -> Any:
     if type(value) is str:
         return encode(value)
     if isinstance(value, Struct):
-        return untagged(value)[0]
+        return split_tag(value)[0]
     return value
 
 
 class Pairs(Kind):
-    """A map as a tuple of pairs in ascending order of keys. Of equal keys the first wins."""
+    """A map as a tuple of pairs in ascending order of keys. Among equal keys, the first is retained."""
 
     default = ()
 
@@ -153,7 +153,7 @@ def pair_key(pair: tuple[Any, Any]) -> Any:
 
 
 class Maybe(Kind):
-    """An optional value. JSON omits it when unset; `null` reads as unset."""
+    """An optional value. JSON omits an unset value; `null` is read as unset."""
 
     def __init__(self, element: Any) -> None:
         self.element = element

@@ -24,7 +24,7 @@ EXPECTED_NATURAL = "Expected an unsigned integer type for value '${key}'."
 
 
 class SymbolKind(Kind):
-    """An asset symbol: 8 bytes for the three fixed symbols, 4 for SMTs."""
+    """An asset symbol, packed in 8 bytes for the three fixed symbols, in 4 for SMTs."""
 
     default = assets.COIN
 
@@ -42,7 +42,7 @@ class SymbolKind(Kind):
 
 
 def natural(value: Any) -> bool:
-    """Whether a JSON value is an integer number in unsigned 64-bit range."""
+    """Whether a JSON value is an integer in the unsigned 64-bit range."""
     return type(value) is int and 0 <= value < WORD64
 
 
@@ -114,9 +114,9 @@ def asset_from_nai(value: Any) -> Asset:
 
 
 def plain_asset(value: Any) -> Asset | None:
-    """Parse an object in exactly the form that `asset_nai` writes, with one of the fixed symbols; return None for others.
+    """Parse an object in exactly the form that `asset_nai` writes, with one of the fixed symbols. Return None for other objects.
 
-    Nearly all objects have this form. This check replaces the many checks of the slow path, which also chooses the refusal.
+    Nearly all objects have this form. This check is faster than the slow path, which makes all checks and chooses the refusal.
     """
     if type(value) is not dict:
         return None
@@ -209,9 +209,9 @@ class CoinFee(Struct, frozen=True):
 
 
 class CoinFeeKind(Kind):
-    """The reference's `legacy_coin_asset`.
+    """Kind of the account creation fee: the reference's `legacy_coin_asset`.
 
-    Old blocks spell the symbol in other bytes. These are kept, so that packing reproduces them and the transaction id doesn't change.
+    Old blocks spell the symbol in other bytes. These are retained, so that packing reproduces them and the transaction id doesn't change.
     """
 
     def __init__(self, nai_only: bool = False) -> None:

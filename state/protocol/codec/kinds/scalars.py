@@ -31,7 +31,7 @@ class Fixed(Kind):
 
 
 class Int(Fixed):
-    """A machine integer. Narrowing wraps silently, as in the reference. JSON has 64-bit values above 2^32-1 as text."""
+    """A machine integer. Narrowing wraps silently, as in the reference. In JSON, 64-bit values above 2^32-1 are text."""
 
     default = 0
 
@@ -56,7 +56,7 @@ class Int(Fixed):
 
 
 class ShareAmount(Int):
-    """A checked int64, parsed as an unsigned number and reinterpreted."""
+    """A signed 64-bit amount. JSON is parsed as an unsigned number, and its bits are reinterpreted as signed."""
 
     def __init__(self) -> None:
         super().__init__(64, signed=True)
@@ -148,7 +148,7 @@ class Choice(Fixed):
 
 
 class Hash(Fixed):
-    """Bytes of a fixed size, hex in JSON. Shorter JSON values are zero-filled on the right, longer ones cut."""
+    """A fixed number of bytes, hex in JSON. Shorter JSON values are zero-filled on the right, longer ones truncated."""
 
     def __init__(self, size: int) -> None:
         self.size = size

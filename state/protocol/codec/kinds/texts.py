@@ -48,8 +48,8 @@ def pack_text(value: str) -> bytes:
 class KnownTexts(dict[bytes, str]):
     """Cache of a kind's decoded texts by their bytes. `known[raw]` decodes a new text.
 
-    Most transactions contain the same few names. A look-up takes half the time of decoding, and returns the same object each time, so
-    that its hash is cached. Bytes whose text would be cut raise KeyError.
+    Most transactions contain the same few names. A lookup takes half the time of decoding, and returns the same object each time, so that
+    its hash is cached. Bytes of a text that would be truncated raise KeyError.
     """
 
     def __init__(self, size: int) -> None:
@@ -66,7 +66,7 @@ class KnownTexts(dict[bytes, str]):
 
 
 class Bounded(String):
-    """Text that reading cuts to `size` bytes: account names (16), custom ids (32)."""
+    """Text that is truncated to `size` bytes when read: account names (16), custom ids (32)."""
 
     def __init__(self, size: int) -> None:
         self.size = size

@@ -37,7 +37,7 @@ class Variant(Kind):
         packers = [codecs.packer(kind) for _, kind in self.members]
 
         def pack(value: Any) -> bytes:
-            tag, inner = untagged(value)
+            tag, inner = split_tag(value)
             return pack_length(tag) + packers[tag](inner)
 
         return pack
@@ -63,7 +63,7 @@ class Variant(Kind):
         names = [codecs.spec.spell(name) for name, _ in self.members]
 
         def dump(value: Any) -> Any:
-            tag, inner = untagged(value)
+            tag, inner = split_tag(value)
             body = dumpers[tag](inner)
             return [tag, body] if pairs else {"type": names[tag], "value": body}
 
@@ -109,13 +109,13 @@ class ChainVariant(Kind):
         return self.variant(codecs).parser(codecs, legacy)
 
 
-def untagged(value: Any) -> tuple[int, Any]:
+def split_tag(value: Any) -> tuple[int, Any]:
     """Return the tag and content of a variant's value."""
     return (value.tag, value.value) if type(value) is Tagged else (type(value).TAG, value)
 
 
 def type_and_value(value: Any) -> tuple[Any, Any]:
-    """Return `type` and `value` of a variant's JSON object. Refuses a value without them."""
+    """Return `type` and `value` of a variant's JSON object. Refuse a value without them."""
     if type(value) is dict and "type" in value and "value" in value:
         return value["type"], value["value"]
     require(isinstance(value, dict), "Input data have to treated as object.", condition="v.is_object()")
