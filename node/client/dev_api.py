@@ -90,8 +90,7 @@ class DevApi(ABC):
         return self.call("dev_api.mine", {"count": count})
 
     def advance(self, seconds: int, leap: str = "") -> Any:
-        """Move the chain's time forward and make a block there. `leap` handles skipped slots: `missed` or `produced`. Return the new head.
-        """
+        """Move the chain's time forward and make a block there. Skipped slots become `missed` or `produced` (`leap`). Return the head."""
         return self.call("dev_api.advance_time", {"seconds": seconds, "leap": leap})
 
     def set_block_mode(self, mode: str) -> None:

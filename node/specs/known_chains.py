@@ -1,5 +1,4 @@
-"""Ids and symbols of well-known chains. A client can have signed for one of them by mistake, which explanations of refusals then mention.
-"""
+"""Ids and symbols of well-known chains. Explanations of refusals name the one that a client has signed for by mistake."""
 
 from functools import cache
 

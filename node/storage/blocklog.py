@@ -277,8 +277,7 @@ class BlockLog:
         self._head = LogTip(len(layout), last, layout.end, SumsDigest(layout.sums))
 
     def _cut_off(self, layout: Layout, size: int, *, is_copied: bool) -> None:
-        """Cut off the bytes after the valid blocks. `is_copied` copies them first, since a power loss can leave more than one block there.
-        """
+        """Cut off the bytes after the valid blocks. `is_copied` copies them first, since a power loss can leave several blocks there."""
         self.torn = size - layout.end
         what = f"{self.path}: {self.torn} bytes after block {len(layout)} were not whole, and are cut off"
         if is_copied:

@@ -147,8 +147,7 @@ def read_chain(disk: Disk, folder: Path) -> FolderMark | None:
 
 
 def require_chain(folder: Path, found: ChainMark, spec: ChainSpec, disk: Disk = SYSTEM) -> None:
-    """Raise NodeError if a folder belongs to another chain, or has another genesis or other constants. The message lists the differences.
-    """
+    """Raise NodeError if a folder has another chain, another genesis or other constants. The message lists the differences."""
     ours = mark_of(spec)
     if found.chain_id != ours.chain_id:
         theirs, own = f"{found.name} ({found.chain_id})", f"{ours.name} ({ours.chain_id})"

@@ -231,7 +231,7 @@ class OperationLogPart:
             into = rows if len(rows) < rows_size else virtual
             into += chunk
         if (len(rows), len(virtual)) != (rows_size, virtual_size) or rows_size % ROW_BYTES:
-            raise CorruptData("records of another size than they should have")
+            raise CorruptData("records of an invalid size")
         _check_rows(rows, virtual, len(held))
 
         def install() -> None:

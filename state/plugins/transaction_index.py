@@ -1,8 +1,8 @@
 """Index from transaction id to position in the chain, about 32 bytes per transaction, with its snapshot part.
 
-In a dict a transaction takes 160 bytes. Here its record is appended to one of 256 pieces, chosen by the first byte of its id, and found
-by a linear search: 20 µs with a million transactions, 2 ms with a hundred million. More pieces would make appending slower. A client
-that grinds transaction ids with one first byte fills one piece; a search then takes 5 ms per million of them.
+In a dict a transaction takes 160 bytes. Here its record is appended to one of 256 buckets, chosen by the first byte of its id, and found
+by a linear search: 20 µs with a million transactions, 2 ms with a hundred million. More buckets would make appending slower. A client
+that grinds transaction ids with one first byte fills one bucket; a search then takes 5 ms per million of them.
 """
 
 from collections.abc import Iterator
@@ -16,68 +16,68 @@ from state.store.columns import CorruptData
 from state.store.rows import Copying
 from state.store.serializers import Install, decoded
 
-RECORD, POSITION = Layout(f"<{ID_BYTES}sQ"), Layout("<Q")
+RECORD, POSITION_LAYOUT = Layout(f"<{ID_BYTES}sQ"), Layout("<Q")
 RECORD_BYTES = RECORD.size
-POSITION_OF = POSITION.pack  # bound once, since each transaction calls it
-PIECES = 1 << 8  # for the first byte of an id
-PIECES_PER_CHUNK = 16
+pack_position = POSITION_LAYOUT.pack  # bound once, since each transaction calls it
+BUCKETS = 1 << 8  # for the first byte of an id
+BUCKETS_PER_CHUNK = 16
 
 
 class TransactionIndex:
     """Number of each transaction id, in order of arrival. Undo removes the newest entry."""
 
     def __init__(self) -> None:
-        self.pieces = [bytearray() for _ in range(PIECES)]
+        self.buckets = [bytearray() for _ in range(BUCKETS)]
 
     def __len__(self) -> int:
-        return sum(map(len, self.pieces)) // RECORD_BYTES
+        return sum(map(len, self.buckets)) // RECORD_BYTES
 
     def __iter__(self) -> Iterator[tuple[bytes, int]]:
         """Yield all ids with their numbers, ordered by the first byte of the id."""
-        for piece in self.pieces:
-            yield from RECORD.iter_unpack(piece)
+        for bucket in self.buckets:
+            yield from RECORD.iter_unpack(bucket)
 
     def get(self, trx_id: bytes) -> int | None:
         """Return the number of an id, or None if it is unknown."""
         if len(trx_id) != ID_BYTES:
             return None
-        piece = self._piece(trx_id)
-        at = piece.find(trx_id)
+        bucket = self._bucket(trx_id)
+        at = bucket.find(trx_id)
         # A match can span two records.
         while at % RECORD_BYTES and at > 0:
-            at = piece.find(trx_id, at + 1)
-        found: int | None = None if at < 0 else POSITION.unpack_from(piece, at + ID_BYTES)[0]
+            at = bucket.find(trx_id, at + 1)
+        found: int | None = None if at < 0 else POSITION_LAYOUT.unpack_from(bucket, at + ID_BYTES)[0]
         return found
 
-    def add(self, trx_id: bytes, place: int) -> None:
+    def add(self, trx_id: bytes, position: int) -> None:
         """Add a new id."""
-        # `_piece` is inlined, since each transaction calls this.
-        self.pieces[trx_id[0]] += trx_id + POSITION_OF(place)
+        # `_bucket` is inlined, since each transaction calls this.
+        self.buckets[trx_id[0]] += trx_id + pack_position(position)
 
-    def add_all(self, ids: list[bytes], place: int) -> None:
+    def add_all(self, ids: list[bytes], position: int) -> None:
         """Add new ids, all with the same number."""
-        pieces, packed = self.pieces, POSITION_OF(place)
+        buckets, packed = self.buckets, pack_position(position)
         for trx_id in ids:
-            pieces[trx_id[0]] += trx_id + packed
+            buckets[trx_id[0]] += trx_id + packed
 
     def drop_last(self, trx_id: bytes) -> None:
         """Undo `add`: remove the newest id."""
-        piece = self._piece(trx_id)
-        assert piece.endswith(trx_id, 0, len(piece) - POSITION.size), "only the newest id can be taken back"
-        del piece[-RECORD_BYTES:]
+        bucket = self._bucket(trx_id)
+        assert bucket.endswith(trx_id, 0, len(bucket) - POSITION_LAYOUT.size), "only the newest id can be removed"
+        del bucket[-RECORD_BYTES:]
 
     def drop_first(self, trx_id: bytes) -> None:
         """Drop the oldest id."""
-        piece = self._piece(trx_id)
-        assert piece.startswith(trx_id), "only the oldest id can be dropped"
-        del piece[:RECORD_BYTES]
+        bucket = self._bucket(trx_id)
+        assert bucket.startswith(trx_id), "only the oldest id can be dropped"
+        del bucket[:RECORD_BYTES]
 
-    def put_first(self, trx_id: bytes, place: int) -> None:
+    def put_first(self, trx_id: bytes, position: int) -> None:
         """Undo `drop_first`: put an id back as the oldest."""
-        self._piece(trx_id)[:0] = trx_id + POSITION_OF(place)
+        self._bucket(trx_id)[:0] = trx_id + pack_position(position)
 
-    def _piece(self, trx_id: bytes) -> bytearray:
-        return self.pieces[trx_id[0]]
+    def _bucket(self, trx_id: bytes) -> bytearray:
+        return self.buckets[trx_id[0]]
 
 
 class TransactionIndexPart:
@@ -85,44 +85,44 @@ class TransactionIndexPart:
 
     schema = "places of transactions by the first byte of their ids"
 
-    def __init__(self, places: TransactionIndex) -> None:
-        self._places = places
+    def __init__(self, index: TransactionIndex) -> None:
+        self._index = index
 
     def dump(self) -> Iterator[bytes]:
         """See Part."""
-        pieces = self._places.pieces
-        for begin in range(0, PIECES, PIECES_PER_CHUNK):
-            some = pieces[begin : begin + PIECES_PER_CHUNK]
+        buckets = self._index.buckets
+        for begin in range(0, BUCKETS, BUCKETS_PER_CHUNK):
+            some = buckets[begin : begin + BUCKETS_PER_CHUNK]
             yield msgpack.encode((list(map(len, some)), b"".join(some)))
 
     def read(self, chunks: Iterator[bytes]) -> Install:
         """See Part."""
-        pieces: list[bytes] = []
+        buckets: list[bytes] = []
         for chunk in chunks:
             sizes, data = decoded(tuple[list[int], bytes], chunk)
             if sum(sizes) != len(data) or any(size < 0 or size % RECORD_BYTES for size in sizes):
-                raise CorruptData("places of transactions of another size than they should have")
+                raise CorruptData("transaction positions of an invalid size")
             end = 0
             for size in sizes:
-                pieces.append(data[end : end + size])
+                buckets.append(data[end : end + size])
                 end += size
-        if len(pieces) != PIECES:
-            raise CorruptData("places of transactions are missing, or too many")
-        return lambda: self._put(pieces)
+        if len(buckets) != BUCKETS:
+            raise CorruptData("too few or too many buckets of transaction positions")
+        return lambda: self._put(buckets)
 
     def copying(self) -> Copying:
         """See Part."""
-        kept = []
-        for piece in self._places.pieces:
-            kept.append(bytes(piece))
+        copies = []
+        for bucket in self._index.buckets:
+            copies.append(bytes(bucket))
             yield
-        return lambda: self._put(kept)
+        return lambda: self._put(copies)
 
     def entries(self) -> Iterator[tuple[Any, dict[str, str]]]:
         """See Part."""
-        return ((trx_id, {"value": str(place)}) for trx_id, place in self._places)
+        return ((trx_id, {"value": str(position)}) for trx_id, position in self._index)
 
-    def _put(self, pieces: list[bytes]) -> None:
-        """Replace the contents of the pieces in place."""
-        for piece, data in zip(self._places.pieces, pieces, strict=True):
-            piece[:] = data
+    def _put(self, buckets: list[bytes]) -> None:
+        """Replace the contents of the buckets in place."""
+        for bucket, data in zip(self._index.buckets, buckets, strict=True):
+            bucket[:] = data

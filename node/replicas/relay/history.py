@@ -170,8 +170,7 @@ class Joiner:
 
 
 def block_message_id(block_id: str, edits: int, last: int = 0) -> str:
-    """Return the id of a block's message: the block id, the number of its edits, and for a repeated block the preceding message's sequence.
-    """
+    """Return the id of a block's message: the block id, the number of its edits, and for a repeated block the previous sequence."""
     edited = f"+{edits}" if edits else ""
     return f"{block_id}{edited}" + (f".{last}" if last else "")
 

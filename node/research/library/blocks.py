@@ -56,8 +56,7 @@ class Operation:
 
     @property
     def place(self) -> tuple[int, int, int, int]:
-        """The position: number of the block, of the transaction in it, of the operation in the transaction, and of the virtual operation.
-        """
+        """The position: block number, transaction in it, operation in the transaction, number of the virtual operation."""
         return self.block, self.trx, self.op, self.virtual_op
 
     def __getitem__(self, name: str) -> Any:
@@ -162,8 +161,7 @@ class Block:
         return (operation for trx in self.transactions for operation in trx.operations)
 
     def json(self, *, legacy: bool = False) -> Json:
-        """Return the block as JSON, in the form of database_api or, with `legacy`, of condenser_api, without the members that the API adds.
-        """
+        """Return the block as JSON, in the form of database_api or, with `legacy`, of condenser_api, without members added by the API."""
         return self._wire.block_to_json(self.value, legacy)
 
     def __repr__(self) -> str:

@@ -108,8 +108,7 @@ class Replayed(ChainState):
 
 
 class BlockRecorder:
-    """Records the operations of a block while they are applied, and its row changes from the undo journal before the journal is truncated.
-    """
+    """Records the operations of a block as they are applied, and its row changes from the undo journal before the journal is truncated."""
 
     def __init__(self, chain: Chain, has_changes: bool) -> None:
         self._chain, self._has_changes = chain, has_changes

@@ -5,7 +5,7 @@ from random import Random
 import pytest
 from msgspec import msgpack
 
-from state.plugins.transaction_index import PIECES, RECORD_BYTES, TransactionIndex, TransactionIndexPart
+from state.plugins.transaction_index import BUCKETS, RECORD_BYTES, TransactionIndex, TransactionIndexPart
 from state.store.columns import CorruptData
 from state.store.rows import run_steps
 
@@ -13,7 +13,7 @@ from state.store.rows import run_steps
 def test_the_index_behaves_like_a_dictionary() -> None:
     random, places, expected = Random(1), TransactionIndex(), dict[bytes, int]()
     for step in range(3000):
-        # Few first bits, so that many share a piece.
+        # Few first bits, so that many share a bucket.
         trx_id = bytes([step % 3, 0]) + random.randbytes(18)
         action = random.randrange(5)
         if action < 3 or not expected:
@@ -63,6 +63,6 @@ def test_a_snapshot_holds_them_and_others_are_refused() -> None:
     assert dict(part.entries())[bytes(20)] == {"value": "0"}
     put_back()
     assert not len(other)
-    for sizes, data in (([RECORD_BYTES], b""), ([1], b"x"), ([-RECORD_BYTES, RECORD_BYTES], b""), ([0] * (PIECES + 1), b"")):
+    for sizes, data in (([RECORD_BYTES], b""), ([1], b"x"), ([-RECORD_BYTES, RECORD_BYTES], b""), ([0] * (BUCKETS + 1), b"")):
         with pytest.raises(CorruptData):
             part.read(iter([msgpack.encode((sizes, data))]))

@@ -7,7 +7,7 @@ from state.protocol.codec.kinds.containers import Many, Maybe, Pairs
 from state.protocol.codec.kinds.money import AssetKind, CoinFee, CoinFeeKind, PriceKind, SymbolKind, asset_from_nai
 from state.protocol.codec.kinds.scalars import Choice, Fixed, Flag, Hash, Int, Key, Release, Seconds, ShareAmount, Wide
 from state.protocol.codec.kinds.texts import Blob, Bounded, String
-from state.protocol.codec.kinds.variants import NO_SUCH_TYPE, ChainVariant, Tagged, Variant, Void, type_and_value, split_tag, variant_tag
+from state.protocol.codec.kinds.variants import NO_SUCH_TYPE, ChainVariant, Tagged, Variant, Void, split_tag, type_and_value, variant_tag
 from state.protocol.errors import NotCanonical
 from state.protocol.values.asset import Asset
 
@@ -108,9 +108,9 @@ __all__ = [
     "as_it_is",
     "asset_from_nai",
     "pack_length",
+    "split_tag",
     "type_and_value",
     "unpack_count",
     "unpack_length",
-    "split_tag",
     "variant_tag",
 ]
