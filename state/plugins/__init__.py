@@ -9,8 +9,8 @@ account_by_key, account_history, market_history, reputation, transaction_status
 follow, rc, tags, social
                   plugins of one package; `social` is the plugin `communities`
 
-A plugin has tables, which the state's journal undoes; listeners, which update the tables; functions that read them; and one
-declaration, `FOLLOW = Plugin("follow", ...)`. In a package, `rows` holds the tables and the type of the plugin's data (`index` in
-social), `plugin` the declaration and the listeners, and `lists` the reads of RPC methods. The plugin `rc` refuses transactions by a
-soft rule: only the node that receives a transaction applies it, and no block is refused for it.
+A plugin has tables, whose changes the state's journal can undo; listeners, which update the tables; functions that read them; and one
+declaration, `FOLLOW = Plugin("follow", ...)`. In a package, `rows` contains the tables and the type of the plugin's data (`index` in
+social), `plugin` the declaration and the listeners, and `lists` the reads of RPC methods. The plugin `rc` refuses transactions by a soft
+rule: only the node that receives a transaction applies it, and no block is refused for it.
 """

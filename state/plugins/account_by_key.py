@@ -36,10 +36,10 @@ class KeyReferences(Table[KeyReference]):
 
 
 class AccountByKey:
-    """The plugin's data: the table of keys, and the keys that an account had before the operation that is being applied.
+    """The plugin's data: the table of keys, and the keys of an account before the operation that is being applied.
 
-    An operation sets a whole authority, not a difference. So one listener remembers the keys before the operation, and another
-    compares them with the keys after it.
+    An operation sets a whole authority, not a difference. So one listener stores the keys before the operation, and another compares them
+    with the keys after it.
     """
 
     def __init__(self, state: State) -> None:
@@ -47,7 +47,7 @@ class AccountByKey:
         self._before = NO_KEYS
 
     def add(self, key: bytes, account: str) -> None:
-        """Add an account to a key, if it isn't there yet."""
+        """Add an account to a key, unless the key already has it."""
         row = self.references.by_key.get(key)
         if row is None:
             self.references.insert(KeyReference(key=key, accounts=(account,)))
@@ -55,7 +55,7 @@ class AccountByKey:
             self.references.modify(row, accounts=tuple(sorted((*row.accounts, account))))
 
     def remove(self, key: bytes, account: str) -> None:
-        """Remove an account from a key, and the row with its last account."""
+        """Remove an account from a key. Remove the row if that was its last account."""
         row = self.references.by_key.get(key)
         if row is not None and account in row.accounts:
             others = tuple(name for name in row.accounts if name != account)
@@ -65,16 +65,16 @@ class AccountByKey:
                 self.references.remove(row)
 
     def remember(self, state: State, operation: Any) -> None:
-        """Remember the keys of the account before an operation changes its authorities."""
+        """Store the keys of the account before an operation changes its authorities."""
         self.remember_keys(state, owner_of(operation))
 
     def remember_keys(self, state: State, name: str) -> None:
-        """Remember the keys of an account before its authorities change."""
+        """Store the keys of an account before its authorities change."""
         row = state.account_authorities.by_account.get(name)
         self._before = NO_KEYS if row is None else keys_of(row)
 
     def forget(self, state: State, operation: Any) -> None:
-        """Remember no keys before an operation that creates an account, since all its keys will be new.
+        """Store an empty set of keys before an operation that creates an account, since all its keys will be new.
 
         A proof of work can also be for an existing account. Adding its keys again has no effect.
         """
@@ -97,7 +97,7 @@ class AccountByKey:
             self.remove(key, name)
 
     def after_hardfork(self, state: State, operation: Hardfork) -> None:
-        """Add the key that hardfork 9 gives to the listed accounts. The reference keeps their old keys as well."""
+        """Add the key that hardfork 9 gives to the listed accounts. As on the reference, their old keys also remain in the table."""
         if operation.hardfork_id == 9:
             for name in state.spec.hf9_accounts:
                 row = state.account_authorities.by_account.get(name)

@@ -32,8 +32,8 @@ OF_TREASURY: tuple[type[ProposalPay | SpsFund], ...] = (ProposalPay, SpsFund)
 class AccountHistory:
     """The plugin's data: all records, their indices by account, and the position of each transaction.
 
-    Block numbers of records ascend, so a bisection finds a block. As on the reference, all records are retained, and the newest
-    entries of each account. Memory grows with the chain.
+    Block numbers of records ascend, so a block is found by bisection. As on the reference, all records are retained, and the newest entries
+    of each account. Memory grows with the chain.
     """
 
     def __init__(self, state: State) -> None:
@@ -46,7 +46,7 @@ class AccountHistory:
         self._take_back, self._put_back, self._forget = self._unenter, self._undrop, self._forget_transactions
 
     def record_of_treasury(self, state: State, operation: ProposalPay | SpsFund) -> None:
-        """Record an operation that impacts the treasury, before it is applied, under this chain's name of the treasury."""
+        """Record an operation that impacts the treasury, before it is applied, under the name that the treasury has on this chain."""
         accounts = {state.spec.treasury}
         if isinstance(operation, ProposalPay):
             accounts.add(operation.receiver)
@@ -80,7 +80,7 @@ class AccountHistory:
             self.accounts.drop_last(account)
 
     def _prune(self, account: str) -> None:
-        """Free the memory of an account's dropped entries once they exceed one eighth of all.
+        """Free the memory of an account's dropped entries once they exceed one eighth of all its entries.
 
         This keeps the cost per entry low. Queries omit dropped entries in any case.
         """
@@ -94,11 +94,11 @@ class AccountHistory:
         self.accounts.put_front(account, entries)
 
     def begin_block(self, state: State, block: SignedBlock) -> None:
-        """Compute the positions of a block's transactions before it is applied."""
+        """Compute the positions of a block's transactions, before the block is applied."""
         self.recorded.begin_block(block)
 
     def end_block(self, state: State, block: SignedBlock) -> None:
-        """Index the transactions of a block after it was applied. A refused block doesn't reach this."""
+        """Index the transactions of a block, after the block was applied. It isn't called for a refused block."""
         self.recorded.block = operation_log.NO_BLOCK
         if block.transactions:
             first = block.number << BLOCK_SHIFT
@@ -114,7 +114,7 @@ class AccountHistory:
 
 
 def history(state: State, account: str, start: int, limit: int) -> list[tuple[int, operation_log.OperationRecord]]:
-    """Return the newest `limit` entries of an account up to number `start` (negative: the newest), ascending, with their numbers."""
+    """Return the newest `limit` entries of an account up to number `start` (negative: up to the newest), ascending, with their numbers."""
     kept = ACCOUNT_HISTORY.of(state)
     first, entries = kept.accounts.get(account)
     first += FIRST_SEQUENCE
@@ -124,7 +124,8 @@ def history(state: State, account: str, start: int, limit: int) -> list[tuple[in
 
 
 def operations_in_block(state: State, number: int, only_virtual: bool = False) -> list[operation_log.OperationRecord]:
-    """Return the operations of a block by transaction, in each the real ones before the virtual ones, then those of the block itself.
+    """Return the operations of a block by transaction, real ones before the virtual ones they caused, then the virtual ones of the block
+    itself.
 
     Operations of pending transactions are listed under the head block, as on the reference.
     """
@@ -135,10 +136,10 @@ def operations_in_block(state: State, number: int, only_virtual: bool = False) -
 
 
 def virtual_operations(state: State, begin: int, end: int, enough: int) -> tuple[list[operation_log.OperationRecord], int]:
-    """Return the virtual operations of the blocks from `begin` to before `end`, and the number of the next block with any, or 0.
+    """Return the virtual operations of the blocks from `begin` to before `end`, and the number of the next block that has any, or 0.
 
-    The result ends early after the block that brings it to `enough` operations. It excludes operations of pending transactions,
-    since a caller that reads block after block would get them again with their block.
+    The result ends early after the block that brings it to `enough` operations. It excludes operations of pending transactions, since a
+    caller that reads block after block would get them again with their block.
     """
     recorded = ACCOUNT_HISTORY.of(state).recorded
     read, found = recorded.reader(), list[operation_log.OperationRecord]()
@@ -171,10 +172,10 @@ def install(state: State) -> AccountHistory:
 
 
 def dropped(recorded: operation_log.OperationLog, entries: "array[int]") -> int:
-    """Return how many of an account's entries are dropped, by the limits RETAINED_ENTRIES and RETAINED_SECONDS.
+    """Return the number of an account's entries that are dropped according to RETAINED_ENTRIES and RETAINED_SECONDS.
 
-    This depends only on the entries, not on when memory was freed, so every node gives the same answers. A dropped entry stays
-    dropped, since later entries only make it older.
+    This depends only on the entries, not on when memory was freed, so every node gives the same answers. A dropped entry stays dropped,
+    since later entries only make it older.
     """
     if len(entries) <= RETAINED_ENTRIES + 1:
         return 0
@@ -183,7 +184,7 @@ def dropped(recorded: operation_log.OperationLog, entries: "array[int]") -> int:
 
 
 def position(recorded: operation_log.OperationLog, block: int) -> int:
-    """Return the index of the first record of a block, or the index where it would be."""
+    """Return the index of the first record of a block, or the index at which it would be inserted."""
     return bisect_left(range(len(recorded)), block, key=recorded.block_at)
 
 

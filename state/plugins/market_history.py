@@ -1,5 +1,5 @@
-"""The plugin `market_history`: the trades of the internal market, individually and summed up in time buckets.
-Source: block-processing.md §7.3; rpc-api.md §6.3.
+"""The plugin `market_history`: the trades of the internal market, individually and summed in time buckets. Source: block-processing.md
+§7.3; rpc-api.md §6.3.
 """
 
 from bisect import bisect_left, bisect_right
@@ -59,7 +59,7 @@ class Bucket(Row):
 
 
 class Buckets(Table[Bucket]):
-    """Periods with trades. When a trade falls into an existing bucket, buckets of its size older than 5,760 periods are dropped."""
+    """Periods with trades. When a trade is added to an existing bucket, buckets of its size older than 5,760 periods are dropped."""
 
     by_open = Ordered("seconds", "open", unique=True)
 
@@ -72,13 +72,13 @@ class BucketVolume(Row):
 
 
 class VolumeTotals(Table[BucketVolume]):
-    """Table of one row, the sums."""
+    """Table of one row, the volume totals."""
 
 
 class MarketHistory:
-    """The plugin's data: all trades by time, the buckets and their sums. Trades grow with the chain, as on the reference.
+    """The plugin's data: all trades by time, the buckets and their volume totals. Trades grow with the chain, as on the reference.
 
-    The sums change with each bucket, so that `get_volume` doesn't add up 5,760 buckets.
+    The totals are updated with each bucket, so that `get_volume` doesn't add up 5,760 buckets.
     """
 
     def __init__(self, state: State) -> None:
@@ -115,7 +115,7 @@ class MarketHistory:
         self._keep(seconds, coin, amount)
 
     def _add_to_bucket(self, bucket: Bucket, coin: int, other: Asset) -> None:
-        """Make a trade the close of a bucket, and its high or low if its price exceeds theirs.
+        """Set the close of a bucket to a trade, and its high or low if the trade's price exceeds them.
 
         The price is the amount paid for one COIN. Cross products compare two prices without a division.
         """
@@ -134,7 +134,7 @@ class MarketHistory:
     def _add_in_steps(self, bucket: Bucket, coin: int, other: Asset) -> None:
         """Add a trade that leads to a volume of 2^63 or to a price with a side of 0.
 
-        Raises: Refused at that step. The steps before it stay, and the longer buckets don't get the trade, as on the reference.
+        Raises: Refused at that step. The steps before it remain in effect, and the longer buckets don't get the trade, as on the reference.
         """
         amount, change = other.amount, self.buckets.modify
         change(bucket, symbol=other.symbol)
@@ -148,7 +148,7 @@ class MarketHistory:
             change(bucket, coin=bucket.coin._replace(low=coin), non_coin=bucket.non_coin._replace(low=amount))
 
     def _keep(self, seconds: int, coin: int, other: int) -> None:
-        """Add volume to the sums if the bucket has the shortest size."""
+        """Add volume to the totals if the bucket has the shortest size."""
         if seconds == SHORTEST:
             self._sums.modify(self.kept, coin=self.kept.coin + coin, non_coin=self.kept.non_coin + other)
 
@@ -171,7 +171,7 @@ def buckets(state: State, seconds: int, start: int, end: int) -> list[Bucket]:
 
 
 def last_day(state: State) -> tuple[Bucket, Bucket] | None:
-    """Return the first and the last bucket of the shortest size in the 24 hours before head time, or None without any."""
+    """Return the first and the last bucket of the shortest size in the 24 hours before head time, or None if there is none."""
     by_open = MARKET_HISTORY.of(state).buckets.by_open
     first = next(by_open.starting(SHORTEST, state.head_time - DAY_SECONDS), None)
     last = next(by_open.before(SHORTEST + 1), None)
@@ -230,7 +230,7 @@ def require_price(coin: int, other: int) -> int:
 
 
 def with_trade(side: BucketSide, amount: int, is_high: bool, is_low: bool) -> BucketSide:
-    """Return a side of a bucket with one more trade added."""
+    """Return the side of a bucket after adding a trade."""
     return BucketSide(amount if is_high else side.high, amount if is_low else side.low, side.open, amount, side.volume + amount)
 
 
@@ -240,7 +240,7 @@ def parts(state: State, kept: MarketHistory) -> dict[str, SnapshotPart]:
 
 
 def restored(kept: MarketHistory) -> None:
-    """Look up the row of sums."""
+    """Look up the row of volume totals."""
     kept.kept = next(iter(kept._sums))
 
 

@@ -1,6 +1,6 @@
-"""Log of applied operations with their positions in the chain, as bytes. The plugin `account_history` stores it.
+"""Log of applied operations with their positions in the chain, stored as bytes for the plugin `account_history`.
 
-The record of an operation in a block holds its position, from which the operation is read. A virtual operation is in no block, so its
+The record of an operation in a block contains its position, from which the operation is read. A virtual operation is in no block, so its
 packed bytes are stored. A record takes 27 bytes, and a virtual operation its packed size in addition; objects took several hundred.
 """
 
@@ -27,16 +27,16 @@ from state.tables import State
 
 OPERATION = OperationKind()
 
-# Block, time, transaction in the block, operation in the transaction, number of the virtual operation, kind, place.
+# Block, time, transaction in the block, operation in the transaction, number of the virtual operation, kind, location.
 ROW = Layout("<IIIIHBQ")
 ROW_BYTES = ROW.size
 NUMBER, SIZE = Layout("<I"), Layout("<I")
 ROW_OF, SIZE_OF = ROW.pack, SIZE.pack  # bound once, since each operation calls them
 TIME_AT, KIND_AT = 4, 18
 
-# Kinds of records, which define the place of a record. IN_BLOCK: the number of bytes from the start of the operation's transaction to the
-# end of the block. VIRTUAL: the offset of its size, which its bytes follow. OF_TRANSACTION: the offset of a transaction id, followed by
-# the size and the bytes of the virtual operation. HELD, for an operation of a pending transaction: its index in `held`.
+# Kinds of records, which define the location of the operation. IN_BLOCK: the number of bytes from the start of the operation's transaction
+# to the end of the block. VIRTUAL: the offset of its size, which its bytes follow. OF_TRANSACTION: the offset of a transaction id, followed
+# by the size and the bytes of the virtual operation. HELD, for an operation of a pending transaction: its index in `held`.
 IN_BLOCK, VIRTUAL, OF_TRANSACTION, HELD = range(4)
 NO_BLOCK = -1
 
@@ -56,8 +56,8 @@ class OperationRecord(Struct, frozen=True, gc=False):
 class OperationLog:
     """All recorded operations, by ascending block number.
 
-    `block` is the number of the block that is being applied, NO_BLOCK between blocks. `left` holds, for each of its
-    transactions, the number of bytes from the start of the transaction to the end of the block.
+    `block` is the number of the block that is being applied, NO_BLOCK between blocks. `left` contains, for each of its transactions, the
+    number of bytes from the start of the transaction to the end of the block.
     """
 
     def __init__(self, state: State) -> None:
@@ -72,7 +72,7 @@ class OperationLog:
         return len(self.rows) // ROW_BYTES
 
     def begin_block(self, block: SignedBlock) -> None:
-        """Compute the positions of a block's transactions before it is applied."""
+        """Compute the positions of a block's transactions, before the block is applied."""
         self.block = block.number
         self.left = list(accumulate([trx.size for trx in reversed(block.transactions)]))
         self.left.reverse()
@@ -132,7 +132,7 @@ class OperationLog:
         return bool(trx_in_block != NO_TRANSACTION or kind == VIRTUAL)
 
     def reader(self) -> Callable[[int], OperationRecord]:
-        """Return a function from an index to the record, for one query, since it caches the last transaction."""
+        """Return a function that converts an index to the record. It caches the last transaction, so use it for one query only."""
         rows, virtual, held = self.rows, self.virtual, self.held
         unpack, find = self._state.wire.codecs.unpack, self._state.operations_of
         last: tuple[int, int] = (-1, -1)
@@ -168,14 +168,14 @@ assert NONE.itemsize == 4
 
 
 class AccountOperationIndex(BackgroundLoadable):
-    """Indices of the records of each account, oldest first. `firsts` counts the dropped older ones of accounts that have any."""
+    """Indices of the records of each account, oldest first. `firsts` has the number of dropped older ones, for accounts that have any."""
 
     def __init__(self) -> None:
         self.by_name: dict[str, array[int]] = {}
         self.firsts: dict[str, int] = {}
 
     def get(self, account: str) -> tuple[int, "array[int]"]:
-        """Return the number, from 0, of an account's oldest retained entry, and the retained entries."""
+        """Return the number (from 0) of an account's oldest retained entry, and the retained entries."""
         return self.firsts.get(account, 0), self.by_name.get(account, NONE)
 
     def drop_last(self, account: str) -> None:
@@ -191,7 +191,7 @@ class AccountOperationIndex(BackgroundLoadable):
         self.firsts[account] = self.firsts.get(account, 0) + count
 
     def put_front(self, account: str, entries: "array[int]") -> None:
-        """Undo `drop_front`: put dropped entries back."""
+        """Undo `drop_front`: restore dropped entries."""
         self.by_name[account][:0] = entries
         self.firsts[account] -= len(entries)
         if not self.firsts[account]:
@@ -288,7 +288,7 @@ def _check_rows(rows: bytearray, virtual: bytearray, held: int) -> None:
 
 
 class AccountOperationIndexPart:
-    """Snapshot part of the entries of all accounts, which load in the background."""
+    """Snapshot part of the entries of all accounts. It loads in the background."""
 
     schema = "indices of operations by account"
 

@@ -16,17 +16,17 @@ Event = TypeVar("Event")
 class Plugin(Struct, Generic[Data], frozen=True):
     """A plugin, generic in the type of its data: `FOLLOW: Plugin[FollowIndex]`.
 
-    `name` is its name in chain specs, `--enable` and `--disable`. `install(state)` creates its tables on a state at genesis,
-    registers its listeners and returns its data, an instance of `keeps`. `serves` names the groups of RPC methods that need
-    this plugin; methods of condenser_api that read it declare that one by one.
+    `name` is its name in chain specs, `--enable` and `--disable`. `install(state)` creates its tables on a state at genesis, registers its
+    listeners and returns its data, an instance of `keeps`. `serves` names the groups of RPC methods that need this plugin; methods of
+    condenser_api that read it declare that one by one.
 
-    `uses` are plugins whose data it reads if they are enabled. It also works without them; no plugin requires another. They
-    precede it in the registry, so that they are installed first.
+    `uses` are plugins whose data it reads if they are enabled. It also works without them; no plugin requires another. They precede it in
+    the registry, so that they are installed first.
 
-    `parts(state, data)` returns the snapshot parts by attribute. A name with a slash belongs to another plugin that holds the same
-    data when enabled. `unsaved` are the attributes that a snapshot leaves out: values computed from the others, values that last for
-    one operation or block, and values set by the installation. `on_restored(data)` is called when the parts are in place, also after
-    the chain has returned to a savepoint in memory.
+    `parts(state, data)` returns the snapshot parts by attribute. A name with a slash belongs to another plugin that has the same data when
+    enabled. `unsaved` are the attributes that a snapshot omits: values computed from the others, values that last for one operation or
+    block, and values set by the installation. `on_restored(data)` is called after the parts are restored, and after the chain has returned
+    to a savepoint in memory.
 
     `warm_up_reads(state, data)` returns the incremental reads of a node after its start, so that the first client needn't wait.
     """
@@ -88,7 +88,7 @@ class Plugin(Struct, Generic[Data], frozen=True):
 def bound(listener: Callable[[State, Data, Event], None], kept: Data) -> Callable[[State, Event], None]:
     """Return a listener of (state, event) that calls `listener(state, kept, event)`.
 
-    With `Plugin.of` instead, the modules with the rules would import the declaration, which imports them.
+    If the listeners used `Plugin.of` instead, the modules with the rules would import the declaration, which imports them.
     """
 
     def call(state: State, event: Event) -> None:

@@ -55,10 +55,10 @@ def account_reputations(state: State, reputations: Reputations, start: str, limi
 
 
 def take_back(state: State, reputations: Reputations, operation: Vote) -> None:
-    """Undo the effect of an existing vote before it changes, if the voter's reputation allows that effect.
+    """Undo the effect of an existing vote before the vote changes, if the voter's reputation allows that effect.
 
-    The current reputations decide, not those at the time of the vote, as on the reference. So the effect stays for good if the
-    voter's reputation has fallen below zero, or a downvoter's to the author's or less, since the vote.
+    The current reputations are used, not those at the time of the vote, as on the reference. So the effect becomes permanent if the voter's
+    reputation has fallen below zero, or a downvoter's to the author's or less, since the vote.
     """
     author = reputations.by_account.get(operation.author)
     if author is None:
@@ -79,7 +79,7 @@ def take_back(state: State, reputations: Reputations, operation: Vote) -> None:
 
 
 def count(state: State, reputations: Reputations, operation: Vote) -> None:
-    """Add a vote to the author's reputation, after it was applied.
+    """Add a vote to the author's reputation, after the vote was applied.
 
     Votes of accounts with a negative reputation don't count. A downvote counts only if the voter's reputation exceeds the author's.
     """

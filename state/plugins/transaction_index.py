@@ -1,8 +1,8 @@
 """Index from transaction id to position in the chain, about 32 bytes per transaction, with its snapshot part.
 
-In a dict a transaction takes 160 bytes. Here its record is appended to one of 256 buckets, chosen by the first byte of its id, and found
-by a linear search: 20 µs with a million transactions, 2 ms with a hundred million. More buckets would make appending slower. A client
-that grinds transaction ids with one first byte fills one bucket; a search then takes 5 ms per million of them.
+In a dict a transaction takes 160 bytes. Here its record is appended to one of 256 buckets, chosen by the first byte of its id, and found by
+a linear search: 20 µs with a million transactions, 2 ms with a hundred million. More buckets would make appending slower. A client that
+generates transaction ids with the same first byte fills one bucket; a search then takes 5 ms per million of them.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ BUCKETS_PER_CHUNK = 16
 
 
 class TransactionIndex:
-    """Number of each transaction id, in order of arrival. Undo removes the newest entry."""
+    """Position (a number) of each transaction id, in order of arrival. Undo removes the newest entry."""
 
     def __init__(self) -> None:
         self.buckets = [bytearray() for _ in range(BUCKETS)]
@@ -33,12 +33,12 @@ class TransactionIndex:
         return sum(map(len, self.buckets)) // RECORD_BYTES
 
     def __iter__(self) -> Iterator[tuple[bytes, int]]:
-        """Yield all ids with their numbers, ordered by the first byte of the id."""
+        """Yield all ids with their positions, ordered by the first byte of the id."""
         for bucket in self.buckets:
             yield from RECORD.iter_unpack(bucket)
 
     def get(self, trx_id: bytes) -> int | None:
-        """Return the number of an id, or None if it is unknown."""
+        """Return the position of an id, or None if the id is unknown."""
         if len(trx_id) != ID_BYTES:
             return None
         bucket = self._bucket(trx_id)
@@ -55,7 +55,7 @@ class TransactionIndex:
         self.buckets[trx_id[0]] += trx_id + pack_position(position)
 
     def add_all(self, ids: list[bytes], position: int) -> None:
-        """Add new ids, all with the same number."""
+        """Add new ids, all with the same position."""
         buckets, packed = self.buckets, pack_position(position)
         for trx_id in ids:
             buckets[trx_id[0]] += trx_id + packed
@@ -73,7 +73,7 @@ class TransactionIndex:
         del bucket[:RECORD_BYTES]
 
     def put_first(self, trx_id: bytes, position: int) -> None:
-        """Undo `drop_first`: put an id back as the oldest."""
+        """Undo `drop_first`: restore an id as the oldest."""
         self._bucket(trx_id)[:0] = trx_id + pack_position(position)
 
     def _bucket(self, trx_id: bytes) -> bytearray:

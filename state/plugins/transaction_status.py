@@ -50,22 +50,22 @@ class TransactionStatus:
         self._undo_begin = self._unbegin
 
     def earliest(self, state: State) -> int:
-        """Return the number of the first block whose transactions are all known."""
+        """Return the number of the first block for which all transactions are known."""
         return max(1, state.props.head_block_number - self.depth + 1)
 
     def begin(self, state: State, block: SignedBlock) -> None:
-        """Mark that a block is being applied: `place` adds its transactions at its end. Undoing a refused block clears the mark."""
+        """Mark that a block is being applied. `place` adds the block's transactions at its end. Undoing a refused block clears the mark."""
         self._is_in_block = True
         self._record((self._undo_begin, None, None))
 
     def enter(self, state: State, trx: SignedTransaction) -> None:
-        """Add a transaction as pending after it was applied, unless it is in a block."""
+        """Add a transaction as pending after it was applied, unless a block is being applied."""
         if not self._is_in_block:
             self.waiting[trx.id] = True
             self._record((self._undo_enter, trx.id, None))
 
     def place(self, state: State, block: SignedBlock) -> None:
-        """Add the transactions of an applied block, and drop those of the block that is now too deep."""
+        """Add the transactions of an applied block, and drop those of the block that is now below `depth`."""
         self._is_in_block = False
         number = block.number
         if block.transactions:
@@ -103,8 +103,9 @@ def ids_in(joined: bytes) -> list[bytes]:
 def find_transaction(state: State, trx_id: bytes, expiration: int | None, time_of_block: Callable[[int], int]) -> tuple[Status, int | None]:
     """Return the status of a transaction, and the number of its block if it is in one.
 
-    The status of an unknown transaction follows from its `expiration` (seconds), if the caller gives it: a block can still include it,
-    or it would be known if a block had included it. `time_of_block` returns the time of a block of the main branch.
+    The status of an unknown transaction is derived from its `expiration` (seconds), if the caller passes it: either a block can still
+    include the transaction, or it is in no block, because it would be known otherwise. `time_of_block` returns the time of a block of the
+    main branch.
     """
     kept = TRANSACTION_STATUS.of(state)
     earliest, irreversible = kept.earliest(state), state.props.last_irreversible_block_num

@@ -1,8 +1,8 @@
-"""Blogs and feeds: lists of numbered posts, one of each per account.
+"""Blogs and feeds: lists of numbered posts, one blog and one feed per account.
 
-A blog is a table with a row per post. Most entries of this plugin are in feeds, one per post and follower. So a feed is a list of
-(number, comment id), and only reblogged posts also have rows. A deleted post is removed from blogs. In feeds its entry stays, and
-reads skip it. Source: block-processing.md §7.4; rpc-api.md §6.4.
+A blog is a table with a row per post. Most entries of this plugin are in feeds, one per post and follower. So a feed is a list of (number,
+comment id), and only reblogged posts also have rows. A deleted post is removed from blogs. In feeds its entry remains, and reads skip it.
+Source: block-processing.md §7.4; rpc-api.md §6.4.
 """
 
 from collections.abc import Iterator
@@ -44,7 +44,7 @@ class BlogEntries(Table[BlogEntry]):
 
 
 class BlogSpan(Row):
-    """The lowest and the highest number in an account's blog. Entries exist for both; deleted posts leave gaps between them."""
+    """The lowest and the highest number in an account's blog. Both numbers have entries; deleted posts leave gaps between them."""
 
     account: str = ""
     oldest: int = 0
@@ -87,7 +87,7 @@ class Blogs:
         self.entries.insert(BlogEntry(account=account, comment=comment, number=number, reblogged_on=reblogged_on))
 
     def remove(self, entry: BlogEntry) -> None:
-        """Remove an entry. The next entry reuses the number of a removed newest entry, as on the reference."""
+        """Remove an entry. If it was the newest entry, the next entry reuses its number, as on the reference."""
         span = self.spans.by_account.find(entry.account)
         self.entries.remove(entry)
         if span.oldest == span.newest:
@@ -118,9 +118,9 @@ class Blogs:
     def _own(self, account: str, comment: int) -> BlogEntry | None:
         """Return the entry of a post in the blog of its author, or None for a post of another account.
 
-        Entries are in order of time, own posts by creation. So the search from the newest entry stops at the first one older than the
-        post, and takes one step for a new post, the common case. It never takes more than FEED_SIZE_MAX steps, however many reblogs
-        followed: pruning put each own post within FEED_SIZE_MAX of the oldest entry when it was added.
+        Entries are in order of time, own posts by creation. So the search from the newest entry stops at the first one older than the post,
+        and takes one step for a new post, the common case. It never takes more than FEED_SIZE_MAX steps, for any number of reblogs after
+        the post: pruning left each own post within FEED_SIZE_MAX of the oldest entry when it was added.
         """
         post, span = self._comments.get(comment), self.spans.by_account.get(account)
         if post is None or post.author != account or span is None:
@@ -134,7 +134,7 @@ class Blogs:
         return None
 
     def _next(self, entry: BlogEntry, step: int) -> int:
-        """Return the next number in use above (step 1) or below (-1) a removed entry. There must be one."""
+        """Return the nearest used number above (step 1) or below (-1) a removed entry. There must be one."""
         number = entry.number + step
         while self.entries.by_number.get(entry.account, number) is None:
             number += step
@@ -142,7 +142,7 @@ class Blogs:
 
 
 class FeedReblog(Row):
-    """Reblogs of a post in a feed. `first_by` is the account whose reblog added the post to the feed, "" if its author added it."""
+    """Reblogs of a post in a feed. `first_by` is the account whose reblog added the post to the feed, "" if the post's author added it."""
 
     account: str = ""
     comment: int = 0
@@ -168,7 +168,7 @@ class FeedEntry(Struct, frozen=True):
 
 
 class Feeds:
-    """The feeds of all accounts."""
+    """A post in a feed. `first_reblogged_by` is "" if the post's author added it."""
 
     def __init__(self, journal: Journal, comments: Comments) -> None:
         self.places: AppendLists[str, Place] = AppendLists(journal)
@@ -186,9 +186,9 @@ class Feeds:
         self.places.append(account, (following, comment))
 
     def reblog(self, account: str, comment: int, by: str, when: int) -> None:
-        """Add a reblog to a feed, which can already hold the post.
+        """Add a reblog to a feed, which can already contain the post.
 
-        The feed is pruned first even if it holds the post. If that removes the post itself, this reblog is lost, as on the reference.
+        The feed is pruned first even if it contains the post. If that removes the post itself, this reblog is lost, as on the reference.
         """
         held = self.holds(account, comment)
         if not held:
@@ -206,8 +206,8 @@ class Feeds:
     def holds(self, account: str, comment: int) -> bool:
         """Whether a post is in a feed.
 
-        A reblogged post has a row. Otherwise its author added it at its creation. Entries are in order of time, so the search reads few
-        of them, and only the newest for a new post, the common case.
+        A reblogged post has a row. Otherwise its author added it at its creation. Entries are in order of time, so the search reads few of
+        them, and only the newest for a new post, the common case.
         """
         if self.reblogged.by_comment.get(comment, account) is not None:
             return True
@@ -223,13 +223,13 @@ class Feeds:
         return False
 
     def _first_since(self, account: str, time: int) -> int:
-        """Return the position of the first entry that was added at `time` or later, or of a deleted post before it."""
+        """Return the position of the first entry that was added at `time` or later, or of a deleted post directly before it."""
         places = self.places.get(account)
         low, high = 0, len(places)
         middle = high - 1
         while low < high:
             place = middle
-            # The time of a deleted post is unknown. Use the entries before it.
+            # The time of a deleted post is unknown, so search the entries before it.
             while place >= low and (arrived := self._arrived(account, places[place][1])) == TIME_MAX:
                 place -= 1
             if place < low or arrived < time:
@@ -240,7 +240,7 @@ class Feeds:
         return low
 
     def forget(self, comment: int) -> None:
-        """Remove the reblogs of a post before it is deleted. Its entries stay, and reads skip them."""
+        """Remove the reblogs of a post before it is deleted. Its entries remain, and reads skip them."""
         for row in list(self.reblogged.by_comment.equal(comment)):
             self.reblogged.remove(row)
 
@@ -264,7 +264,7 @@ class Feeds:
         return next((entry for entry in self.newest_first(account) if entry.comment == comment), None)
 
     def _following(self, account: str) -> int:
-        """Return the number of the next post, one above the newest that isn't deleted."""
+        """Return the number of the next post, one above the newest post that isn't deleted."""
         for number, comment in reversed(self.places.get(account)):
             if self._comments.get(comment) is not None:
                 return number + 1

@@ -13,7 +13,7 @@ GUESTS_MAX = 2000
 
 
 def followers(state: State, account: str, start: str, what: int) -> Iterator[Follow]:
-    """Yield the relations to an account with a bit of `what` (0: all, including ended ones), by name from `start` on."""
+    """Yield the relations to an account that have a bit of `what` (0: all, including ended ones), by follower name from `start` on."""
     for row in FOLLOW.of(state).follows.by_following.starting(account, start):
         if row.following != account:
             return
@@ -22,7 +22,7 @@ def followers(state: State, account: str, start: str, what: int) -> Iterator[Fol
 
 
 def followed(state: State, account: str, start: str, what: int) -> Iterator[Follow]:
-    """Yield the relations of an account with a bit of `what` (0: all, including ended ones), by name from `start` on."""
+    """Yield the relations of an account that have a bit of `what` (0: all, including ended ones), by followed name from `start` on."""
     for row in FOLLOW.of(state).follows.by_follower.starting(account, start):
         if row.follower != account:
             return
@@ -31,13 +31,13 @@ def followed(state: State, account: str, start: str, what: int) -> Iterator[Foll
 
 
 def follow_count(state: State, account: str) -> tuple[int, int]:
-    """Return the number of followers of an account's blog, and of blogs that the account follows."""
+    """Return the number of followers of an account's blog, and the number of blogs that the account follows."""
     row = FOLLOW.of(state).counts.by_account.get(account)
     return (0, 0) if row is None else (row.follower_count, row.following_count)
 
 
 def has_relation(state: State, account: str, other: str, what: int) -> bool:
-    """Whether an account's relation to another has a bit of `what`. False without the plugin."""
+    """Whether an account's relation to another account has a bit of `what`. Always False if the plugin isn't enabled."""
     kept = FOLLOW.find(state)
     row = None if kept is None else kept.follows.by_pair.get(account, other)
     return row is not None and bool(row.what & what)

@@ -15,7 +15,7 @@ from state.protocol.values.convert import to_text
 
 
 class FollowOperation(Struct, frozen=True):
-    """Change of the relation to an account: `blog` in `what` follows it, `ignore` ignores it, and neither ends the relation."""
+    """Change of the relation to an account: `blog` in `what` follows it, `ignore` ignores it, and an empty list ends the relation."""
 
     TAG = 0
 
@@ -30,12 +30,12 @@ class FollowOperation(Struct, frozen=True):
 
     @property
     def signer(self) -> str:
-        """The account whose posting authority the operation needs."""
+        """The account whose posting authority is required."""
         return self.follower
 
 
 class ReblogOperation(Struct, frozen=True):
-    """Addition of a post by another account to the blog of `account` and to the feeds of its followers."""
+    """Adds a post of another author to the blog of `account` and to the feeds of its followers."""
 
     TAG = 1
 
@@ -49,7 +49,7 @@ class ReblogOperation(Struct, frozen=True):
 
     @property
     def signer(self) -> str:
-        """The account whose posting authority the operation needs."""
+        """The account whose posting authority is required."""
         return self.account
 
 
@@ -65,7 +65,8 @@ INNER_OPERATIONS = Many(InnerKind)
 def read_operations(codecs: Codecs, operation: CustomJson | CustomBinary) -> tuple[Inner, ...]:
     """Return the operations inside a custom operation.
 
-    Raises: ChainError if it can't be parsed, one of them is invalid, or its authorities aren't exactly those that they need.
+    Raises: ChainError if the payload can't be parsed, an operation in it is invalid, or the custom operation's authorities aren't exactly
+    the required ones.
     """
     inner = packed_operations(codecs, operation.data) if isinstance(operation, CustomBinary) else json_operations(codecs, operation.json)
     for one in inner:
@@ -88,7 +89,7 @@ def read_bare(codecs: Codecs, operation: CustomJson) -> tuple[Inner, ...]:
 
 
 def packed_operations(codecs: Codecs, data: bytes) -> tuple[Inner, ...]:
-    """Read a list of operations from bytes, or a single one if that fails."""
+    """Parse a list of operations from bytes, or a single operation if that fails."""
     try:
         inner: tuple[Inner, ...] = codecs.unpack(INNER_OPERATIONS, data)
         return inner
@@ -97,17 +98,17 @@ def packed_operations(codecs: Codecs, data: bytes) -> tuple[Inner, ...]:
 
 
 def json_operations(codecs: Codecs, text: str) -> tuple[Inner, ...]:
-    """Read a list of operations, or a single one, from JSON text. Only a list has an array as its first element."""
+    """Parse a list of operations, or a single operation, from JSON text. Only a list has an array as its first element."""
     value = jsontext.read(text)
     many = type(value) is list and value and type(value[0]) is list
     return tuple([json_operation(codecs, item) for item in (value if many else (value,))])
 
 
 def json_operation(codecs: Codecs, value: Any) -> Inner:
-    """Read one operation: an array of short name or number and fields, or an object of type and value.
+    """Parse one operation: an array of short name or number and fields, or an object with type and value.
 
-    As in the reference's static variant, an array with fewer than two elements is an empty follow operation, and elements after the
-    second are ignored.
+    As in the reference's static variant, an array with fewer than two elements is an empty follow operation, and elements after the second
+    are ignored.
     """
     if type(value) is list:
         if len(value) < 2:
@@ -133,7 +134,7 @@ def json_operation(codecs: Codecs, value: Any) -> Inner:
 
 
 def require_signers(outer: CustomJson | CustomBinary, inner: tuple[Inner, ...]) -> None:
-    """Require the authorities of a custom operation to be exactly the posting authorities of the accounts that act inside it.
+    """Refuse a custom operation unless its authorities are exactly the posting authorities of the accounts that act inside it.
 
     Additional authorities are refused, since their signatures could be meant for something else.
     """

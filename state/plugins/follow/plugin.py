@@ -46,8 +46,8 @@ def apply_bare(state: State, kept: FollowIndex, operation: CustomJson) -> None:
     """Apply a payload that consists of the bare fields of a follow operation, a form of the chain's first years.
 
     This runs after the custom operation. The interpreter refuses this form, so nodes no longer accept such transactions, but old blocks
-    hold them, and in blocks the interpreter's refusals have no effect. An invalid payload is ignored. A payload that is valid in this
-    form and in another one is applied twice, as on the reference.
+    contain them, and in blocks the interpreter's refusals have no effect. An invalid payload is ignored. A payload that is valid both in
+    this form and in another one is applied twice, as on the reference.
     """
     if operation.id != CUSTOM_ID:
         return
@@ -71,7 +71,7 @@ def apply_all(state: State, kept: FollowIndex, operations: tuple[Inner, ...]) ->
 
 
 def apply_follow(state: State, kept: FollowIndex, operation: FollowOperation) -> None:
-    """Set the relation of an account to another. Unknown words are ignored."""
+    """Set the relation of an account to another account. Unknown values in `what` are ignored."""
     what = 0
     for word in operation.what:
         what |= WORDS.get(word, 0)
@@ -142,9 +142,9 @@ def spread(state: State, kept: FollowIndex, operation: Comment) -> None:
 
 
 def counted_followers(state: State, kept: FollowIndex, account: str, units: int) -> Iterator[str]:
-    """Yield the followers of an account's blog, and spend work for their feeds, `units` per FOLLOWERS_AT_ONCE followers.
+    """Yield the followers of an account's blog, and count work for their feeds, `units` per FOLLOWERS_AT_ONCE followers.
 
-    The first post of a transaction is allowed its work at any number of followers, since a client couldn't split it.
+    For the first post of a transaction, the work limit is raised for any number of followers, since a client couldn't split it.
     """
     followers = [row.follower for row in map(kept.follows.find, kept.relations.get(account)) if row.what & BLOG]
     state.work.allow(-(-len(followers) // FOLLOWERS_AT_ONCE) * units, FEEDS)
@@ -164,7 +164,7 @@ def forget_deleted(state: State, kept: FollowIndex, operation: DeleteComment) ->
 
 
 def parts(state: State, kept: FollowIndex) -> dict[str, SnapshotPart]:
-    """Return the snapshot parts of the data. Reputations have the name of the plugin `reputation` even without it."""
+    """Return the snapshot parts of the data. The part for reputations is always named after the plugin `reputation`."""
     own = tables(kept, "follows", "counts", "blogs.entries", "blogs.spans", "feeds.reblogged", "authors")
     lists: dict[str, SnapshotPart] = {
         "relations": ListsPart(kept.relations, str, int),

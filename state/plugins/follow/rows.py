@@ -1,4 +1,4 @@
-"""The tables of the plugin `follow` (relations of accounts, their counts, guests of blogs), and its data `FollowIndex`."""
+"""The tables of the plugin `follow` (relations of accounts, their counts, reblogged authors), and its data `FollowIndex`."""
 
 from collections.abc import Callable
 
@@ -47,7 +47,7 @@ class FollowCounts(Table[FollowCount]):
 
 
 class BlogAuthor(Row):
-    """Number of posts of a guest that an account has reblogged, including deleted ones."""
+    """Number of posts of an author that an account has reblogged, including deleted ones."""
 
     blogger: str = ""
     guest: str = ""
@@ -55,7 +55,7 @@ class BlogAuthor(Row):
 
 
 class BlogAuthors(Table[BlogAuthor]):
-    """Guests of all blogs."""
+    """Reblogged authors of all blogs."""
 
     by_pair = Ordered("blogger", "guest", unique=True)
 

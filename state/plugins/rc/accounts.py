@@ -1,6 +1,6 @@
 """Updates the credits of accounts when their VESTS change, and gives credits to new accounts.
 
-The maximum of an account's credits follows from its VESTS. Before an operation changes them, the credits regenerate with the old maximum.
+The maximum of an account's credits depends on its VESTS. Before an operation changes them, the credits regenerate with the old maximum.
 After it, the new maximum is stored, and an increase is added to the credits. Source: block-processing.md §5.5, §5.6.
 """
 
@@ -25,7 +25,7 @@ from state.tables.accounts import Account
 
 
 def add_account(state: State, rc: Rc, account: Account, adjustment: int) -> None:
-    """Give a full bar to an account without a bar."""
+    """Give a full bar to an account that doesn't have a bar."""
     most = maximum_rc(account, adjustment)
     rc.accounts.insert(RcAccount(account=account.name, mana=most, mana_time=state.head_time, adjustment=adjustment, last_max=most))
 
@@ -45,7 +45,7 @@ def regenerate(state: State, rc: Rc, name: str) -> None:
         return
     most, now = maximum_rc(account, row.adjustment), state.head_time
     if most >= 0:
-        # Unlike voting mana, the elapsed time has no cap, since a bar below zero takes more than five days to fill.
+        # Unlike for voting mana, the elapsed time has no cap, since a bar below zero takes more than five days to fill.
         mana = regenerated(row.mana, row.mana_time, most, now, REGENERATION_SECONDS, capped=False)
         if mana != row.mana or now != row.mana_time:
             rc.accounts.modify(row, mana=mana, mana_time=now)
@@ -69,7 +69,7 @@ def on_withdrawal(state: State, rc: Rc, operation: WithdrawVesting) -> None:
 
 
 def on_work(state: State, rc: Rc, operation: Pow | Pow2) -> None:
-    """Update the worker, whose account can be new, and the witness after a proof of work. It pays one of them."""
+    """Update the worker, whose account can be new, and the witness after a proof of work, which pays one of them."""
     if not rc.accounts.next_id:
         return
     name = worker(operation)
@@ -101,12 +101,12 @@ def on_creation(state: State, rc: Rc, operation: AccountCreate | AccountCreateWi
 
 
 def worker(operation: Pow | Pow2) -> str:
-    """Return the account that a proof of work is for."""
+    """Return the worker account of a proof of work."""
     return operation.worker_account if isinstance(operation, Pow) else operation.work.input.worker_account
 
 
 def accounts_in(*fields: str) -> Callable[[State, Any], tuple[str, ...]]:
-    """Return a function from an operation to the accounts that these fields name."""
+    """Return a function that returns the accounts in these fields of an operation."""
     get: Callable[[Any], Any] = attrgetter(*fields)
     if len(fields) == 1:
         return lambda state, operation: (get(operation),)
@@ -114,18 +114,18 @@ def accounts_in(*fields: str) -> Callable[[State, Any], tuple[str, ...]]:
 
 
 def all_accounts(state: State, operation: virtual.Hardfork) -> tuple[str, ...]:
-    """Return all accounts for hardfork 1, which splits VESTS, and none for other hardforks."""
+    """Return all accounts for hardfork 1, which splits VESTS, and no accounts for other hardforks."""
     return tuple(account.name for account in state.accounts) if operation.hardfork_id == 1 else ()
 
 
 def powered_up(state: State, operation: TransferToVesting) -> tuple[str, ...]:
-    """Return the account that gets the VESTS."""
+    """Return the account that receives the VESTS."""
     return (operation.to or operation.from_,)
 
 
 Names = Callable[[State, Any], tuple[str, ...]]
 
-# Accounts whose VESTS an operation can change. Their bars regenerate before it and get the new maximum after it.
+# Accounts whose VESTS an operation can change. Their bars regenerate before the operation and get the new maximum after it.
 CHANGED: dict[type[Operation], Names] = {
     TransferToVesting: powered_up,
     DelegateVestingShares: accounts_in("delegator", "delegatee"),
@@ -144,7 +144,7 @@ CHANGED: dict[type[Operation], Names] = {
     RemoveProposal: accounts_in("proposal_owner"),
     virtual.Hardfork: all_accounts,
 }
-# Accounts whose bars regenerate before an operation. The added ones have their own listener, or none, after it.
+# Accounts whose bars regenerate before an operation. For the added ones, a separate listener or none runs after it.
 BEFORE: dict[type[Operation], Names] = CHANGED | {
     AccountCreateWithDelegation: accounts_in("creator"),
     WithdrawVesting: accounts_in("account"),

@@ -1,7 +1,7 @@
-"""The plugin `rc`, resource credits: charges transactions to their payers, and refuses transactions for lack of credits.
+"""The plugin `rc`, resource credits: charges transactions to their payers, and refuses transactions whose payer lacks credits.
 
-All nodes count credits alike, but no block is refused for them. The node that receives a transaction refuses it if its payer lacks
-credits. If a block includes it, the payer is charged as far as possible. Source: block-processing.md §5.
+All nodes count credits alike, but no block is refused for them. The node that receives a transaction refuses it if its payer lacks credits.
+If a block includes it, the payer is charged as far as possible. Source: block-processing.md §5.
 """
 
 import logging
@@ -71,7 +71,7 @@ def install(state: State) -> Rc:
 
 
 def charge(state: State, rc: Rc, trx: SignedTransaction) -> None:
-    """Take the cost of an applied transaction from its payer.
+    """Subtract the cost of an applied transaction from its payer's credits.
 
     Raises: PluginRefused if it is being pushed and the payer lacks credits, never in a block.
     """
@@ -89,18 +89,18 @@ def charge(state: State, rc: Rc, trx: SignedTransaction) -> None:
         try:
             take(state, rc, row, account, rc.price(state, usage))
         except (Refused, DivisionByZero) as error:
-            # An overflow in the reference's arithmetic. It stops here, and the transaction costs nothing.
+            # An overflow in the reference's arithmetic, which ends the charging, so the transaction costs nothing.
             log.debug("no credits are taken from %s: %s", name, error)
 
 
 def take(state: State, rc: Rc, row: RcAccount, account: Account, price: int) -> None:
-    """Regenerate an account's credits and take a price from them.
+    """Regenerate an account's credits and subtract a price from them.
 
     If an account lacks credits:
-    - A pushed transaction is refused, from hardfork 20 on. Before it, credits are only counted.
+    - A pushed transaction is refused, starting with hardfork 20. Before, credits are only counted.
     - In a block the account pays as much as it can, down to a little below zero. A block can include such a transaction, since its
       producer can count differently or not at all. The floor limits the time until the account recovers.
-    - In a block up to NEGATIVE_SINCE, before which the reference doesn't let credits go below zero, the account pays nothing. Its
+    - In a block up to NEGATIVE_SINCE, before which the reference doesn't allow credits below zero, the account pays nothing. Its
       credits regenerate nevertheless.
     """
     most, now = maximum_rc(account, row.adjustment), state.props.time
@@ -133,7 +133,7 @@ def refuse(account: str, mana: int, price: int) -> NoReturn:
 
 
 def rethrown(refused: PluginRefused) -> PluginRefused:
-    """Mark a refusal as caught and rethrown in the reference, which shows in its text."""
+    """Mark a refusal as caught and rethrown in the reference, which changes its text."""
     refused.context = "rethrow"
     return refused
 
@@ -149,12 +149,12 @@ def payer(operations: Iterable[Operation]) -> str:
 
 
 def payer_of(operation: Operation) -> str:
-    """Return the first account whose active, owner or posting authority an operation needs, or "" without any."""
+    """Return the first account whose active, owner or posting authority an operation requires, or "" if it requires none."""
     if operation.SIGNER:
         name: str = getattr(operation, operation.SIGNER)
         return name
     if isinstance(operation, RecoverAccount):
-        # It is signed with two authorities that belong to no role of an account.
+        # It requires two authorities that belong to no role of an account.
         for authority in (operation.new_owner_authority, operation.recent_owner_authority):
             for name, _ in authority.account_auths:
                 return name
@@ -164,18 +164,18 @@ def payer_of(operation: Operation) -> str:
 
 
 def start_block(state: State, rc: Rc, block: SignedBlock) -> None:
-    """Reset the usage before a block, since pending transactions have added to it."""
+    """Reset the usage before a block, since pending transactions have increased it."""
     rc.block_usage = NO_USAGE
 
 
 def after_block(state: State, rc: Rc, block: SignedBlock) -> None:
-    """Start credits at block RC_START_BLOCK. From then on, refill the pools and subtract the block's usage."""
+    """Start credits at block RC_START_BLOCK. After each later block, refill the pools and subtract the block's usage."""
     usage = rc.block_usage
     if not rc.accounts.next_id:
         if state.props.head_block_number != state.spec.constants.RC_START_BLOCK:
             return
         start(state, rc)
-        # `charge` adds up nothing before the start, but the usage of this block counts.
+        # Before the start, `charge` sums nothing, but the usage of this block counts.
         for trx in block.transactions:
             usage = added(usage, usage_of(trx))
     if state.props.total_vesting_shares <= 0:
@@ -201,7 +201,7 @@ def start(state: State, rc: Rc) -> None:
 
 
 def adopt_subsidy(state: State, rc: Rc) -> None:
-    """Adopt the parameters of account subsidies if the witnesses have changed them."""
+    """Apply the parameters of account subsidies if the witnesses have changed them."""
     row, subsidy = rc.parameters.find(0), state.schedule.account_subsidy_rd
     if row.subsidy != subsidy:
         all_of = list(row.resources)

@@ -22,9 +22,9 @@ Rates = tuple[tuple[int, int], ...]
 class Resource(Struct, frozen=True):
     """A resource with the parameters of its pool and of its price.
 
-    With each block, the pool gains `budget` and loses the fraction `decay / 2**decay_shift` of its content. Without usage it
-    converges to about `pool_eq`. A count of usage is `unit` units of the pool. The price of a unit is
-    `((regeneration * coeff_a >> shift) + 1) / (coeff_b + pool)`.
+    With each block, the pool gains `budget` and loses the fraction `decay / 2**decay_shift` of its content. Without usage it converges to
+    about `pool_eq`. One count of usage takes `unit` units of the pool. The price of a unit is `((regeneration * coeff_a >> shift) + 1) /
+    (coeff_b + pool)`.
     """
 
     name: str
@@ -51,7 +51,7 @@ NO_USAGE: Usage = (0, 0, 0, 0, 0)
 
 
 def rates_of(resources: tuple[Resource, ...], pools: tuple[int, ...], regeneration: int) -> Rates:
-    """Return the prices of all resources. `regeneration` is that of all credits per block; at 0 everything is free."""
+    """Return the prices of all resources. `regeneration` is the regeneration of all credits per block; if it is 0, everything is free."""
     if regeneration <= 0:
         return ()
     return tuple(
@@ -98,7 +98,9 @@ def wrapped_cost(rates: Rates, usage: Usage) -> int:
 
 
 def pool_after_block(resource: Resource, pool: int, taken: int) -> int:
-    """Return a pool after a block: the rest decays, the budget is added. It can be negative, and has no upper bound."""
+    """Return a pool after a block, after subtracting the usage and the decay and adding the budget. It can be negative, and has no upper
+    bound.
+    """
     rest = pool - taken
     # A negative pool decays towards zero by the same rounded amount as a positive one.
     decay = min(abs(rest), resource.decay * abs(rest) >> resource.decay_shift)
@@ -106,9 +108,9 @@ def pool_after_block(resource: Resource, pool: int, taken: int) -> int:
 
 
 def priced(resource: Resource, subsidy: SubsidyParams) -> Resource:
-    """Return the resource of new accounts with the subsidy's pool parameters, and the price curve that follows from them.
+    """Return the resource of new accounts with the subsidy's pool parameters, and the price curve computed from them.
 
-    The coefficient is 37 / (1000 * decay), shifted left as far as it fits 64 bits, first the numerator and then the quotient.
+    The coefficient is 37 / (1000 * decay), shifted left as far as it fits in 64 bits, first the numerator and then the quotient.
     """
     numerator, denominator = 37, 1000 * max(subsidy.decay_per_time_unit, 1)
     shift = 64 - numerator.bit_length()

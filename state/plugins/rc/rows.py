@@ -15,7 +15,7 @@ FAR_FROM_EDGE = 2**62  # no account withdraws this much in a week, so a sum belo
 
 
 class RcParameters(Row):
-    """The resources. The parameters of new accounts follow `subsidy`, on which the witnesses agree."""
+    """The resources. The parameters of new accounts are those of `subsidy`, on which the witnesses agree."""
 
     resources: tuple[Resource, ...] = RESOURCES
     subsidy: SubsidyParams | None = None
@@ -56,10 +56,10 @@ class RcAccounts(Table[RcAccount]):
 
 
 class Rc:
-    """The plugin's data. `block_usage` is the total usage of transactions since the block that is being applied began.
+    """The plugin's data. `block_usage` is the total usage of transactions since the start of the block that is being applied.
 
-    The prices of all resources are cached with their pools and regeneration. They change only with the pools, after a block, and
-    with the total of VESTS.
+    The prices of all resources are cached with their pools and regeneration. They change only with the pools, after a block, and with the
+    total of VESTS.
     """
 
     def __init__(self, state: State) -> None:
@@ -73,18 +73,18 @@ class Rc:
 
     @property
     def resources(self) -> tuple[Resource, ...]:
-        """The five resources with their current parameters, the initial ones before credits start."""
+        """The five resources with their current parameters, or the initial ones before credits start."""
         row = self.parameters.get(0)
         return RESOURCES if row is None else row.resources
 
     @property
     def left(self) -> tuple[int, ...]:
-        """The pools of all resources in units, zeros before credits start."""
+        """The pools of all resources in units, or zeros before credits start."""
         row = self.pools.get(0)
         return NO_USAGE if row is None else row.pools
 
     def price(self, state: State, usage: Usage) -> int:
-        """Return the cost of a usage in credits, by the pools after the last block and the current total of VESTS."""
+        """Return the cost of a usage in credits, with the pools after the last block and the current total of VESTS."""
         regeneration = state.props.total_vesting_shares // REGENERATION_BLOCKS
         row = self.pools.get(0)
         assert row is not None, "credits have started"

@@ -55,7 +55,7 @@ SIZES: dict[str, int] = {
     "proposal_vote_object_base_size": 24 * STATE_BYTES_SCALE,
     "proposal_vote_object_member_size": 8 * STATE_BYTES_SCALE,
 }
-# State bytes of a proposal's subject and permlink at any length: the reference takes the size of its string objects, unscaled.
+# State bytes of a proposal's subject and permlink of any length: the reference takes the size of its string objects, unscaled.
 PROPOSAL_TEXTS = 2 * 32
 
 # By name of the operation. Others take no time.
@@ -173,12 +173,12 @@ def order_bytes(operation: LimitOrderCreate | LimitOrderCreate2) -> int:
 
 
 def followed_time(operation: CustomJson | CustomBinary) -> tuple[int, int]:
-    """Return the new accounts and the additional time of a custom operation."""
+    """Return the number of new accounts and the additional time of a custom operation."""
     return (0, FOLLOW_TIME - EXECUTION_TIMES[operation.NAME]) if operation.id == FOLLOW else NOTHING_MORE
 
 
 def claimed_accounts(operation: ClaimAccount) -> tuple[int, int]:
-    """Return the new accounts, 1 for a claim without a fee, and the additional time of a claim."""
+    """Return the number of new accounts of a claim (1 without a fee), and its additional time."""
     return int(operation.fee.amount == 0), 0
 
 

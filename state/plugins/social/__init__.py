@@ -1,10 +1,10 @@
-"""The social index, the plugin `communities`, which `bridge` reads.
+"""The social index, the plugin `communities`, which the methods of `bridge` read.
 
 rows                tables
 index               `Social`, data of the plugin, time of an operation
 chain_reader        reads of the chain and of other plugins
 community_payloads  checks of community operations
-post_metadata       tags, profiles and marks of posts
+post_metadata       tags, profiles and ratings of posts
 ranked_posts        view that ranks posts
 scores              floating-point scores, displayed reputations
 plugin              the declaration COMMUNITIES, registration of accounts

@@ -1,7 +1,7 @@
 """Chain data that the social index needs: ranks and relations of accounts, payouts of posts.
 
-The reference's indexer is a separate program that computes these from a node's replies. Here they are the chain's own values.
-Source: social.md §2.2, §2.4, §2.5.
+The reference's indexer is a separate program that computes these from a node's replies. Here they are the chain's values. Source: social.md
+§2.2, §2.4, §2.5.
 """
 
 from collections.abc import Callable
@@ -40,20 +40,20 @@ class Payout(Struct):
 
     @property
     def of_author(self) -> int:
-        """The payout of a paid post to its author and beneficiaries, 0 for an unpaid one."""
+        """The payout of a paid post to its author and beneficiaries; 0 if unpaid."""
         return self.total - self.curators if self.is_paid else 0
 
     @property
     def of_curators(self) -> int:
-        """The payout of a paid post to its curators, 0 for an unpaid one."""
+        """The payout of a paid post to its curators; 0 if unpaid."""
         return self.curators if self.is_paid else 0
 
 
 class ChainReader:
-    """Values of the chain. Tests replace this object by the indexer's recorded values."""
+    """Values of the chain. Tests replace this object with the indexer's recorded values."""
 
     def rank(self, state: State, account: Account) -> int | None:
-        """Return the rank of an account, from 1, by vote weight. None stands for an account that the indexer hasn't ranked."""
+        """Return the rank of an account by vote weight, from 1. None means that the indexer hasn't ranked the account."""
         return state.accounts.by_vote_weight.position(account.vote_weight, account.id) + 1
 
     def earning(self, state: State, comment: Comment) -> int:
@@ -61,7 +61,9 @@ class ChainReader:
         return max(comment.net_rshares, 0)
 
     def worth(self, state: State) -> Worth:
-        """Return the worth of earnings by the current reward fund and price feed. Without a price, the fund counts as SBD."""
+        """Return the function that converts earnings to SBD with the current reward fund and price feed. Without a price, the fund counts
+        as SBD.
+        """
         worth, claims, curve, constant = payable_reward_pool(state)
 
         def pending(earning: int) -> int:
@@ -76,7 +78,7 @@ class ChainReader:
 
 
 def payout_of(state: State, facts: ChainReader, comment: Comment, worth: Worth) -> Payout:
-    """Return the payout of a paid post, or the payout that an unpaid post would get now."""
+    """Return the payout of a paid post, or the payout that an unpaid post would currently get."""
     at = payout_time(state, comment)
     paid = at == TIME_MAX
     banked = comment.total_payout_value + comment.curator_payout_value
@@ -95,10 +97,10 @@ def rshares_of(state: State, comment: Comment) -> int:
 
 
 def ignores(state: State, account: str, other: str) -> bool:
-    """Whether an account ignores another. False without the plugin `follow`."""
+    """Whether an account ignores another account. Always False without the plugin `follow`."""
     return has_relation(state, account, other, IGNORE)
 
 
 def follows(state: State, account: str, other: str) -> bool:
-    """Whether an account follows another. False without the plugin `follow`."""
+    """Whether an account follows another account. Always False without the plugin `follow`."""
     return has_relation(state, account, other, BLOG)

@@ -73,12 +73,12 @@ def read_json(text: str) -> Any:
 
 
 def compact(value: Any) -> str:
-    """Encode a value as JSON text without blanks, keys in the given order."""
+    """Encode a value as JSON text without blanks, with the keys in the given order."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
 def named_action(value: Any) -> str:
-    """Return the action of a payload. A refusal concerns its structure, and its notification has no receiver."""
+    """Return the action of a payload. Raises a refusal for an invalid structure; the notification of such a refusal has no receiver."""
     require(isinstance(value, list), "op json must be list")
     require(len(value) == 2, "op json must have 2 elements")
     action, members = value
@@ -89,7 +89,7 @@ def named_action(value: Any) -> str:
 
 
 def read_payload(known: NameLookups, action: str, members: dict[str, Any]) -> Payload:
-    """Return the payload of an action with its values looked up, after checking members in the order of the reference."""
+    """Check the members of a payload in the reference's order, and return the payload with its values looked up."""
     keys = ACTIONS[action]
     require_exactly(members, keys)
     name = read_text(members, "community", NAME_MAX)
@@ -118,7 +118,7 @@ def read_payload(known: NameLookups, action: str, members: dict[str, Any]) -> Pa
 
 
 def require_exactly(members: dict[str, Any], keys: tuple[str, ...]) -> None:
-    """Require all of these keys and no others."""
+    """Require all of these keys and no other ones."""
     missing = [key for key in keys if key not in members]
     require(not missing, f"missing keys: {shown_set(missing)}")
     require_no_others(members, keys)
@@ -178,7 +178,7 @@ def read_props(members: dict[str, Any]) -> dict[str, Any]:
 
 
 def require_settings(settings: dict[str, Any]) -> None:
-    """Check the URL of the avatar. Other settings are for front ends, and unchecked."""
+    """Check the URL of the avatar. Other settings are for front ends and not checked."""
     if "avatar_url" not in settings:
         return
     url = settings["avatar_url"]

@@ -15,7 +15,7 @@ from state.tables import State
 class Social:
     """The plugin's data.
 
-    Two lists belong to this node: `irredeemables`, accounts whose posts are hidden, and `recommended`, communities that come first
+    Two lists are settings of this node: `irredeemables`, accounts whose posts are hidden, and `recommended`, communities that come first
     among the trending topics. Both are empty by default.
     """
 
@@ -38,9 +38,9 @@ class Social:
         # The post that the current operation deletes.
         self.leaving: rows.SocialPost | None = None
         self.incoming: SignedBlock | None = None
-        # The input and the result of the last count of figures by communities/lists.py.
+        # The input and the result of the last count of payout totals by communities/lists.py.
         self.counted: tuple[Any, Any] | None = None
-        # The input and the steps of an unfinished incremental count, and the number of counts that were out of date at their end.
+        # The input and the steps of an unfinished incremental count, and the number of counts that were out of date when they ended.
         self.counting: tuple[Any, Any] | None = None
         self.late_counts = 0
 
@@ -54,7 +54,7 @@ class Social:
         return GUEST if row is None else row.role
 
     def role_row(self, community: str, account: str) -> rows.Role | None:
-        """Return the row with role and title of an account in a community, or None if it never had one."""
+        """Return the row with role and title of an account in a community, or None if the account never had one."""
         return self.roles.by_pair.get(community, account)
 
     def is_subscribed(self, community: str, account: str) -> bool:
@@ -70,7 +70,7 @@ class Social:
         return row
 
     def note_incoming(self, state: State, block: SignedBlock) -> None:
-        """Remember a block before its operations are applied. The head is the previous block until then."""
+        """Store a block before its operations are applied. The head is the previous block until then."""
         self.incoming = block
 
     def moment(self, state: State) -> int:
@@ -81,7 +81,7 @@ class Social:
         """
         here, props = state.position, state.props
         incoming = self.incoming
-        # A refused block leaves `incoming` behind. Its time must not apply to pending transactions.
+        # After a refused block, `incoming` is still set. Its time must not apply to pending transactions.
         if here.block > props.head_block_number and incoming is not None and incoming.number == here.block:
             return incoming.timestamp
         return props.time if here.trx_id == ZERO_ID else props.time + COIN_BLOCK_INTERVAL

@@ -1,6 +1,6 @@
 """The plugin `communities`, the social index of communities, posts and notifications. The methods of `bridge` read it.
 
-It never refuses an operation. An operation without effect on the index is ignored, or causes an error notification. Source: social.md.
+It never refuses an operation. An operation that has no effect on the index is ignored, or causes an error notification. Source: social.md.
 """
 
 import re
@@ -29,7 +29,7 @@ from state.protocol.virtual import CommentPayoutUpdate, Hardfork
 from state.store.serializers import tables
 from state.tables import State
 
-# The view takes some 800 bytes per post. A start ranks at most this many posts.
+# The view takes some 800 bytes per post. On startup, posts are ranked only if there are at most this many.
 AHEAD_POSTS_MAX = 200_000
 AHEAD_SORTS = ("trending", "hot", "created", "promoted", "payout", "payout_comments", "muted")
 
@@ -84,7 +84,7 @@ def type_of(prefix: str, name: str) -> int | None:
 
 
 def register(state: State, kept: Social, name: str) -> None:
-    """Create the community of an account that has the name of one. The account is its owner."""
+    """Create a community for an account whose name is that of a community. The account is its owner."""
     type_id = type_of(state.spec.community_prefix, name)
     account = state.accounts.by_name.get(name)
     if type_id is None or account is None or kept.community(name) is not None:
@@ -95,7 +95,7 @@ def register(state: State, kept: Social, name: str) -> None:
 
 
 def restored(kept: Social) -> None:
-    """Rebuild the view and the figures of communities on their next read."""
+    """Make the next read rebuild the view and the payout totals of communities."""
     kept.view.mark_all()
     kept.counted = kept.counting = kept.incoming = None
     kept.late_counts = 0
@@ -107,7 +107,7 @@ def warm_up_reads(state: State, kept: Social) -> Sequence[Callable[[], object]]:
         return ()
     scope = Scope((EVERYTHING,), of_communities=False)
     pages = [partial(ranked_posts, state, kept, scope, sort, 1, None) for sort in AHEAD_SORTS]
-    # A recount is not worth it, since each block changes the figures.
+    # A recount isn't worthwhile, since each block changes the payout totals.
     return *pages, lambda: None if kept.counted is not None else figures(state, kept)
 
 

@@ -1,5 +1,5 @@
-"""Parses the texts of posts and accounts for the social index (metadata, tags, profiles), and rates posts (blacklists, gray).
-Source: social.md §2.2, §2.6, §2.8.
+"""Parses the texts of posts and accounts for the social index (metadata, tags, profiles), and rates posts (blacklists, gray). Source:
+social.md §2.2, §2.6, §2.8.
 """
 
 import json
@@ -20,7 +20,7 @@ GRAY_LISTS_MIN = 2
 
 
 def metadata_of(text: str) -> dict[str, Any]:
-    """Return the metadata of a post as an object, empty if the text isn't a JSON object."""
+    """Parse the metadata of a post. Return an empty object if the text isn't a JSON object."""
     value = read_json(text) if text else {}
     return value if isinstance(value, dict) else {}
 
@@ -49,7 +49,7 @@ def post_tags(category: str, metadata: str) -> list[str]:
 
 
 def flag_weight(rshares: list[int]) -> int:
-    """Return the weight of the downvotes on a post, one more per factor of ten.
+    """Return the weight of the downvotes on a post, which increases by one per factor of ten.
 
     As on the reference, it is the number of characters of half the sum of downvotes, including the minus sign, above 11.
     """
@@ -73,9 +73,9 @@ def blacklists(reputation: float, is_irredeemable: bool) -> list[str]:
 
 
 def is_gray(is_irredeemable: bool, lists: list[str]) -> bool:
-    """Whether the posts of an account outside communities are shown as gray.
+    """Whether the posts of an account outside communities are displayed as gray.
 
-    This applies to an account on this node's list, or on two lists. The latter can't occur otherwise, since the two lists for low
+    This applies to an account on this node's list, or on two lists. Other accounts can't be on two lists, since the two lists for low
     reputations exclude each other.
     """
     return is_irredeemable or len(lists) >= GRAY_LISTS_MIN
@@ -115,7 +115,7 @@ def text_in(given: dict[str, Any], name: str) -> str:
 
 
 def truncated(text: str, most: int) -> str:
-    """Strip a text, and cut it to `most` characters with an ellipsis of three dots."""
+    """Strip a text, and truncate it to `most` characters with an ellipsis of three dots."""
     text = text.strip()
     return text if len(text) <= most else text[: most - 3] + "..."
 

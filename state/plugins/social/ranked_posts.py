@@ -1,6 +1,6 @@
 """Materialized view of ranked posts: all posts with their scores, and lists of them in all orders.
 
-It is derived from the chain and the rows of the index, and updated when it is read. It isn't undone: undoing a change marks the post as
+It is derived from the chain and the rows of the index, and updated when it is read. It has no undo: undoing a change marks the post as
 changed again. Source: social.md §2.2, §2.3, §3.3.
 """
 
@@ -35,7 +35,7 @@ def community_scope(name: str) -> str:
 
 
 class RankedPost(Struct, gc=False):
-    """A post with all values that lists filter, sort or sum by.
+    """A post with all values that lists filter, sort or sum.
 
     `earning` is the rshares that determine its payout, `banked` the SBD of earlier payouts.
     """
@@ -65,11 +65,11 @@ Key = Callable[[RankedPost, str], float | None]
 class RankedPosts:
     """All ranked posts by scope, and a cache of lists.
 
-    A ranked list holds the posts of one scope (everything, a community, a tag) in one order (trending, hot, created, ...). Every
-    vote changes the scores of its post, and so its position in a list per scope and order. Few of these lists are ever read, so
-    nothing is sorted when a post changes. The post is marked as changed. The next read ranks the changed posts once and marks
-    them in the lists of their scopes, and the requested list processes its changes (`state.store.LazyOrder`). A list is created
-    on its first read. Above LISTS_MAX lists, the least recently read one is dropped.
+    A ranked list has the posts of one scope (everything, a community, a tag) in one order (trending, hot, created, ...). Every vote changes
+    the scores of its post, and so its position in a list per scope and order. Few of these lists are ever read, so nothing is sorted when a
+    post changes. The post is marked as changed. The next read ranks the changed posts once and marks them in the lists of their scopes, and
+    the requested list processes its changes (`state.store.LazyOrder`). A list is created on its first read. Above LISTS_MAX lists, the
+    least recently read one is dropped.
     """
 
     def __init__(self, state: State, posts: SocialPosts, changed: DirtyMarks) -> None:
@@ -88,7 +88,7 @@ class RankedPosts:
         return len(self._lists)
 
     def ranked(self, facts: ChainReader) -> dict[int, RankedPost]:
-        """Return all posts by id, up to date. The caller must not change them."""
+        """Return the up-to-date posts by id. The caller must not change them."""
         if self._is_stale:
             self._mark_all()
         changed = self._changed
@@ -114,13 +114,13 @@ class RankedPosts:
         return self._by_author.get(author, set())
 
     def entries(self, facts: ChainReader, scope: str, order: "PostSort", bucket: int = 0) -> Sequence[Entry]:
-        """Return the list of a scope in an order, up to date. The caller must not retain it, since the next change can replace it."""
+        """Return the up-to-date list of a scope in an order. The caller must not retain it, since the next change can replace it."""
         self.ranked(facts)
         name = (scope, order.name, bucket)
         found = self._lists.pop(name, None)
         if found is None:
             if (scope, True) not in self._members and (scope, False) not in self._members:
-                # Otherwise a client could evict all lists by requests for unused tags.
+                # Without this, a client could evict all lists by requests for unused tags.
                 return []
             if len(self._lists) >= LISTS_MAX:
                 self._forget(next(iter(self._lists)))
@@ -131,7 +131,7 @@ class RankedPosts:
         return entries
 
     def _candidates(self, scope: str, order: "PostSort") -> Iterator[int]:
-        """Yield the posts of a scope that an order can list."""
+        """Yield the ids of the posts of a scope that an order can list."""
         for is_unpaid in (True,) if order.only_unpaid else (True, False):
             yield from self._members.get((scope, is_unpaid), ())
 
@@ -155,9 +155,9 @@ class RankedPosts:
         self._changed.names.update(self._low, {post.author for post in self._posts})
 
     def _refresh(self, facts: ChainReader, most: int) -> bool:
-        """Process at most `most` changed authors, which can mark more posts, or if none is left, at most `most` changed posts.
+        """Process at most `most` changed authors, which can mark more posts, or if no author is left, at most `most` changed posts.
 
-        Return whether more are left.
+        Return whether any author or post is left.
         """
         self.version += 1
         authors, posts = self._changed.names, self._changed.rows
@@ -168,9 +168,9 @@ class RankedPosts:
         return bool(authors or posts)
 
     def _mark_low(self, facts: ChainReader, author: str) -> None:
-        """Mark all unpaid posts of an author as changed when his reputation becomes low or stops being low (`is_gray`).
+        """Mark all unpaid posts of an author as changed when the author's reputation becomes low or stops being low (`is_gray`).
 
-        Paid posts can keep the old value, since only an order of unpaid posts reads it.
+        Paid posts can retain the old value, since only an order of unpaid posts reads it.
         """
         low = is_low(facts.reputation(self._state, author))
         if low != (author in self._low):
@@ -211,7 +211,7 @@ class RankedPosts:
             self._by_author.setdefault(post.author, set()).add(post.comment)
 
     def _made(self, facts: ChainReader, comment: int) -> RankedPost | None:
-        """Return a post with its current values, or None if it is deleted."""
+        """Return a post with its current values, or None if the post is deleted."""
         row, post = self._state.comments.get(comment), self._posts.by_comment.get(comment)
         if row is None or post is None or post.is_deleted:
             return None
@@ -275,10 +275,10 @@ class PostSort(Struct, frozen=True):
     by_due: bool = False
 
     def entry_of(self, ranked: dict[int, RankedPost], scope: str, bucket: int) -> Callable[[int], Entry | None]:
-        """Return the function from a post to its entry in the list of a scope, None if the list excludes the post.
+        """Return the function that converts a post to its entry in the list of a scope, or to None if the list excludes the post.
 
-        A list by due time holds the payouts of one period, its bucket. Clients ask for posts that will be paid soon, and finding
-        them in a single list by payout would require a scan over all others.
+        A list by due time has the payouts of one period, its bucket. Clients ask for posts that will be paid soon, and finding them in a
+        single list by payout would require a scan over all others.
         """
         key, by_due = self.key, self.by_due
 

@@ -26,7 +26,7 @@ class Community(Row):
 
 
 class Communities(Table[Community]):
-    """All communities, one per account with the name of a community."""
+    """All communities, one per account whose name is that of a community."""
 
     by_name = Unique("name")
 
@@ -68,7 +68,7 @@ class Subscriptions(Table[Subscription]):
 class SocialPost(Row):
     """A post or reply in the index.
 
-    The row stays when the comment is deleted, and a new comment with the same permlink reuses it. `comment` is the id of the newest
+    The row remains when the comment is deleted, and a new comment with the same permlink reuses it. `comment` is the id of the newest
     comment. Notifications, reblogs and `parent` refer to a post by the id of its row. `promoted` is in SBD.
     """
 
@@ -93,7 +93,7 @@ def is_shown_pinned(is_pinned: bool, is_deleted: bool) -> bool:
 class SocialPosts(Table[SocialPost]):
     """All posts and replies, including deleted ones. Its orders are newest first and exclude deleted ones.
 
-    Only deleted ones are indexed by author and permlink, since a key takes 100 bytes. The others are found by their comments.
+    Only deleted ones are indexed by author and permlink, since a key takes 100 bytes. Other posts are found by their comments.
     """
 
     deleted = Ordered("author", "permlink", where=(bool, "is_deleted"))
@@ -138,7 +138,7 @@ def is_about_a_post(post: int) -> bool:
 
 
 class Notifications(Table[Notification]):
-    """All notifications, oldest first. They grow with the chain, by at most a few per operation."""
+    """All notifications, oldest first. Their number grows with the chain, by at most a few per operation."""
 
     by_dst = Ordered("dst", where=(bool, "dst"), lazy=True)
     by_community = Ordered("community", where=(bool, "community"), lazy=True)
@@ -170,6 +170,6 @@ class LastRead(Row):
 
 
 class LastReads(Table[LastRead]):
-    """Rows of the accounts that have set this time."""
+    """Times of the accounts that have marked their notifications as read."""
 
     by_account = Unique("account")

@@ -12,12 +12,12 @@ LOW_REPUTATION = 1  # on the displayed scale; below it, posts outside communitie
 
 
 def trend(rshares: int, created: int) -> float:
-    """Return the score of the order `trending`."""
+    """Return the score for the order `trending`."""
     return score(rshares, created, TREND_SECONDS)
 
 
 def hot(rshares: int, created: int) -> float:
-    """Return the score of the order `hot`."""
+    """Return the score for the order `hot`."""
     return score(rshares, created, HOT_SECONDS)
 
 
@@ -31,10 +31,10 @@ def score(rshares: int, created: int, seconds: int) -> float:
 
 
 def shown_reputation(raw: int) -> float:
-    """Return a reputation on the displayed scale: 25 for a new account, 9 more for ten times the raw value.
+    """Convert a raw reputation to the displayed scale: 25 for a new account, 9 more for ten times the raw value.
 
-    As in all indexers and clients of this family, the logarithm is computed from the first four digits and the number of digits.
-    The logarithm of the value itself would change the two decimals.
+    As in all indexers and clients of this family, the logarithm is computed from the first four digits and the number of digits. The
+    logarithm of the value itself would change the two decimals.
     """
     if raw == 0:
         return REPUTATION_START
@@ -50,5 +50,5 @@ def is_low(raw: int) -> bool:
 
 
 def cents(amount: str) -> str:
-    """Return a decimal number rounded to two decimals."""
+    """Round a decimal number, given as text, to two decimals."""
     return f"{float(amount):.2f}"

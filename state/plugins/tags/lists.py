@@ -14,7 +14,7 @@ SCANNED_PER_FOUND = 10  # entries that a list reads at most, per entry of its li
 
 
 class TagSort(Struct, frozen=True):
-    """Sort order of discussions: an index of the entries, and its fields before the number."""
+    """Sort order of discussions: an index of the entries, and the key fields that precede the entry's number."""
 
     index: str
     fields: tuple[str, ...]
@@ -48,9 +48,9 @@ def discussions(
 ) -> list[TagEntry]:
     """Return the entries of a tag ("" for all comments) in one of ORDERS: those of root posts, or of replies to `parent`.
 
-    The list starts at the entry of the comment `start`, if it has the tag. `since` is the earliest time of payout in the order
-    `cashout`. Comments with one of the `hidden` tags are excluded. The list can be shorter than `limit` even if more would
-    follow: it reads only SCANNED_PER_FOUND * `limit` entries, as on the reference.
+    The list starts at the entry of the comment `start`, if that has the tag. `since` is the earliest time of payout in the order `cashout`.
+    Comments with one of the `hidden` tags are excluded. The list can be shorter than `limit` even if more entries match: it reads only
+    SCANNED_PER_FOUND * `limit` entries, as on the reference.
     """
     entries = walk(state, ORDERS[order], tag, order_group(order, parent), start, since)
     found: list[TagEntry] = []

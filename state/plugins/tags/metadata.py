@@ -16,7 +16,7 @@ SMALL_LETTERS = str.maketrans(ascii_uppercase, ascii_lowercase)
 
 
 def wanted_tags(state: State, comment: Comment) -> tuple[str, ...]:
-    """Return the tags that a comment should have by its metadata, in order.
+    """Return the tags that a comment should have according to its metadata, in order.
 
     They include the universal tag "", which lists without a tag use, unless the comment's votes are below zero.
     """
@@ -27,10 +27,10 @@ def wanted_tags(state: State, comment: Comment) -> tuple[str, ...]:
 
 
 def named_tags(metadata: str) -> tuple[str, ...]:
-    """Return the first tags in metadata, lower-cased and sorted, or none if it can't be parsed.
+    """Return the first tags in metadata, lower-cased and sorted, or no tags if it can't be parsed.
 
-    The order of steps is the reference's: sort, cut to five, then lower-case and drop the empty tag. So upper-case tags come first,
-    and an empty tag takes one of the five places.
+    The order of steps is the reference's: sort, truncate to five, then lower-case and drop the empty tag. So upper-case tags come first,
+    and an empty tag counts as one of the five.
     """
     try:
         value = jsontext.read(metadata)
@@ -45,10 +45,10 @@ known_tags = lru_cache(maxsize=1000)(named_tags)
 
 
 def in_order(tags: set[str]) -> list[str]:
-    """Sort tags by their bytes, as the reference does. For ASCII this is the order of Python."""
+    """Sort tags by their bytes, as the reference does. For ASCII this equals Python's order."""
     return sorted(tags) if all(map(str.isascii, tags)) else sorted(tags, key=text.encode)
 
 
 def stored(tag: str) -> str:
-    """Cut a tag to the size of the reference's fixed strings."""
+    """Truncate a tag to the size of the reference's fixed strings."""
     return text.cut(tag, TAG_BYTES_MAX)

@@ -1,7 +1,8 @@
 """The plugin `tags`: tags of comments, for lists of discussions. It never refuses an operation.
 
-An entry shows a comment as of its last update: when it, or a comment below it, was written, voted on or paid. If the comment has changed
-since, `get_discussions_by_*` shows the old values, as on the reference. Source: block-processing.md §7.6; rpc-api.md §6.5.
+An entry has the values of its comment at its last update: when the comment, or a comment below it, was written, voted on or paid. If the
+comment has changed since, `get_discussions_by_*` returns the old values, as on the reference. Source: block-processing.md §7.6; rpc-api.md
+§6.5.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,7 +26,7 @@ from state.store.serializers import SnapshotPart, tables
 from state.tables import State
 from state.tables.content import Comment as CommentRow
 
-# All orders take some 5,000 bytes per comment with three entries. A start sorts them for at most this many comments.
+# All orders take some 5,000 bytes per comment with three entries. On startup they are sorted only if there are at most this many comments.
 AHEAD_COMMENTS_MAX = 100_000
 
 
@@ -62,7 +63,7 @@ def install(state: State) -> Tags:
 
 
 def on_comment(state: State, kept: Tags, operation: Comment) -> None:
-    """Set the tags of a comment after it was written or edited. If the operation has no metadata, the tags stay."""
+    """Set the tags of a comment after it was written or edited. If the operation has no metadata, the tags don't change."""
     comment = find_comment(state, operation.author, operation.permlink)
     if comment is None:
         return
@@ -74,10 +75,10 @@ def on_comment(state: State, kept: Tags, operation: Comment) -> None:
 
 
 def on_vote(state: State, kept: Tags, operation: Vote) -> None:
-    """Update the entries of a comment after a vote, and those of its ancestors where that can change them.
+    """Update the entries of a comment after a vote, and those of its ancestors if the vote can change them.
 
-    The reference updates all ancestors on every vote. Their entries are normally up to date. Exceptions are hardforks below 17, where
-    a vote moves the payout of the whole discussion, and stale discussions.
+    The reference updates all ancestors on every vote. Their entries are normally up to date. Exceptions are the time before hardfork 17,
+    when a vote moves the payout of the whole discussion, and stale discussions.
     """
     comment = find_comment(state, operation.author, operation.permlink)
     if comment is None:
@@ -95,7 +96,7 @@ def on_payout(state: State, kept: Tags, operation: CommentPayoutUpdate) -> None:
 
 
 def on_reward(state: State, kept: Tags, operation: CommentReward) -> None:
-    """Add the payout of a comment to the tags in its current metadata, which can differ from its entries."""
+    """Add the payout of a comment to the totals of the tags in its current metadata, which can differ from its entries."""
     comment = find_comment(state, operation.author, operation.permlink)
     if comment is None:
         return
@@ -131,7 +132,7 @@ def on_hardfork(state: State, kept: Tags, operation: Hardfork) -> None:
 
 
 def forget_deleted(state: State, kept: Tags, operation: DeleteComment) -> None:
-    """Remove the entries of a comment before it is deleted. The sums of its tags still count it, as on the reference."""
+    """Remove the entries of a comment before it is deleted. The sums of its tags still include it, as on the reference."""
     comment = find_comment(state, operation.author, operation.permlink)
     if comment is None:
         return
@@ -140,7 +141,7 @@ def forget_deleted(state: State, kept: Tags, operation: DeleteComment) -> None:
         count_beyond(kept, row, row.places)
         drop(kept, row)
     if comment.parent_author:
-        # The parent's entries show the smaller number of children only after their next update.
+        # The parent's entries have the smaller number of children only after their next update.
         mark_stale(kept, comment)
 
 
@@ -174,7 +175,7 @@ def refresh(state: State, kept: Tags, comment: CommentRow) -> None:
 
 
 def mark_stale(kept: Tags, comment: CommentRow) -> None:
-    """Mark a discussion as stale: its entries can be out of date, so each vote in it updates all ancestors of its comment.
+    """Mark a discussion as stale. Its entries can be out of date, so each vote in it updates all ancestors of its comment.
 
     The mark is permanent. It only costs the walk to the root, which the reference does for every vote.
     """
@@ -201,13 +202,14 @@ def show(kept: Tags, row: rows.Tagged, comment: CommentRow) -> None:
 
 
 def shown(comment: CommentRow) -> dict[str, Any]:
-    """Return the values of a comment that its row copies."""
+    """Return the values of a comment that are copied to its row."""
     return {
         "net_rshares": comment.net_rshares,
         "net_votes": comment.net_votes,
         "children": comment.children,
         "active": comment.active,
-        # Before hardfork 17 a reply has no payout time, since it is paid with its root. So its new entries come last in order of payout.
+        # Before hardfork 17 a reply has no payout time, since it is paid with its root. So its new entries come last when ordered by payout
+        # time.
         "cashout": comment.cashout_time,
     }
 
@@ -215,14 +217,14 @@ def shown(comment: CommentRow) -> dict[str, Any]:
 def retag(state: State, kept: Tags, comment: CommentRow) -> None:
     """Set the tags of a comment to those of its current metadata.
 
-    Entries under dropped tags are removed, but the sums of these tags still count them, since the reference corrects only the
-    author's counts. Entries under retained tags keep their number, which breaks ties, and their promotion. New entries get the next
-    numbers and no promotion.
+    Entries under dropped tags are removed, but the sums of these tags still include them, since the reference corrects only the author's
+    counts. Entries under retained tags retain their number, which breaks ties, and their promotion. New entries get the next numbers and no
+    promotion.
 
-    The reference also does this for a paid comment. Updating a retained entry removes it, since the comment is paid. A new entry stays
+    The reference also does this for a paid comment. Updating a retained entry removes it, since the comment is paid. A new entry remains
     until the next update. So an edit after the payout lists a comment again, only under its new tags, and makes the discussion stale.
 
-    A tag that was cut when it was stored never equals a tag of the metadata, so each edit replaces its entry, as on the reference.
+    A tag that was truncated when it was stored never equals a tag of the metadata, so each edit replaces its entry, as on the reference.
     """
     wanted = wanted_tags(state, comment)
     row = kept.tagged.by_comment.get(comment.id)
@@ -255,7 +257,7 @@ def retag(state: State, kept: Tags, comment: CommentRow) -> None:
 
 
 def tag_first(state: State, kept: Tags, comment: CommentRow, wanted: tuple[str, ...]) -> None:
-    """Create the entries of a comment that has none, if it has tags."""
+    """Create the entries of a comment that has no entries yet, if it has tags."""
     if comment.cashout_time == TIME_MAX:
         mark_stale(kept, comment)
     if wanted:
@@ -268,7 +270,7 @@ def tag_first(state: State, kept: Tags, comment: CommentRow, wanted: tuple[str, 
 
 
 def enter(kept: Tags, author: str, wanted: list[str]) -> tuple[int, tuple[str, ...]]:
-    """Count new entries of an author under these tags, and return the number of the first entry, and the tags."""
+    """Count new entries of an author under these tags. Return the number of the first entry, and the tags."""
     counter = kept.counters.find(0)
     first = counter.following
     kept.counters.modify(counter, following=first + len(wanted))
@@ -286,7 +288,7 @@ def drop(kept: Tags, row: rows.Tagged) -> None:
 
 
 def count_beyond(kept: Tags, row: rows.Tagged, places: Sequence[rows.Place]) -> None:
-    """Make the sums of tags count entries permanently, by their last values, before these are removed."""
+    """Include entries in the sums of their tags permanently, with their last values, before the entries are removed."""
     counted = rows.contribution_of(row)
     for tag, _, _ in places:
         rest = rest_of(kept, tag)
@@ -295,7 +297,7 @@ def count_beyond(kept: Tags, row: rows.Tagged, places: Sequence[rows.Place]) -> 
 
 
 def rest_of(kept: Tags, tag: str) -> rows.TagRest:
-    """Return the row of a tag, created at its first use."""
+    """Return the row with the additional sums of a tag, created on first use."""
     row = kept.rests.by_tag.get(tag)
     if row is None:
         row = kept.rests.insert(rows.TagRest(tag=tag))
@@ -320,7 +322,7 @@ def parts(state: State, kept: Tags) -> dict[str, SnapshotPart]:
 
 
 def restored(kept: Tags) -> None:
-    """Rebuild the view on its next read."""
+    """Make the next read rebuild the view."""
     kept.view.note_all()
 
 
@@ -333,7 +335,7 @@ def warm_up_reads(state: State, kept: Tags) -> Sequence[Callable[[], object]]:
 
 
 def first_of(table: Callable[[], Table[Any]], place: int) -> object:
-    """Return the first row in a lazy order of a table of the view, which sorts it."""
+    """Read the first row in a lazy order of a table of the view, which sorts the order."""
     return table().lazy_orders[place].first()
 
 

@@ -1,7 +1,7 @@
-"""The tables of the plugin `tags` (tagged comments, sums of tags beyond them), and the scores.
+"""The tables of the plugin `tags` (tagged comments, additional sums of tags), and the scores.
 
-A comment has one row, with the values that all its entries show, as of their last update. The reference has a row per tag. Here view.py
-derives the entries from the row when a list is read. Source: block-processing.md §7.6; rpc-api.md §6.5.2.
+A comment has one row, with the values of all its entries at their last update. The reference has a row per tag. Here view.py derives the
+entries from the row when a list is read. Source: block-processing.md §7.6; rpc-api.md §6.5.2.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ NOTHING: Contribution = (0, 0, 0, 0)
 class Tagged(Row):
     """A comment with tags, in the order of their numbers. `parent` is the id of the comment that it replies to, 0 for a post.
 
-    `numbered` holds the number of the entry and the promotion for each tag. For nearly all comments it is empty: their numbers are
+    `numbered` has the number of the entry and the promotion for each tag. It is empty for nearly all comments, whose numbers are
     consecutive from `first`, without promotion. A tuple per tag would take 200 more bytes per comment.
     """
 
@@ -51,7 +51,7 @@ class Tagged(Row):
 
 
 def fields_of(places: Sequence[Place]) -> dict[str, Any]:
-    """Return the fields of a row that encode its places."""
+    """Return the fields of a row that encode the given tags with their numbers and promotions."""
     first = places[0][1]
     is_plain = all(number == following and not paid for following, (_, number, paid) in enumerate(places, first))
     numbered = () if is_plain else tuple([(number, paid) for _, number, paid in places])
@@ -65,7 +65,7 @@ class TaggedComments(Table[Tagged]):
 
 
 class TagRest(Row):
-    """Additional sums of a tag that is or was used: its payouts in SBD, and the last values of removed entries, `beyond`.
+    """Additional sums of a tag that is or was used: its payouts in SBD, and in `beyond` the last values of removed entries.
 
     The reference adds up the sums of a tag entry by entry, but doesn't subtract an entry that an edit or a deletion removes.
     """
@@ -92,7 +92,7 @@ class TagCounters(Table[TagCounter]):
 
 
 class StaleRoot(Row):
-    """A discussion, by the id of its root, in which entries can be out of date until an update below their comment."""
+    """A discussion, by the id of its root. Its entries can be out of date until an update below their comment."""
 
     root: int = 0
 
@@ -104,7 +104,7 @@ class StaleRoots(Table[StaleRoot]):
 
 
 def score(net_rshares: int, created: int, seconds: int) -> float:
-    """Return the order of magnitude of the votes plus the time. Ten times the votes equal `seconds` later."""
+    """Return the order of magnitude of the votes plus the time. Ten times the votes count as much as `seconds` of time."""
     units = truncated(net_rshares, SCORE_UNIT)
     order = log10(max(abs(units), 1))
     return (order if units > 0 else -order) + created / seconds
@@ -121,7 +121,7 @@ def trending(net_rshares: int, created: int) -> float:
 
 
 def contribution_of(row: Tagged) -> Contribution:
-    """Return the summands of each entry of a comment for the sums of its tag.
+    """Return the amounts that each entry of a comment adds to the sums of its tag.
 
     The reference converts the score to 32 bits. For a negative score that is undefined in C, and 0 here.
     """

@@ -1,4 +1,4 @@
-"""Counts of comments by author and tag, on the undo journal. A table row per count would take four times the memory."""
+"""Numbers of comments by author and tag, on the undo journal. A table row per count would take four times the memory."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -63,7 +63,7 @@ class Uses(BackgroundLoadable):
 
 
 class UsesPart:
-    """Snapshot part of all counts, which load in the background."""
+    """Snapshot part of all counts. It loads in the background."""
 
     schema = "counts of comments by author and tag"
 

@@ -1,6 +1,6 @@
 """Materialized view for reads of the plugin `tags`: the entries of all tags in all orders, and the sums of tags.
 
-It is derived from the plugin's tables and updated when it is read, so a chain that only replays pays nothing for it. It isn't undone:
+It is derived from the plugin's tables and updated when it is read, so a chain that only replays pays nothing for it. It has no undo:
 undoing a change marks the comment or tag as changed again. Source: block-processing.md §7.6; rpc-api.md §6.5.
 """
 
@@ -78,7 +78,7 @@ class TagStatsTable(Table[TagStats]):
 
 
 class TagView:
-    """Entries and sums. Their tables need a journal, which is emptied after each update."""
+    """Entries and sums of tags. Their tables need a journal, which is emptied after each update."""
 
     def __init__(self, tagged: TaggedComments, rests: TagRests, notes: DirtyMarks, read_mode: ReadMode) -> None:
         self._tagged, self._rests, self._notes = tagged, rests, notes
@@ -92,13 +92,13 @@ class TagView:
 
     @property
     def entries(self) -> TagEntries:
-        """All entries, up to date."""
+        """All entries of the up-to-date view."""
         self._refresh()
         return self._entries
 
     @property
     def stats(self) -> TagStatsTable:
-        """All tags, up to date."""
+        """The sums of all tags in the up-to-date view."""
         self._refresh()
         return self._stats
 
@@ -129,7 +129,9 @@ class TagView:
             pass
 
     def _refresh_chunk(self, most: int) -> bool:
-        """Update at most `most` changed comments, or if none is left, sum up at most `most` changed tags. Return whether more are left."""
+        """Update at most `most` changed comments, or if no comment is left, sum up at most `most` changed tags. Return whether any are
+        left.
+        """
         comments, tags = self._notes.rows, self._notes.names
         if comments:
             comments.process(most, self._take_over)
@@ -161,7 +163,7 @@ class TagView:
                 self._entries.remove(entry)
 
     def _shown(self, row: Tagged, old: dict[int, TagEntry]) -> tuple[TagEntry, ...]:
-        """Return the entries of a row. An existing entry with the same number is modified."""
+        """Return the entries that a row describes. An existing entry with the same number is modified."""
         values: dict[str, Any] = {
             "comment": row.comment,
             "parent": row.parent,
@@ -185,7 +187,7 @@ class TagView:
         return old
 
     def _sum_up(self, tag: str) -> None:
-        """Sum up a tag: its entries and its `beyond`."""
+        """Compute the sums of a tag from its entries and its `beyond`."""
         row, stats = self._rests.by_tag.get(tag), self._stats.by_tag.get(tag)
         if row is None:
             # The first use of the tag was undone.

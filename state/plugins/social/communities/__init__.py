@@ -1,1 +1,1 @@
-"""Communities: `actions` applies operations, `lists` reads."""
+"""Communities: `actions` applies their operations, `lists` has the reads."""

@@ -74,7 +74,8 @@ def apply_last_read(state: State, kept: Social, actor: str, members: dict[str, A
 def apply_community(state: State, kept: Social, actor: str, value: Any) -> None:
     """Apply a payload, or notify the actor of the error.
 
-    The reference doesn't know the actor yet when it checks the structure of a payload, so such an error notification has no receiver.
+    If the structure of a payload is invalid, the error notification has no receiver, because the reference checks the structure before it
+    determines the actor.
     """
     try:
         action = named_action(value)
@@ -94,7 +95,7 @@ def apply_community(state: State, kept: Social, actor: str, value: Any) -> None:
 def require_permission(kept: Social, actor: str, payload: Payload) -> None:
     """Require that an operation has an effect and that its actor has permission.
 
-    The order of the two checks decides which text the actor gets. Most actions check the effect first.
+    The order of the two checks determines which text the actor gets. Most actions check the effect first.
     """
     community, post = payload.community.name, payload.post
     role = kept.role(community, actor)
@@ -139,7 +140,7 @@ def require_post_action(kept: Social, actor: str, role: int, payload: Payload, p
 def require_settable(kept: Social, actor: str, role: int, payload: Payload) -> None:
     """Require that the new role and the account's current role are below the actor's role.
 
-    For the actor's own account only the former is required. So every role from mod up can be given up; an owner can't regain it.
+    For the actor's own account, only the new role must be below. So an actor can give up any role from mod up; an owner can't regain it.
     """
     require(role >= MOD, "only mods and up can alter roles")
     require(role > payload.role, "cannot promote to or above own rank")
@@ -182,7 +183,7 @@ def subscribe(state: State, kept: Social, actor: str, payload: Payload) -> None:
 
 
 def set_role(kept: Social, payload: Payload, **changes: Any) -> None:
-    """Change an account's role or title, and keep the other."""
+    """Change an account's role or title, without changing the other."""
     community, account = payload.community.name, payload.account
     row = kept.role_row(community, account)
     if row is None:
@@ -192,14 +193,14 @@ def set_role(kept: Social, payload: Payload, **changes: Any) -> None:
 
 
 def notify_target(state: State, kept: Social, kind: Type, actor: str, payload: Payload, text: str) -> None:
-    """Notify an account of a new role or title, with a lower score if it doesn't subscribe to the community."""
+    """Notify an account of a new role or title. The score is lower if the account doesn't subscribe to the community."""
     community, account = payload.community.name, payload.account
     score = COMMUNITY_SCORE if kept.is_subscribed(community, account) else STRANGER_SCORE
     notify(state, kept, kind, score, src=actor, dst=account, community=community, payload=text)
 
 
 def update_props(kept: Social, payload: Payload) -> None:
-    """Set properties. The URL of the avatar is copied from the settings."""
+    """Set the properties of a community. The URL of the avatar is copied from the settings."""
     props = payload.props
     changes = {name: props[name] for name in PLAIN_PROPS if name in props}
     if "settings" in props:

@@ -1,4 +1,4 @@
-"""Reads of communities with pending payouts and ranks, of their roles and subscribers. Source: social.md §2.7, §3.5-§3.8."""
+"""Reads of communities with their pending payouts and ranks, and of their roles and subscribers. Source: social.md §2.7, §3.5-§3.8."""
 
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator
@@ -40,10 +40,10 @@ class PayoutTotals(Struct):
 
 
 class PayoutTotalsIndex(Struct):
-    """Figures of each community, and of each author outside communities.
+    """Payout totals of each community, and of each author outside communities.
 
-    `largest` holds the PAYOUT_ROWS_MAX authors with the largest sums, largest first, each as (negated sum, name with @, posts). `total`
-    is the sum of all, `blogs` the sum of the authors.
+    `largest` has the PAYOUT_ROWS_MAX authors with the largest sums, largest first, each as (negated sum, name with @, posts). `total` is
+    the sum of all, `blogs` the sum of the authors.
     """
 
     communities: dict[str, PayoutTotals]
@@ -54,7 +54,7 @@ class PayoutTotalsIndex(Struct):
 
 
 class CommunityRank(Struct):
-    """A community with its figures and its rank, from 1."""
+    """A community with its payout totals and its rank, from 1."""
 
     row: Community
     figure: PayoutTotals
@@ -62,10 +62,11 @@ class CommunityRank(Struct):
 
 
 def figures(state: State, kept: Social) -> PayoutTotalsIndex:
-    """Return the current figures. They are recounted only after changes of posts or of the reward fund."""
+    """Return the current payout totals. They are recounted only after changes of posts or of the reward fund."""
     key = counted_from(state, kept)
     if kept.counted is None or kept.counted[0] != key:
-        # If posts change all the time, each incremental count is out of date at its end. After LATE_COUNTS_MAX of them, count at once.
+        # If posts change all the time, each incremental count is out of date when it ends. After LATE_COUNTS_MAX of them, count without
+        # interruption.
         if kept.late_counts < LATE_COUNTS_MAX:
             state.journal.read_mode.raise_if_large(kept.view.unpaid, lambda: count_some(state, kept))
         kept.counted = key, counted(state, kept)
@@ -75,14 +76,14 @@ def figures(state: State, kept: Social) -> PayoutTotalsIndex:
 
 
 def counted_from(state: State, kept: Social) -> tuple[Any, ...]:
-    """Return the version of the input of figures: the view, and the fund and price, which determine all payouts."""
+    """Return the version of the count's input: the view, and the fund and price, which determine all payouts."""
     # Reading the view updates its version.
     kept.view.ranked(kept.facts)
     return kept.view.version, payable_reward_pool(state)
 
 
 def count_some(state: State, kept: Social) -> bool:
-    """Start an incremental count, or continue it by a step. Return whether more is left."""
+    """Start an incremental count, or continue it by a step. Return whether it has more steps."""
     if kept.counting is None:
         key = counted_from(state, kept)
         if kept.counted is not None and kept.counted[0] == key:
@@ -99,7 +100,7 @@ def count_some(state: State, kept: Social) -> bool:
 
 
 def counted(state: State, kept: Social) -> PayoutTotalsIndex:
-    """Add up all unpaid posts and replies at once."""
+    """Add up all unpaid posts and replies without interruption."""
     steps = counting(state, kept)
     while True:
         try:
@@ -110,7 +111,7 @@ def counted(state: State, kept: Social) -> PayoutTotalsIndex:
 
 
 def counting(state: State, kept: Social) -> Generator[None, None, PayoutTotalsIndex]:
-    """Add up all posts and replies that are unpaid at the start. Yields after each step, when the state can change."""
+    """Add up all posts and replies that are unpaid at the start. Yield after each step; the state can change meanwhile."""
     worth = kept.facts.worth(state)
     posts = list(kept.view.members(kept.facts, EVERYTHING, True))
     found = PayoutTotalsIndex({}, {})
@@ -129,7 +130,7 @@ def counting(state: State, kept: Social) -> Generator[None, None, PayoutTotalsIn
 
 
 def add_up(found: PayoutTotalsIndex) -> Generator[None, None, None]:
-    """Compute the sums and the largest authors. Yields after each step."""
+    """Compute the sums and the largest authors. Yield after each step."""
     every = iter(found.authors.items())
     while some := list(islice(every, COUNTED_CHUNK)):
         yield
@@ -140,7 +141,7 @@ def add_up(found: PayoutTotalsIndex) -> Generator[None, None, None]:
 
 
 def place_of(found: PayoutTotalsIndex, post: RankedPost) -> PayoutTotals:
-    """Return the figure for a post, created for its first post."""
+    """Return the totals that a post counts toward. They are created for the first post."""
     figures, name = (found.communities, post.community) if post.community else (found.authors, post.author)
     figure = figures.get(name)
     if figure is None:
@@ -164,12 +165,12 @@ def standing_key(row: Community, figure: PayoutTotals) -> tuple[int, int, int, i
 
 
 def roles(kept: Social, community: str) -> Iterator[Role]:
-    """Yield all roles above or below guest, by role and name."""
+    """Yield all roles other than guest, by role and name."""
     return (row for row in kept.roles.by_rank.equal(community) if row.role != GUEST)
 
 
 def roles_after(kept: Social, community: str, last: Role | None) -> Iterator[Role]:
-    """Yield the roles after the role `last`, or all, by role and name."""
+    """Yield the roles after the role `last`, or all roles, by role and name."""
     if last is None:
         return roles(kept, community)
     rows = kept.roles.by_rank.after(community, last.role, last.account)
@@ -177,7 +178,7 @@ def roles_after(kept: Social, community: str, last: Role | None) -> Iterator[Rol
 
 
 def team(kept: Social, community: str) -> list[Role]:
-    """Return the roles from mod up, by role and name."""
+    """Return the roles of mods, admins and the owner, by role and name."""
     return list(islice(takewhile(lambda row: row.role >= MOD, kept.roles.by_rank.equal(community)), TEAM_MAX))
 
 
@@ -187,20 +188,20 @@ def admins(kept: Social, community: str) -> list[str]:
 
 
 def titles(kept: Social, community: str, last: str) -> Iterator[Role]:
-    """Yield the titles in a community by the names of their accounts, after the name `last`."""
+    """Yield the roles with titles in a community, by account name, after the name `last`."""
     rows = takewhile(lambda row: row.community == community, kept.roles.by_name.after(community, last))
     return (row for row in rows if row.title)
 
 
 def subscribers(kept: Social, community: str, last: str) -> Iterator[Subscription]:
-    """Yield the newest 250 subscribers of a community, newest first, without those up to the account `last`."""
+    """Yield the newest 250 subscribers of a community, newest first, only those after the account `last`."""
     rows: Iterable[Subscription] = islice(kept.subscriptions.by_community.equal(community), SUBSCRIBERS_MAX)
     row = kept.subscriptions.by_pair.get(community, last) if last else None
     return (one for one in rows if row is None or one.id < row.id)
 
 
 def subscriptions(state: State, kept: Social, account: str) -> list[Community]:
-    """Return the communities that an account subscribes to, by its role there and then by rank."""
+    """Return the communities to which an account subscribes, by its role there and then by rank."""
     mine = {row.community for row in kept.subscriptions.by_account.equal(account)}
     ranked = [standing.row for standing in standings(state, kept) if standing.row.name in mine]
     return sorted(ranked, key=lambda row: -kept.role(row.name, account))
@@ -219,7 +220,7 @@ def popular(state: State, kept: Social, limit: int) -> list[Community]:
 
 
 def community_list(state: State, kept: Social, sort: str, query: str, last: Community | None) -> Iterator[CommunityRank]:
-    """Yield communities with all words of a query, after `last`, by rank, by age (`new`) or by subscribers (`subs`)."""
+    """Yield the communities that contain all words of a query, after `last`, by rank, by age (`new`) or by subscribers (`subs`)."""
     found = standings(state, kept)
     if sort == "new":
         found.sort(key=lambda one: (-one.row.created, one.row.account))
@@ -257,7 +258,7 @@ class PayoutRows(Struct):
 
 
 def payout_rows(state: State, kept: Social, most: int) -> PayoutRows:
-    """Return the `most` (up to PAYOUT_ROWS_MAX) communities and authors with unpaid posts, largest payout first."""
+    """Return the rows of the `most` (up to PAYOUT_ROWS_MAX) communities and authors with the largest payouts, largest first."""
     found = figures(state, kept)
     rows = [PayoutRow(url, url, -payout, posts, None) for payout, url, posts in found.largest]
     for name, one in found.communities.items():

@@ -21,7 +21,7 @@ def of_account(kept: Social, account: str, last: int, min_score: int) -> Iterato
 
 
 def of_community(kept: Social, community: str, last: int) -> Iterator[Notification]:
-    """Yield the log of a community, its notifications, before the notification `last`."""
+    """Yield the notifications of a community (its log) before the notification `last`."""
     return newest_first(kept, kept.notifications.by_community, "community", community, last)
 
 
@@ -43,7 +43,7 @@ def last_read(kept: Social, account: str) -> int:
 
 
 def unread(kept: Social, account: str, min_score: int, *, as_community: bool = False) -> int:
-    """Count an account's notifications, or a community's log, since the time up to which the account has read them."""
+    """Count the notifications of an account, or of the log of a community, after the time up to which the account has read them."""
     since, count = last_read(kept, account), 0
     for row in of_community(kept, account, LAST) if as_community else of_account(kept, account, LAST, 0):
         if row.created > since:

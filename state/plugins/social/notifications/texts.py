@@ -29,7 +29,7 @@ TEXTS = {
 
 
 class Content(Struct):
-    """Values for the text and the link of a notification. `post` is author/permlink, `title` that of the community."""
+    """Values for the text and the link of a notification. `post` is author/permlink, `title` is the community's title."""
 
     type: Type
     src: str = ""
@@ -68,7 +68,7 @@ def message(content: Content) -> str:
 
 
 def shown_amount(payload: str) -> str:
-    """Return the contribution of a vote, rounded to cents, in parentheses, or "" below one cent."""
+    """Format the contribution of a vote, rounded to cents, in parentheses; "" below one cent."""
     amount = payload.removeprefix("$")
     if not amount or int(amount.replace(".", "")) < 10:
         return ""

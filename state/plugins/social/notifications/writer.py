@@ -64,12 +64,12 @@ def notify_error(state: State, kept: Social, account: str, text: str, post: int 
 
 
 def is_sent(kept: Social, kind: Type, post: SocialPost, account: str) -> bool:
-    """Whether the notification of a type that is written once per post and account has been written."""
+    """Whether a notification that is written once per post and account was already written."""
     return kept.sent_once.by_all.get(kind, post.id, account) is not None
 
 
 def remember(kept: Social, kind: Type, post: SocialPost, account: str) -> None:
-    """Remember a notification that is written once per post and account."""
+    """Record that a notification that is written once per post and account was written."""
     kept.sent_once.insert(SentOnce(type=int(kind), post=post.id, account=account))
 
 
@@ -89,7 +89,7 @@ def account_score(state: State, kept: Social, name: str) -> int:
 
 
 def mentions_most(score: int) -> int:
-    """Return how many accounts an account with this score can mention in a post."""
+    """Return the number of accounts that an account with this score can mention in a post."""
     return next((most for bound, most in MENTIONS_MAX if score < bound), MENTIONS_MOST)
 
 
@@ -99,7 +99,7 @@ def mention_score(score: int, count: int) -> int:
 
 
 def contribution(payout: int, net_rshares: int, rshares: int) -> int:
-    """Return the share of a vote in the current payout by rshares, in thousandths of an SBD."""
+    """Return the contribution of a vote to the current payout, by its share of the rshares, in thousandths of an SBD."""
     return payout * rshares // net_rshares if net_rshares > 0 else 0
 
 
@@ -114,7 +114,7 @@ def mentioned(body: str) -> list[str]:
 
 
 def notify_reply(state: State, kept: Social, comment: Comment, post: SocialPost) -> None:
-    """Notify the author of the parent of a new comment, unless he wrote the comment or ignores its author."""
+    """Notify the author of the parent of a new comment, unless this author wrote the comment or ignores its author."""
     to, author = comment.parent_author, comment.author
     if not to or to == author or to in kept.irredeemables or ignores(state, to, author):
         return
@@ -123,7 +123,7 @@ def notify_reply(state: State, kept: Social, comment: Comment, post: SocialPost)
 
 
 def notify_mentions(state: State, kept: Social, comment: Comment, post: SocialPost, body: str) -> None:
-    """Notify the accounts that a text mentions, or none if it mentions too many.
+    """Notify the accounts that a text mentions, or no account if it mentions too many.
 
     Accounts that ignore the author, or were already notified for this post, count as mentioned but get no notification.
     """
@@ -136,7 +136,7 @@ def notify_mentions(state: State, kept: Social, comment: Comment, post: SocialPo
     score = account_score(state, kept, comment.author)
     if len(names) > mentions_most(score):
         return
-    # The reference's order is undefined. Sorting makes all nodes number the notifications alike.
+    # The reference's order is undefined. Because of the sorting, all nodes number the notifications alike.
     for name in sorted(names):
         if not is_sent(kept, Type.mention, post, name) and not ignores(state, name, comment.author):
             remember(kept, Type.mention, post, name)

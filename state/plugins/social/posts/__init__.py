@@ -1,1 +1,1 @@
-"""Posts: `placement` indexes them, `lists` reads them."""
+"""Posts: `placement` indexes them, `lists` has the reads."""

@@ -37,7 +37,7 @@ DISCUSSION_POSTS_MAX, DISCUSSION_DEPTH_MAX = 500, 50
 
 
 class Scope(Struct, frozen=True):
-    """Set of posts for a list: the posts of the named scopes, with the orders of tags or of communities.
+    """Set of posts for a list: the posts of the named scopes, with the available sort orders.
 
     `community` is set for a list of a single community, which starts with its pinned posts.
     """
@@ -48,7 +48,7 @@ class Scope(Struct, frozen=True):
 
     @property
     def orders(self) -> dict[str, PostSort]:
-        """The available orders by name."""
+        """The sort orders of the scope by name."""
         return COMMUNITY_ORDERS if self.of_communities else TAG_ORDERS
 
 
@@ -68,10 +68,10 @@ def scope_of(kept: Social, tag: str, observer: str) -> Scope:
 
 
 def ranked_posts(state: State, kept: Social, scope: Scope, sort: str, limit: int, start: Comment | None) -> list[int]:
-    """Return the ids of the posts of a scope in an order, after the post `start` if there is one.
+    """Return the ids of the posts of a scope in a sort order, after the post `start` if it is given.
 
-    The lists of several scopes are merged lazily. The first page of a community starts with its pinned posts, which don't count
-    towards the limit.
+    The lists of several scopes are merged lazily. The first page of a community starts with its pinned posts, which don't count towards the
+    limit.
     """
     order, worth = scope.orders[sort], kept.facts.worth(state)
     first = None if start is None else start_entry(state, kept, order, start, worth)
@@ -94,12 +94,12 @@ def ranked_posts(state: State, kept: Social, scope: Scope, sort: str, limit: int
 
 
 def due_buckets(now: int) -> range:
-    """Return the buckets of time with the payouts that are due soon. Each has a separate list (ranked_posts.py)."""
+    """Return the time buckets with the payouts that are due soon. Each bucket has a separate list (ranked_posts.py)."""
     return range((now + DUE_FROM) // DUE_SECONDS, (now + DUE_TO) // DUE_SECONDS + 1)
 
 
 def start_entry(state: State, kept: Social, order: PostSort, start: Comment, worth: Worth) -> Entry:
-    """Return the entry of a post in an order, also if the post isn't listed."""
+    """Return the entry that a post has, or would have, in a sort order."""
     post = kept.view.ranked(kept.facts)[start.id]
     if order.in_payouts:
         return -payout_of(state, kept.facts, start, worth).total, start.id
@@ -124,11 +124,11 @@ def from_place(entries: Sequence[Entry], place: int, end: int | None = None) -> 
 
 
 def by_payout(entries: Sequence[Entry], worth: Worth, start: Entry | None) -> Iterator[Entry]:
-    """Yield the entries of a list by earnings as entries by payout.
+    """Convert a list by earnings to entries by payout, and yield them after `start`.
 
-    Lists are sorted by earnings, in rshares, since payouts change with the fund in every block. A payout grows with the earnings,
-    but is rounded, and posts with equal payouts are ordered by id. So the list is read in ranges of equal payout, each found by
-    bisection and sorted by id.
+    Lists are sorted by earnings, in rshares, since payouts change with the fund in every block. A payout grows with the earnings, but is
+    rounded, and posts with equal payouts are ordered by id. So the list is read in ranges of equal payout, each found by bisection and
+    sorted by id.
     """
 
     def payout(entry: Entry) -> int:
@@ -149,7 +149,7 @@ def by_payout(entries: Sequence[Entry], worth: Worth, start: Entry | None) -> It
 
 
 def same_payout(entries: Sequence[Entry], place: int, end: int) -> Iterable[Entry]:
-    """Return the entries of one payout by id.
+    """Return the entries between two positions, which have the same payout, ordered by id.
 
     Entries without earnings are already sorted by id, and are most of the entries without payout. So only the others are sorted.
     """
@@ -161,7 +161,7 @@ def same_payout(entries: Sequence[Entry], place: int, end: int) -> Iterable[Entr
 
 
 def by_id(entry: Entry) -> int:
-    """Return the post of an entry."""
+    """Return the post id of an entry, as a sort key."""
     return entry[1]
 
 
@@ -219,7 +219,7 @@ def unpaid_posts(state: State, kept: Social, account: str, start: Comment | None
 
 
 def valid_reblog(state: State, kept: Social, reblog: Reblog) -> tuple[SocialPost, Comment] | None:
-    """Return the post of a reblog, or None if it has been deleted since, even if a new post has its permlink."""
+    """Return the post of a reblog, or None if it was deleted after the reblog, even if a new post has its permlink."""
     post = kept.posts.find(reblog.post)
     comment = None if post.is_deleted else state.comments.get(post.comment)
     return None if comment is None or comment.created > reblog.created else (post, comment)
@@ -242,12 +242,12 @@ def reblogs_of(state: State, kept: Social, account: str) -> Iterator[ListedPost]
 
 
 def by_age(shown: ListedPost) -> tuple[int, int]:
-    """Return the sort key of blogs and feeds, newest first."""
+    """Return the sort key of posts in blogs and feeds, newest first."""
     return -shown.created, -shown.comment.id
 
 
 def blog(state: State, kept: Social, account: str) -> Iterator[ListedPost]:
-    """Yield an account's posts outside communities and its reblogs, newest first, each post at its newest position."""
+    """Yield an account's posts outside communities and its reblogs, newest first. A post in both is yielded once, at its newer time."""
     seen: set[int] = set()
     for shown in merge(posts_of(state, kept, account, of_communities=False), reblogs_of(state, kept, account), key=by_age):
         if shown.comment.id not in seen:
@@ -256,7 +256,7 @@ def blog(state: State, kept: Social, account: str) -> Iterator[ListedPost]:
 
 
 def feed(state: State, kept: Social, account: str) -> Iterator[ListedPost]:
-    """Yield the posts and reblogs of a month by the accounts that an account follows, newest first.
+    """Yield the posts and reblogs of the last month by the accounts that an account follows, newest first.
 
     A post that was added several times is listed once, at its earliest time, with all its reblogs.
     """

@@ -25,7 +25,7 @@ DELETE = "delete"
 
 
 def on_comment(state: State, kept: Social, operation: Comment) -> None:
-    """Index a written or edited comment, mark it for ranking, and notify the accounts that it concerns."""
+    """Index a written or edited comment, mark it for ranking, and notify the accounts that are affected."""
     comment = find_comment(state, operation.author, operation.permlink)
     if comment is None:
         return
@@ -81,13 +81,13 @@ def may_write(kept: Social, community: str, account: str, *, is_reply: bool) -> 
 
 
 def note_leaving(state: State, kept: Social, operation: DeleteComment) -> None:
-    """Remember the row of a comment before its deletion, since the index finds it only by the comment."""
+    """Store the row of a comment before its deletion, since the index finds the row only by the comment."""
     comment = find_comment(state, operation.author, operation.permlink)
     kept.leaving = None if comment is None else kept.posts.by_comment.get(comment.id)
 
 
 def mark_deleted(state: State, kept: Social, operation: DeleteComment) -> None:
-    """Mark a row as deleted if its comment no longer exists. Below hardfork 19 a deletion can have no effect."""
+    """Mark a row as deleted if its comment no longer exists. Before hardfork 19 a deletion can have no effect."""
     post = kept.leaving
     if post is not None and state.comments.get(post.comment) is None:
         kept.posts.modify(post, is_deleted=True)
@@ -140,7 +140,7 @@ def promote(state: State, kept: Social, operation: Transfer) -> None:
 
 
 def on_relation(state: State, kept: Social, operation: FollowOperation, before: int, now: int) -> None:
-    """Notify an account of a new follower, if there was no relation before."""
+    """Notify an account of a new follower, unless a relation existed before."""
     if now == BLOG and not before and state.accounts.by_name.get(operation.following) is not None:
         score = account_score(state, kept, operation.follower)
         notify(state, kept, Type.follow, score, src=operation.follower, dst=operation.following)
