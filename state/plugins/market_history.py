@@ -1,5 +1,5 @@
-"""The plugin `market_history`: the trades of the internal market, individually and summed in time buckets. Source: block-processing.md
-§7.3; rpc-api.md §6.3.
+"""The plugin `market_history`: the trades of the internal market, individually and summed in time buckets.
+Source: block-processing.md §7.3; rpc-api.md §6.3.
 """
 
 from bisect import bisect_left, bisect_right

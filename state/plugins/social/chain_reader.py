@@ -1,7 +1,7 @@
 """Chain data that the social index needs: ranks and relations of accounts, payouts of posts.
 
-The reference's indexer is a separate program that computes these from a node's replies. Here they are the chain's values. Source: social.md
-§2.2, §2.4, §2.5.
+The reference's indexer is a separate program that computes these from a node's replies. Here they are the chain's values.
+Source: social.md §2.2, §2.4, §2.5.
 """
 
 from collections.abc import Callable

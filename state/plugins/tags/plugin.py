@@ -1,8 +1,8 @@
 """The plugin `tags`: tags of comments, for lists of discussions. It never refuses an operation.
 
 An entry has the values of its comment at its last update: when the comment, or a comment below it, was written, voted on or paid. If the
-comment has changed since, `get_discussions_by_*` returns the old values, as on the reference. Source: block-processing.md §7.6; rpc-api.md
-§6.5.
+comment has changed since, `get_discussions_by_*` returns the old values, as on the reference.
+Source: block-processing.md §7.6; rpc-api.md §6.5.
 """
 
 from collections.abc import Callable, Sequence

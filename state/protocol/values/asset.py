@@ -1,7 +1,7 @@
 """Assets, symbols, NAI texts and prices. Integer arithmetic has the reference's rounding and overflow.
 
-Symbols are the reference's 32-bit `asset_num`, the same on every chain; a chain's spellings are in symbols.py. Source: wire-format.md §1.9,
-§1.10; operations.md §2.2.
+Symbols are the reference's 32-bit `asset_num`, the same on every chain; a chain's spellings are in symbols.py.
+Source: wire-format.md §1.9, §1.10; operations.md §2.2.
 """
 
 from functools import lru_cache

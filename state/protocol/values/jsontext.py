@@ -1,7 +1,7 @@
 """The reference's lenient JSON parser for texts in operations: their values, whether they are valid JSON, and the errors.
 
-It takes linear time and has no recursion. A standard decoder is used wherever its result is provably the same. Source: wire-format.md
-§1.15, §1.17; operations.md §2.3.
+It takes linear time and has no recursion. A standard decoder is used wherever its result is provably the same.
+Source: wire-format.md §1.15, §1.17; operations.md §2.3.
 """
 
 import json
