@@ -1,8 +1,9 @@
 """Measures the overhead of an export over its replay: CPU and wall-clock time, with and without checks, and memory at two lengths.
 
-Run: .venv/bin/python -m bench.export [BLOCK_LOG] [--chain NAME] [--runs N] [--blocks N] Each run has a separate process. Replays and
-exports alternate, and the best run of each is reported. They run without plugins and without worker processes. Memory is measured on chains
-of transfers between a few accounts, whose state doesn't grow: one of N blocks, and one four times as long.
+Run: .venv/bin/python -m bench.export [BLOCK_LOG] [--chain NAME] [--runs N] [--blocks N]
+Each run has a separate process. Replays and exports alternate, and the best run of each is reported. They run without plugins and without
+worker processes. Memory is measured on chains of transfers between a few accounts, whose state doesn't grow: one of N blocks, and one four
+times as long.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """Measures the library for scripts: reading blocks, the state at the end, and an iteration over all blocks with and without changes.
 
-Run: .venv/bin/python -m bench.library [BLOCK_LOG] [--chain NAME] [--runs N] Each run has a separate process, and the best run is reported.
-Seconds are CPU time.
+Run: .venv/bin/python -m bench.library [BLOCK_LOG] [--chain NAME] [--runs N]
+Each run has a separate process, and the best run is reported. Seconds are CPU time.
 """
 
 import argparse

@@ -1,8 +1,8 @@
 """Measures a client's wait for a small reply during expensive work in the node, on a chain of many posts.
 
-Run: .venv/bin/python -m bench.waits [POSTS] [--only WORDS] [--ahead] Each line is measured in a forked copy of one chain, so that every
-call is a first call. During the work, one client requests a small reply every 5 ms in the node's event loop, without sockets. Times are CPU
-time, because wall-clock time is unreliable on a busy machine.
+Run: .venv/bin/python -m bench.waits [POSTS] [--only WORDS] [--ahead]
+Each line is measured in a forked copy of one chain, so that every call is a first call. During the work, one client requests a small reply
+every 5 ms in the node's event loop, without sockets. Times are CPU time, because wall-clock time is unreliable on a busy machine.
 
 `total`: the time of the whole work. `longest`: the longest loop iteration, which is the longest wait of another client. `again`: the time
 of a second call. Targets: no iteration above 100 ms, and no first call above 50 ms.

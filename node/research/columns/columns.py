@@ -30,7 +30,7 @@ from rpc.declare.record_fields import Amount, ConstantField, FieldPath, Whole
 from rpc.json.encoding import encoded, scrubbed
 from state.operations.content import CommentOptions, CommentPayoutBeneficiaries
 from state.protocol.codec import kinds
-from state.protocol.codec.code_generator import compiled
+from state.protocol.codec.code_generator import compile_function
 from state.protocol.codec.fields import kind_of, wire_fields
 from state.protocol.operation import Operation, by_wire_tag
 from state.protocol.spec import ChainSpec
@@ -124,7 +124,7 @@ class ArrowSchemas:
                 lists += [f"[{part.value.format('x')} for x in f{number}]" for part in parts]
             schema += [pa.field(f"{title}{part.suffix}", part.type) for part in parts]
         lines.append(f"return [{', '.join(lists)}]")
-        return Columns(pa.schema(schema), compiled("lists", ["values"], lines, dict(self._names)))
+        return Columns(pa.schema(schema), compile_function("lists", ["values"], lines, dict(self._names)))
 
     def parts(self, kind: Any) -> list[ColumnPart]:
         """Return the columns of a kind of field. A kind that no Arrow type can represent becomes JSON."""
