@@ -123,7 +123,7 @@ class OperationLog:
         return found
 
     def is_virtual(self, index: int) -> bool:
-        """Whether a record is of a virtual operation."""
+        """Whether the record at this index is that of a virtual operation."""
         return self.rows[index * ROW_BYTES + KIND_AT] in (VIRTUAL, OF_TRANSACTION)
 
     def is_of_block(self, index: int) -> bool:
